@@ -1,0 +1,30 @@
+/** Wakes a loop that waits: a ring while nobody waits is kept for the next wait. */
+export interface Bell {
+  ring(): void;
+  /** Resolves at the next ring, or after `ms`. */
+  wait(ms: number): Promise<void>;
+}
+
+export function createBell(): Bell {
+  let rung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring() {
+      rung = true;
+      wake?.();
+    },
+    async wait(ms) {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      wake = undefined;
+      rung = false;
+    },
+  };
+}

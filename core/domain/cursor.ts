@@ -1,0 +1,11 @@
+/** Where a page of held events starts: the oldest held event, after a cursor, or the newest cursor and no events. */
+export type PageStart =
+  | { readonly from: "oldest" }
+  | { readonly from: "latest" }
+  | { readonly from: "after"; readonly cursor: string };
+
+const CURSOR_FORM = /^[0-9]{1,18}$/;
+
+export function isCursor(text: string): boolean {
+  return CURSOR_FORM.test(text);
+}

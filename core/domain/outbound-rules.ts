@@ -1,0 +1,95 @@
+import {
+  ACTION_MAX_CHARACTERS,
+  DM_CHANNEL_MAX_CHARACTERS,
+  DM_PREFIX,
+  ID_MAX_CHARACTERS,
+  LIFETIME_MAX_MS,
+} from "./contract";
+import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
+
+/** The first rule that an outbound event breaks. Fields are named relative to the event's content. */
+export interface OutboundFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+const MESSAGE_ID_FORM = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Finds the first fault of an event that a game service publishes, or undefined. */
+export function findOutboundFault(event: OutboundEvent): OutboundFault | undefined {
+  const { content } = event;
+  return (
+    (content.type === "dm.create" ? undefined : channelFault(content.channel, content.type)) ??
+    ("user" in content ? idFault("user", content.user, ID_MAX_CHARACTERS) : undefined) ??
+    (content.type === "message.update" && !MESSAGE_ID_FORM.test(content.messageId)
+      ? fault("message.id", "must be the message_id that the original was answered with")
+      : undefined) ??
+    messageFault(content.message) ??
+    idempotencyKeyFault(event.idempotencyKey) ??
+    lifetimeFault(event.lifetimeMs)
+  );
+}
+
+function channelFault(channel: string, type: OutboundEvent["content"]["type"]): OutboundFault | undefined {
+  if (!channel.startsWith(DM_PREFIX)) return idFault("channel", channel, ID_MAX_CHARACTERS);
+  if (type !== "message.update") return fault("channel", "must not start with dm:, use dm_create");
+  if (channel === DM_PREFIX) return fault("channel", "must name a user after dm:");
+  return idFault("channel", channel, DM_CHANNEL_MAX_CHARACTERS);
+}
+
+function messageFault(body: MessageBody): OutboundFault | undefined {
+  if (!body.text.isWellFormed()) return fault("message.text", "must be well-formed Unicode");
+  if (body.kind === "text" && body.buttons.length > 0) {
+    return fault("message.rows", "must be empty on the kind text, which has no buttons");
+  }
+  if (body.kind === "text" && body.data !== null) {
+    return fault("message.data", "must be unset on the kind text, which has no data");
+  }
+  for (const [r, row] of body.buttons.entries()) {
+    if (row.length === 0) return fault(`message.rows[${r}]`, "must have at least one button");
+    for (const [b, button] of row.entries()) {
+      const found = buttonFault(`message.rows[${r}].buttons[${b}]`, button);
+      if (found) return found;
+    }
+  }
+  if (body.image !== null && !isHttpUri(body.image)) {
+    return fault("message.image", "must be an absolute http or https URI");
+  }
+  return undefined;
+}
+
+function buttonFault(path: string, button: Button): OutboundFault | undefined {
+  if (button.label === "" || !button.label.isWellFormed()) {
+    return fault(`${path}.label`, "must be non-empty, well-formed text");
+  }
+  if ("action" in button) return idFault(`${path}.action`, button.action, ACTION_MAX_CHARACTERS);
+  return isUri(button.url) ? undefined : fault(`${path}.url`, "must be an absolute URI");
+}
+
+function idempotencyKeyFault(key: string): OutboundFault | undefined {
+  return key === "" ? undefined : idFault("idempotency_key", key, ID_MAX_CHARACTERS);
+}
+
+function lifetimeFault(lifetimeMs: number | undefined): OutboundFault | undefined {
+  if (lifetimeMs === undefined || (lifetimeMs >= 1000 && lifetimeMs <= LIFETIME_MAX_MS)) return undefined;
+  return fault("lifetime", "must be 1 second to 24 hours");
+}
+
+function idFault(field: string, value: string, max: number): OutboundFault | undefined {
+  const length = [...value].length;
+  if (length >= 1 && length <= max && value.isWellFormed()) return undefined;
+  return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);
+}
+
+function isUri(text: string): boolean {
+  // URL accepts blanks around and inside and mends them; a URI has none.
+  return /^[^\s]+$/.test(text) && text.isWellFormed() && URL.canParse(text);
+}
+
+function isHttpUri(text: string): boolean {
+  return isUri(text) && /^https?:\/\//i.test(text);
+}
+
+function fault(field: string, message: string): OutboundFault {
+  return { field, message: `${field} ${message}` };
+}

@@ -1,0 +1,29 @@
+import type { RenderedEnvelope } from "../domain/envelope";
+
+/** A rendered event on its way to a workspace. */
+export interface Publication {
+  readonly workspaceId: string;
+  /** Empty for none. */
+  readonly idempotencyKey: string;
+  readonly eventId: string;
+  readonly messageId: string;
+  readonly expiresAtMs: number | null;
+  readonly envelope: RenderedEnvelope;
+}
+
+export type Published =
+  | {
+      /** Repeated: the idempotency key was known, and these are the first publication's. */
+      readonly outcome: "published" | "repeated";
+      readonly eventId: string;
+      readonly sequence: number;
+      readonly messageId: string;
+      readonly expiresAtMs: number | null;
+    }
+  | { readonly outcome: "unknown-workspace" };
+
+/** Where outbound events go: held for a poll workspace, queued for a push workspace. */
+export interface OutboundEvents {
+  /** Mints the sequence and appends in one step; durable when it answers. */
+  publish(publication: Publication): Promise<Published>;
+}
