@@ -1,0 +1,136 @@
+-- Game services that follow the inbound log. In each group every shard of the
+-- log is read by one stream at a time, the holder of the shard's lease in the
+-- group, so the events of a workspace go to one consumer, in order. The group's
+-- pending list in Redis is of the group, not of a consumer: it passes to the
+-- next holder as it is.
+local READER = 'reader'
+
+local function lease_key(prefix, group)
+  return prefix .. ':lease:follow:' .. group
+end
+
+-- Reads a group's share, making the group again when a Redis that came back
+-- empty has lost it: what the log holds then arrived after the group's opening.
+local function read_group(log, group, count)
+  local read = redis.pcall('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
+  if type(read) == 'table' and read.err and string.find(read.err, 'NOGROUP', 1, true) then
+    redis.call('XGROUP', 'CREATE', log, group, '0', 'MKSTREAM')
+    read = redis.call('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
+  end
+  if type(read) == 'table' and read.err then error(read) end
+  return read and read[1] and read[1][2] or {}
+end
+
+local function deliveries(entries, attempts)
+  local answer = {}
+  for i, entry in ipairs(entries) do
+    answer[i] = { entry[1], attempts[entry[1]] or 1, entry[2][2], entry[2][4] }
+  end
+  return answer
+end
+
+-- Makes the group begin here, if it is new. ARGV: group. Returns 1.
+redis.register_function('open_group_@V@', function(keys, args)
+  local made = redis.pcall('XGROUP', 'CREATE', keys[1] .. ':in', args[1], '$', 'MKSTREAM')
+  if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
+  return 1
+end)
+
+-- Takes or keeps a lease. ARGV: group, token of the holder, ms it lasts.
+-- Returns 1 when the token holds the lease, else 0.
+redis.register_function('take_lease_@V@', function(keys, args)
+  local key = lease_key(keys[1], args[1])
+  local holder = redis.call('GET', key)
+  if holder and holder ~= args[2] then return 0 end
+  redis.call('SET', key, args[2], 'PX', args[3])
+  return 1
+end)
+
+-- Gives a lease back. ARGV: group, token of the holder. Returns 1 if it held it.
+redis.register_function('drop_lease_@V@', function(keys, args)
+  local key = lease_key(keys[1], args[1])
+  if redis.call('GET', key) ~= args[2] then return 0 end
+  redis.call('PUBLISH', keys[1] .. ':wake:in', '')
+  return redis.call('DEL', key)
+end)
+
+-- Reads events that were never read. ARGV: group, token of the lease, count.
+-- Returns false when the lease is another's, else {entry id, attempt, workspace,
+-- event} for each.
+redis.register_function('read_new_@V@', function(keys, args)
+  local prefix = keys[1]
+  local group, token, count = unpack(args)
+  if redis.call('GET', lease_key(prefix, group)) ~= token then return false end
+  return deliveries(read_group(prefix .. ':in', group, count), {})
+end)
+
+-- Reads events again that were read and not acked, counting the attempt. ARGV:
+-- group, token of the lease, count, the entry id to begin after ('-' for the
+-- first), then, to read just those, entry ids.
+-- Returns false when the lease is another's, else {the last entry id looked at
+-- or '' when there was none, then as read_new}; what the log no longer holds is
+-- left out.
+redis.register_function('read_again_@V@', function(keys, args)
+  local prefix = keys[1]
+  local log = prefix .. ':in'
+  local group, token, count, after = unpack(args, 1, 4)
+  if redis.call('GET', lease_key(prefix, group)) ~= token then return false end
+  local ids, attempts = {}, {}
+  local function add(from, to, most)
+    local pending = redis.pcall('XPENDING', log, group, from, to, most)
+    if pending.err then
+      if string.find(pending.err, 'NOGROUP', 1, true) then return end
+      error(pending)
+    end
+    for _, entry in ipairs(pending) do
+      ids[#ids + 1] = entry[1]
+      attempts[entry[1]] = entry[4] + 1
+    end
+  end
+  if #args > 4 then
+    for i = 5, #args do add(args[i], args[i], 1) end
+  else
+    add(after == '-' and '-' or '(' .. after, '+', count)
+  end
+  if #ids == 0 then return { '' } end
+  return { ids[#ids], unpack(deliveries(redis.call('XCLAIM', log, group, READER, 0, unpack(ids)), attempts)) }
+end)
+
+-- Acks events. ARGV: group, then entry ids. Returns how many were pending.
+redis.register_function('ack_@V@', function(keys, args)
+  return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
+end)
+
+-- Says that a consumer is alive, on the shard that keeps the group's register.
+-- ARGV: group, consumer, token of its stream, '1' when the stream has just
+-- opened, ms after which a silent consumer is gone.
+-- Returns {1 when the stream is the consumer's, else 0, consumers alive in
+-- order of their names…}. A newer stream takes the consumer's place.
+redis.register_function('join_group_@V@', function(keys, args)
+  local group, consumer, token, fresh, silent = unpack(args)
+  local register = keys[1] .. ':members:' .. group
+  local now = clock() / 1000
+  local known = redis.call('HGET', register, consumer)
+  local mine = fresh == '1' or not known or string.match(known, '^%S+') == token
+  if mine then redis.call('HSET', register, consumer, token .. ' ' .. digits(now)) end
+  redis.call('EXPIRE', register, 3600)
+  local all, alive = redis.call('HGETALL', register), {}
+  for i = 1, #all, 2 do
+    local seen = tonumber(string.match(all[i + 1], '%d+$'))
+    if math.abs(now - seen) > tonumber(silent) then
+      redis.call('HDEL', register, all[i])
+    else
+      alive[#alive + 1] = all[i]
+    end
+  end
+  table.sort(alive)
+  return { mine and 1 or 0, unpack(alive) }
+end)
+
+-- Says that a consumer has left. ARGV: group, consumer, token of its stream. Returns 1 if it was there.
+redis.register_function('leave_group_@V@', function(keys, args)
+  local register = keys[1] .. ':members:' .. args[1]
+  local known = redis.call('HGET', register, args[2])
+  if not known or string.match(known, '^%S+') ~= args[3] then return 0 end
+  return redis.call('HDEL', register, args[2])
+end)

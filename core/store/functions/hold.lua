@@ -1,0 +1,129 @@
+-- Held events. The stream of a workspace is addressed by sequence: the id of an
+-- entry is "<sequence>-0", and a cursor is the sequence of the last event served.
+
+-- Drops what is older than a day and remembers the highest sequence that went,
+-- in the field `gone`. When the whole stream went by itself, all of it did.
+local function drop_expired(prefix, workspace, now, held, gone)
+  local stream = prefix .. ':held:' .. workspace
+  local cutoff = digits(now - HOLD_US)
+  local last = redis.call('XREVRANGE', stream, cutoff, '-', 'COUNT', 1)[1]
+  local through = gone
+  if last then
+    through = tonumber(string.match(last[1], '^%d+'))
+    redis.call('XTRIM', stream, 'MINID', digits(now - HOLD_US + 1))
+  elseif held > gone and redis.call('EXISTS', stream) == 0 then
+    through = held
+  end
+  if through > gone then
+    redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through))
+    return through
+  end
+  return gone
+end
+
+local function page(prefix, now, workspace, from, limit)
+  local state = prefix .. ':st:' .. workspace
+  local fields = redis.call('HMGET', state, 'held', 'gone')
+  local held, gone = tonumber(fields[1] or 0), tonumber(fields[2] or 0)
+  gone = drop_expired(prefix, workspace, now, held, gone)
+  if from == 'latest' then
+    redis.call('HSET', state, 'polled', digits(now))
+    return { 'page', digits(held), 0, 0, '' }
+  end
+  local start = from == 'oldest' and '-' or '(' .. from
+  local entries = redis.call('XRANGE', prefix .. ':held:' .. workspace, start, '+', 'COUNT', limit + 1)
+  local more = #entries > limit and 1 or 0
+  local events = {}
+  for i = 1, #entries - more do
+    events[i] = entries[i][2][2]
+  end
+  local cursor = ''
+  if #events > 0 then
+    cursor = string.match(entries[#events][1], '^%d+')
+    redis.call('HSET', state, 'polled', digits(now), 'served', cursor)
+  else
+    redis.call('HSET', state, 'polled', digits(now))
+  end
+  local gap = from ~= 'oldest' and tonumber(from) < gone and 1 or 0
+  return { 'page', cursor, more, gap, table.concat(events, ',') }
+end
+
+-- A poll: check 6, then its page.
+-- ARGV: limit a second of a workspace, then for each poll: workspace, version of
+-- its record, what is wanted (page, or count: only count it against the limit),
+-- from (oldest | latest | a cursor), limit of the page.
+-- Returns for each, in order: {page, last sequence of the page or '', 1 when more
+-- wait, 1 when events after the cursor expired, the events joined by commas} |
+-- {counted} | {stale} | {wait, microseconds}.
+redis.register_function('page_@V@', function(keys, args)
+  local prefix = keys[1]
+  local now = clock()
+  local limit = tonumber(args[1])
+  local answers = {}
+  for i = 2, #args, 5 do
+    local workspace, version, want, from, most = unpack(args, i, i + 4)
+    local answer
+    if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then
+      answer = { 'stale' }
+    else
+      local wait = admit(prefix .. ':rate:' .. workspace, now, limit)
+      if wait > 0 then
+        answer = { 'wait', wait }
+      elseif want == 'count' then
+        answer = { 'counted' }
+      else
+        answer = page(prefix, now, workspace, from, tonumber(most))
+      end
+    end
+    answers[#answers + 1] = answer
+  end
+  return answers
+end)
+
+-- Publishes events: mints each sequence and appends the event in the same step,
+-- so that no later number is ever seen first.
+-- ARGV: seconds an idempotency key is remembered, then for each event: workspace,
+-- idempotency key ('' for none), event id, message id, expiry in ms ('' for
+-- never), the envelope before its sequence, and after it.
+-- Returns for each, in order: {published | repeated, event id, sequence, message
+-- id, expiry} | {unknown} (no such workspace, or none with a bridge).
+redis.register_function('publish_@V@', function(keys, args)
+  local prefix = keys[1]
+  local now = clock()
+  local answers = {}
+  local queued = false
+  for i = 2, #args, 7 do
+    local workspace, key, event, message, expires, before, after = unpack(args, i, i + 6)
+    local state = prefix .. ':st:' .. workspace
+    local fields = redis.call('HMGET', state, 'mode', 'sequence', 'held', 'gone')
+    local mode = fields[1]
+    local known = key ~= '' and mode and redis.call('GET', prefix .. ':key:' .. workspace .. ':' .. key)
+    if mode ~= 'poll' and mode ~= 'push' then
+      answers[#answers + 1] = { 'unknown' }
+    elseif known then
+      answers[#answers + 1] = { 'repeated', cmsgpack.unpack(known) }
+    else
+      local sequence = digits(math.max(tonumber(fields[2] or 0) + 1, now))
+      local envelope = before .. sequence .. after
+      if mode == 'poll' then
+        drop_expired(prefix, workspace, now, tonumber(fields[3] or 0), tonumber(fields[4] or 0))
+        redis.call('HSET', state, 'sequence', sequence, 'held', sequence)
+        local stream = prefix .. ':held:' .. workspace
+        redis.call('XADD', stream, sequence .. '-0', 'e', envelope)
+        outlive(stream, 86400)
+      else
+        redis.call('HSET', state, 'sequence', sequence)
+        redis.call('XADD', prefix .. ':push', 'MAXLEN', '~', 100000, '*', 'w', workspace, 'i', event, 's', sequence,
+          'm', message, 'x', expires, 'e', envelope)
+        queued = true
+      end
+      if key ~= '' then
+        redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
+          cmsgpack.pack(event, sequence, message, expires), 'EX', args[1])
+      end
+      answers[#answers + 1] = { 'published', event, sequence, message, expires }
+    end
+  end
+  if queued then redis.call('PUBLISH', prefix .. ':wake:push', '') end
+  return answers
+end)

@@ -1,0 +1,46 @@
+-- Shared by all functions of the library. Every function takes one key, the
+-- prefix of a shard with its hash tag ("cb:{s7}"), and makes the names of the
+-- shard's keys from it as keys.ts does; all of them are in that key's slot.
+
+local MICROSECONDS = 1000000
+local HOLD_US = 86400 * MICROSECONDS
+
+-- The Redis clock in microseconds. It stands still while a function runs.
+local function clock()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * MICROSECONDS + tonumber(time[2])
+end
+
+-- Integers up to 2^53 as digits; tostring would turn to 1e+15.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- Lets a request through or says how many microseconds it would have to wait.
+-- The list holds when the last requests were let through, oldest first, at most
+-- `limit` of them: a request passes when the one `limit` before it is a whole
+-- second old. So no window of one second, wherever it starts, holds more than
+-- `limit`, and refused requests leave no trace. A limit of 0 lifts the limit.
+local function admit(key, now, limit)
+  if limit == 0 then return 0 end
+  local count = redis.call('LLEN', key)
+  if count > 0 and tonumber(redis.call('LINDEX', key, -1)) > now then
+    -- The clock stepped back: what the list says is of no use, and keeping to
+    -- it would refuse everyone until the clock has caught up.
+    redis.call('DEL', key)
+    count = 0
+  end
+  if count >= limit then
+    local wait = tonumber(redis.call('LINDEX', key, 0)) + MICROSECONDS - now
+    if wait > 0 then return wait end
+    redis.call('LPOP', key)
+  end
+  redis.call('RPUSH', key, digits(now))
+  if redis.call('PTTL', key) < 2000 then redis.call('PEXPIRE', key, 10000) end
+  return 0
+end
+
+-- Keeps an expiry at least `seconds` ahead, writing it once an hour at most.
+local function outlive(key, seconds)
+  if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds + 3600) end
+end

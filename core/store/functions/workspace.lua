@@ -1,0 +1,43 @@
+-- The record of a workspace and, beside it, the state that the other functions
+-- read: its version and mode. Both change in one step.
+
+-- ARGV: workspace, the version that is replaced ('0': there must be none yet),
+-- record, mode, index entry.
+-- Returns the new version, or 0 when the version is not the one to replace.
+redis.register_function('put_workspace_@V@', function(keys, args)
+  local prefix = keys[1]
+  local workspace, version, record, mode, entry = unpack(args)
+  local state = prefix .. ':st:' .. workspace
+  if (redis.call('HGET', state, 'version') or '0') ~= version then return 0 end
+  local fresh = tonumber(version) + 1
+  redis.call('SET', prefix .. ':ws:' .. workspace, record)
+  redis.call('HSET', state, 'version', fresh, 'mode', mode)
+  redis.call('ZADD', prefix .. ':all', 0, entry)
+  return fresh
+end)
+
+-- ARGV: workspaces.
+-- Returns for each, in order: {record, version}, or {} when there is none.
+redis.register_function({
+  function_name = 'get_workspaces_@V@',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local answers = {}
+    for i = 1, #args do
+      local record = redis.call('GET', keys[1] .. ':ws:' .. args[i])
+      answers[i] = record and { record, redis.call('HGET', keys[1] .. ':st:' .. args[i], 'version') } or {}
+    end
+    return answers
+  end,
+})
+
+-- ARGV: workspace, index entry.
+-- Returns 1 when it was there and is gone with all that was held for it, else 0.
+redis.register_function('delete_workspace_@V@', function(keys, args)
+  local prefix = keys[1]
+  local workspace, entry = unpack(args)
+  redis.call('ZREM', prefix .. ':all', entry)
+  redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
+  redis.call('UNLINK', prefix .. ':held:' .. workspace)
+  return redis.call('DEL', prefix .. ':ws:' .. workspace)
+end)

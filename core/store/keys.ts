@@ -1,0 +1,48 @@
+import { shardOf } from "../domain/shard";
+
+/**
+ * The names of all keys. Every workspace belongs to one shard, and all keys of a
+ * shard carry its hash tag, so that one function can touch them together on a
+ * cluster too. Functions take the shard's prefix and append the rest.
+ *
+ * | key (after the prefix)      | type   | lives                        | written by                     |
+ * |-----------------------------|--------|------------------------------|--------------------------------|
+ * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: its record, JSON, secrets encrypted |
+ * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served; both: gone (highest expired sequence) |
+ * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
+ * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish: id is `<sequence>-0`, field e the envelope |
+ * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces |
+ * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer under an idempotency key |
+ * | `:in`                       | stream | an event 24 h                | append: w workspace, e event; groups of followers |
+ * | `:id:<half day>:<bucket>`   | hash   | 24 h after the half day      | append: digests of request ids |
+ * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without id |
+ * | `:rate:<workspace>`         | list   | seconds                      | append, page: when the last requests were let through, µs |
+ * | `:ip:<address>`             | list   | seconds                      | admit: the same, by sending address |
+ * | `:lease:follow:<group>`     | string | LEASE_MS                     | take_lease: the stream that reads the shard for the group |
+ * | `:members:<group>`          | hash   | an hour                      | join_group: the open streams of a group |
+ *
+ * Beside them `cb:shards` holds the number of shards, fixed at the first start.
+ */
+export interface Keys {
+  readonly shards: number;
+  /** The shard of a workspace, an address or a group. */
+  shard(name: string): number;
+  /** The prefix of a shard's keys. */
+  prefix(shard: number): string;
+}
+
+/** Where the number of shards is kept. */
+export const SHARDS_KEY = "cb:shards";
+
+export function createKeys(shards: number): Keys {
+  const prefixes = Array.from({ length: shards }, (_, shard) => `cb:{s${shard}}`);
+  return {
+    shards,
+    shard: (name) => shardOf(name, shards),
+    prefix(shard) {
+      const prefix = prefixes[shard];
+      if (prefix === undefined) throw new RangeError(`there is no shard ${shard} of ${shards}`);
+      return prefix;
+    },
+  };
+}

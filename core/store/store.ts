@@ -1,0 +1,80 @@
+import type { Clock } from "../ports/clock";
+import type { FollowLog } from "../ports/follow-log";
+import type { HeldEvents } from "../ports/held-events";
+import type { InboundLog } from "../ports/inbound-log";
+import type { OutboundEvents } from "../ports/outbound-events";
+import type { RequestLimits } from "../ports/request-limits";
+import type { Workspaces } from "../ports/workspaces";
+import { createRedisClock } from "./clock";
+import { createFollowLog } from "./follow-log";
+import { createFunctions } from "./functions";
+import { createHeldEvents } from "./held-events";
+import { createInboundLog } from "./inbound-log";
+import { createKeys, SHARDS_KEY } from "./keys";
+import { createOutboundEvents } from "./outbound-events";
+import { connectRedis } from "./redis";
+import { asText } from "./reply";
+import { createRequestLimits } from "./request-limits";
+import type { SecretBox } from "./secret-box";
+import { createWorkspaces } from "./workspaces";
+
+/** Everything that is kept in Redis, behind core's ports. */
+export interface Store {
+  readonly now: Clock;
+  readonly requestLimits: RequestLimits;
+  readonly workspaces: Workspaces;
+  readonly inboundLog: InboundLog;
+  readonly heldEvents: HeldEvents;
+  readonly outboundEvents: OutboundEvents;
+  readonly followLog: FollowLog;
+  /** Throws when Redis cannot be read. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly redisUrl: string;
+  readonly shards: number;
+  readonly inboundLogMax: number;
+  readonly secretBox: SecretBox;
+  onError(error: Error): void;
+}
+
+/** Connects, waiting for Redis as long as it takes. Throws when the store was made with another number of shards. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const redis = await connectRedis({ url: options.redisUrl, onError: options.onError });
+  const following = new AbortController();
+  try {
+    const keys = createKeys(options.shards);
+    const functions = createFunctions(redis);
+    await functions.load();
+    await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, String(options.shards), "NX"]);
+    const kept = asText(await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]));
+    if (kept !== String(options.shards)) {
+      throw new Error(
+        `SHARDS is ${options.shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
+      );
+    }
+    const clock = await createRedisClock(redis);
+    void clock.follow(following.signal);
+    return {
+      now: clock.now,
+      requestLimits: createRequestLimits(functions, keys),
+      workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
+      inboundLog: createInboundLog(functions, keys, options.inboundLogMax),
+      heldEvents: createHeldEvents(functions, keys),
+      outboundEvents: createOutboundEvents(functions, keys),
+      followLog: await createFollowLog(redis, functions, keys),
+      async probe() {
+        await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
+      },
+      async close() {
+        following.abort();
+        await redis.close();
+      },
+    };
+  } catch (error) {
+    await redis.close();
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import { createSigningSecret, type Platform, type Workspace } from "../domain/workspace";
+import type { SecretBox } from "./secret-box";
+
+/** A workspace as it is stored: JSON, with its secrets sealed. */
+interface StoredWorkspace {
+  readonly id: string;
+  readonly name: string;
+  readonly ownerEmail: string;
+  readonly platform: Platform;
+  readonly connected: boolean;
+  readonly targetUrl: string;
+  readonly createdAtMs: number;
+  readonly secrets: readonly {
+    readonly sealed: string;
+    readonly createdAtMs: number;
+    readonly retiredAtMs?: number;
+  }[];
+}
+
+export function toRecord(workspace: Workspace, box: SecretBox): string {
+  const stored: StoredWorkspace = {
+    ...workspace,
+    secrets: workspace.secrets.map(({ value, createdAtMs, retiredAtMs }) => ({
+      sealed: box.seal(value, workspace.id),
+      createdAtMs,
+      ...(retiredAtMs === undefined ? {} : { retiredAtMs }),
+    })),
+  };
+  return JSON.stringify(stored);
+}
+
+export function fromRecord(record: string, box: SecretBox): Workspace {
+  const stored = JSON.parse(record) as StoredWorkspace;
+  return {
+    ...stored,
+    secrets: stored.secrets.map(({ sealed, createdAtMs, retiredAtMs }) =>
+      createSigningSecret(box.open(sealed, stored.id), createdAtMs, retiredAtMs),
+    ),
+  };
+}

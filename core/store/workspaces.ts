@@ -1,0 +1,100 @@
+import { LRUCache } from "lru-cache";
+import { deliveryMode, type Workspace } from "../domain/workspace";
+import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
+import type { Functions } from "./functions";
+import type { Keys } from "./keys";
+import type { Redis } from "./redis";
+import { asList, asNumber, asText } from "./reply";
+import { fromRecord, toRecord } from "./workspace-record";
+import type { SecretBox } from "./secret-box";
+import { createBatch } from "./batch";
+
+/** Records that a core remembers; each is about 1 KB. */
+const REMEMBERED_MAX = 20_000;
+const BATCH_MAX = 100;
+/** What a page token looks like: an index entry. */
+const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
+
+function indexEntry({ createdAtMs, id }: Workspace): string {
+  return `${String(createdAtMs).padStart(13, "0")}:${id}`;
+}
+
+export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys, box: SecretBox): Workspaces {
+  const remembered = new LRUCache<string, WorkspaceRecord>({ max: REMEMBERED_MAX });
+
+  const fetch = createBatch<string, { readonly record: WorkspaceRecord | undefined }>({
+    most: BATCH_MAX,
+    async run(shard, ids) {
+      const replies = asList(await functions.call("get_workspaces", keys.prefix(shard), ids));
+      return replies.map((reply) => {
+        const [record, version] = asList(reply);
+        if (record === undefined) return { record: undefined };
+        return { record: { workspace: fromRecord(asText(record), box), version: asNumber(version) } };
+      });
+    },
+  });
+
+  async function read(id: string): Promise<WorkspaceRecord | undefined> {
+    const { record } = await fetch(keys.shard(id), id);
+    if (record === undefined) remembered.delete(id);
+    else remembered.set(id, record);
+    return record;
+  }
+
+  async function put(workspace: Workspace, version: number): Promise<boolean> {
+    remembered.delete(workspace.id);
+    const put = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
+      workspace.id,
+      String(version),
+      toRecord(workspace, box),
+      deliveryMode(workspace),
+      indexEntry(workspace),
+    ]);
+    return asNumber(put) > 0;
+  }
+
+  /** The newest `size` index entries of one shard, from before `after` on. */
+  async function entries(shard: number, size: number, after: string | undefined): Promise<readonly string[]> {
+    const key = `${keys.prefix(shard)}:all`;
+    const from = after === undefined ? "+" : `(${after}`;
+    const reply = await redis.command(key, [
+      "ZRANGE",
+      key,
+      from,
+      "-",
+      "BYLEX",
+      "REV",
+      "LIMIT",
+      "0",
+      String(size),
+    ]);
+    return asList(reply).map(asText);
+  }
+
+  return {
+    read,
+    recall: (id) => remembered.get(id),
+    create: (workspace) => put(workspace, 0),
+    replace: put,
+    async delete(workspace) {
+      remembered.delete(workspace.id);
+      const deleted = await functions.call("delete_workspace", keys.prefix(keys.shard(workspace.id)), [
+        workspace.id,
+        indexEntry(workspace),
+      ]);
+      return asNumber(deleted) === 1;
+    },
+    async list(size, after) {
+      if (after !== undefined && !ENTRY_FORM.test(after)) return undefined;
+      const everyShard = Array.from({ length: keys.shards }, (_, shard) => entries(shard, size + 1, after));
+      const newest = (await Promise.all(everyShard)).flat().toSorted().toReversed();
+      const page = newest.slice(0, size);
+      const records = await Promise.all(page.map((entry) => read(entry.slice(entry.indexOf(":") + 1))));
+      return {
+        // One that was deleted meanwhile is left out.
+        workspaces: records.flatMap((record) => (record === undefined ? [] : [record.workspace])),
+        next: newest.length > size ? page.at(-1) : undefined,
+      };
+    },
+  };
+}
