@@ -1,0 +1,147 @@
+import ipaddr from "ipaddr.js";
+import type { AddressBlock } from "./domain/public-address";
+import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
+import { readSettings, type HostPort, type Settings } from "../runtime/settings";
+
+/** Who may call core: each role has the services of its callers. */
+export const ROLES = ["edge", "game", "operator"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Certificates in PEM; with a client CA, callers must show a certificate of it. */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly clientCa: Buffer | undefined;
+}
+
+export interface CoreConfig {
+  readonly redisUrl: string;
+  readonly listen: HostPort;
+  readonly healthListen: HostPort;
+  readonly tokens: readonly { readonly role: Role; readonly token: string }[];
+  /** 32 bytes each; the first encrypts, all decrypt. */
+  readonly secretsKeys: readonly Buffer[];
+  readonly tls: ServerTls | undefined;
+  readonly shards: number;
+  readonly inboundLogMax: number;
+  readonly pushAllow: readonly AddressBlock[];
+  readonly logLevel: LogLevel;
+}
+
+/** Reads core's settings from the environment; the README's table describes them. Throws SettingsError. */
+export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
+  return readSettings(environment, (settings) => {
+    const config: CoreConfig = {
+      redisUrl: settings.parsed(
+        "REDIS_URL",
+        "where Redis is: redis://host:port, rediss://… or unix:///path",
+        parseRedisUrl,
+      ),
+      listen: settings.hostPort("CORE_LISTEN", "where gRPC is served, host:port", "127.0.0.1:50051"),
+      healthListen: settings.hostPort(
+        "HEALTH_LISTEN",
+        "where probes are answered, host:port",
+        "127.0.0.1:50052",
+      ),
+      tokens: settings.parsed(
+        "CORE_TOKENS",
+        "role=token pairs with commas between, roles edge, game, operator",
+        parseTokens,
+        " ",
+      ),
+      secretsKeys: settings.parsed(
+        "SECRETS_KEY",
+        "32 bytes in hex or base64 (openssl rand -hex 32); a list with commas, the first encrypts",
+        parseKeys,
+      ),
+      tls: readTls(settings),
+      shards: settings.integer(
+        "SHARDS",
+        "how many shards the store has, fixed at its first start",
+        { min: 1, max: 1024 },
+        16,
+      ),
+      inboundLogMax: settings.integer(
+        "INBOUND_LOG_MAX",
+        "inbound events kept for followers, per shard",
+        { min: 1000, max: 100_000_000 },
+        1_000_000,
+      ),
+      pushAllow: settings.parsed(
+        "PUSH_ALLOW",
+        "CIDRs with commas between that pushes may go to although they are not public",
+        parseBlocks,
+        " ",
+      ),
+      logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    };
+    if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
+      settings.fault(
+        "CORE_TOKENS is missing: without tokens core listens on loopback only (and refuses every call)",
+      );
+    }
+    return config;
+  });
+}
+
+function parseRedisUrl(text: string): string {
+  if (!URL.canParse(text) || !["redis:", "rediss:", "unix:"].includes(new URL(text).protocol)) {
+    throw new Error("is not a Redis URL");
+  }
+  return text;
+}
+
+const TOKEN_MIN_CHARACTERS = 16;
+
+function parseTokens(text: string): CoreConfig["tokens"] {
+  return parseList(text).map((pair) => {
+    const at = pair.indexOf("=");
+    const role = ROLES.find((each) => each === pair.slice(0, at));
+    const token = pair.slice(at + 1);
+    if (at < 0 || role === undefined) throw new Error("has a pair that is not role=token");
+    if (token.length < TOKEN_MIN_CHARACTERS) {
+      throw new Error(`has a token of under ${TOKEN_MIN_CHARACTERS} characters for the role ${role}`);
+    }
+    return { role, token };
+  });
+}
+
+function parseKeys(text: string): readonly Buffer[] {
+  return parseList(text).map((key) => {
+    const bytes = /^[0-9a-fA-F]{64}$/.test(key) ? Buffer.from(key, "hex") : Buffer.from(key, "base64");
+    if (bytes.length !== 32) throw new Error("has a key that is not 32 bytes");
+    return bytes;
+  });
+}
+
+function parseBlocks(text: string): readonly AddressBlock[] {
+  return parseList(text).map((cidr) => {
+    if (!ipaddr.isValidCIDR(cidr)) throw new Error("has an entry that is not a CIDR such as 10.1.0.0/16");
+    return ipaddr.parseCIDR(cidr);
+  });
+}
+
+function parseList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+function readTls(settings: Settings): ServerTls | undefined {
+  const cert = settings.file("CORE_TLS_CERT", "PEM certificate of core's listener");
+  const key = settings.file("CORE_TLS_KEY", "PEM key of core's listener");
+  const clientCa = settings.file(
+    "CORE_TLS_CLIENT_CA",
+    "PEM certificate authority that callers' certificates are of",
+  );
+  if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
+  if (cert !== undefined || key !== undefined || clientCa !== undefined) {
+    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together, and CORE_TLS_CLIENT_CA goes with both");
+  }
+  return undefined;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
+}

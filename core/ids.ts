@@ -1,0 +1,32 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { monotonicFactory } from "ulid";
+import type { Clock } from "./ports/clock";
+import type { Ids } from "./ports/ids";
+
+const SECRET_BYTES = 32;
+const POOL_BYTES = 4096;
+
+/** A source of random fractions that asks the system for many bytes at once: a ULID draws one for each character. */
+function createRandomFractions(): () => number {
+  let pool = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === pool.length) {
+      pool = randomBytes(POOL_BYTES);
+      at = 0;
+    }
+    return (pool[at++] ?? 0) / 256;
+  };
+}
+
+export function createIds(now: Clock): Ids {
+  // Monotonic: ids minted in one millisecond rise too, and cannot collide in one core.
+  const ulid = monotonicFactory(createRandomFractions());
+  return {
+    event: () => `evt_${ulid(now())}`,
+    message: () => `msg_${ulid(now())}`,
+    workspace: () => randomUUID(),
+    secret: () => randomBytes(SECRET_BYTES).toString("base64url"),
+    token: () => randomUUID(),
+  };
+}

@@ -1,0 +1,41 @@
+import { createSigningSecret, type Platform, type Workspace } from "../domain/workspace";
+import { findProfileFault } from "../domain/workspace-profile";
+import type { WorkspaceContext, WorkspaceRefusal } from "./workspace-change";
+
+export interface CreateWorkspaceInput {
+  readonly name: string;
+  readonly ownerEmail: string;
+  readonly platform: Platform;
+  /** Empty for polling. */
+  readonly targetUrl: string;
+}
+
+/** Makes a workspace; one of the custom platform is connected at once, and its secret is shown only here. */
+export async function createWorkspace(
+  context: WorkspaceContext,
+  input: CreateWorkspaceInput,
+): Promise<{ readonly workspace: Workspace; readonly secret: string } | WorkspaceRefusal> {
+  const fault = findProfileFault(input) ?? (await findTargetUrlFault(context, input));
+  if (fault !== undefined) return { refused: "invalid", message: fault };
+  const custom = input.platform === "custom";
+  const createdAtMs = context.now();
+  const secret = custom ? context.ids.secret() : "";
+  const workspace: Workspace = {
+    id: context.ids.workspace(),
+    ...input,
+    connected: custom,
+    secrets: custom ? [createSigningSecret(secret, createdAtMs)] : [],
+    createdAtMs,
+  };
+  if (!(await context.workspaces.create(workspace))) throw new Error("a new workspace id was taken");
+  return { workspace, secret };
+}
+
+async function findTargetUrlFault(
+  context: WorkspaceContext,
+  { platform, targetUrl }: CreateWorkspaceInput,
+): Promise<string | undefined> {
+  if (targetUrl === "") return undefined;
+  if (platform !== "custom") return "target_url is for workspaces of the custom platform only";
+  return context.targetUrlCheck.findFault(targetUrl);
+}

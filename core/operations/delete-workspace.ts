@@ -1,0 +1,11 @@
+import { NOT_FOUND, type WorkspaceContext, type WorkspaceRefusal } from "./workspace-change";
+
+/** Removes a workspace and all that is held for it. */
+export async function deleteWorkspace(
+  context: WorkspaceContext,
+  id: string,
+): Promise<"deleted" | WorkspaceRefusal> {
+  const record = await context.workspaces.read(id);
+  if (record === undefined) return NOT_FOUND;
+  return (await context.workspaces.delete(record.workspace)) ? "deleted" : NOT_FOUND;
+}

@@ -1,0 +1,87 @@
+import type { LogEntry } from "../ports/follow-log";
+
+/** The events that one stream has delivered and that wait for their acks. */
+export interface InFlight {
+  readonly size: number;
+  /** When the next event is overdue, by performance.now(); Infinity when none is out. */
+  readonly nextDeadline: number;
+  add(shard: number, entry: LogEntry): void;
+  remove(shard: number, entryIds: readonly string[]): void;
+  has(shard: number): boolean;
+  forget(shard: number): void;
+  /**
+   * An overdue event and the later ones of its workspace, in order: they come
+   * again together, so that a consumer always sees them in order.
+   */
+  overdue(): { readonly shard: number; readonly entryIds: readonly string[] } | undefined;
+}
+
+interface Out {
+  readonly shard: number;
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly deadline: number;
+}
+
+const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,20}-\d{1,20})$/;
+
+/** Names an entry among all shards. */
+export function deliveryId(shard: number, entryId: string): string {
+  return `${shard}:${entryId}`;
+}
+
+export function parseDeliveryId(
+  id: string,
+  shards: number,
+): { readonly shard: number; readonly entryId: string } | undefined {
+  const form = DELIVERY_ID_FORM.exec(id);
+  const shard = Number(form?.[1]);
+  return form?.[2] !== undefined && shard < shards ? { shard, entryId: form[2] } : undefined;
+}
+
+export function createInFlight(ackDeadlineMs: number): InFlight {
+  // In the order in which they were delivered, which is that of their deadlines.
+  const out = new Map<string, Out>();
+
+  return {
+    get size() {
+      return out.size;
+    },
+    get nextDeadline() {
+      const [first] = out.values();
+      return first?.deadline ?? Infinity;
+    },
+    add(shard, { entryId, workspaceId }) {
+      const id = deliveryId(shard, entryId);
+      out.delete(id);
+      out.set(id, { shard, entryId, workspaceId, deadline: performance.now() + ackDeadlineMs });
+    },
+    remove(shard, entryIds) {
+      for (const entryId of entryIds) out.delete(deliveryId(shard, entryId));
+    },
+    has(shard) {
+      for (const entry of out.values()) if (entry.shard === shard) return true;
+      return false;
+    },
+    forget(shard) {
+      for (const [id, entry] of out) if (entry.shard === shard) out.delete(id);
+    },
+    overdue() {
+      const [first] = out.values();
+      if (first === undefined || first.deadline > performance.now()) return undefined;
+      const entryIds = [...out.values()]
+        .filter(({ shard, workspaceId }) => shard === first.shard && workspaceId === first.workspaceId)
+        .map(({ entryId }) => entryId)
+        .toSorted(compareEntryIds)
+        .filter((entryId) => compareEntryIds(entryId, first.entryId) >= 0);
+      return { shard: first.shard, entryIds };
+    },
+  };
+}
+
+/** Entry ids are "<ms>-<n>", both without leading zeros. */
+function compareEntryIds(a: string, b: string): number {
+  const [aMs = "", aN = ""] = a.split("-");
+  const [bMs = "", bN = ""] = b.split("-");
+  return Number(aMs) - Number(bMs) || Number(aN) - Number(bN);
+}

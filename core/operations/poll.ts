@@ -1,0 +1,69 @@
+import type { PageStart } from "../domain/cursor";
+import { signatureHeader } from "../domain/signature";
+import { activeKeys, deliveryMode } from "../domain/workspace";
+import type { HeldEvents, PageAnswer } from "../ports/held-events";
+import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
+import type { FieldViolation, Refusal } from "./refusal";
+
+/** One poll of a bridge. */
+export interface PollInput extends Omit<Caller, "signed"> {
+  /** All that followed the "?", exactly as sent. */
+  readonly queryString: string;
+  /** What the edge made of the query. */
+  readonly reading:
+    { readonly start: PageStart; readonly limit: number } | { readonly violation: FieldViolation };
+}
+
+/** A page in the exact bytes that were signed. */
+export interface SignedPage {
+  readonly body: Buffer;
+  readonly signature: string;
+  readonly workspaceId: string;
+}
+
+/** Answers a poll ("GET /hooks/{workspaceId}/events"): the checks of a POST, then the query, then the mode. */
+export function poll(
+  context: JudgeContext & { readonly heldEvents: HeldEvents },
+  input: PollInput,
+): Promise<SignedPage | Refusal> {
+  const { reading } = input;
+  return judgeCaller<SignedPage>(context, { ...input, signed: input.queryString }, async ({ record }) => {
+    const { workspace } = record;
+    const refusal: Refusal | undefined =
+      "violation" in reading
+        ? { refused: "invalid", violation: reading.violation }
+        : deliveryMode(workspace) === "push"
+          ? { refused: "push-workspace" }
+          : undefined;
+    const page = "violation" in reading || refusal !== undefined ? "count" : reading;
+    const answer = await context.heldEvents.page({ record, page });
+    switch (answer.outcome) {
+      case "stale":
+        return "stale";
+      case "limited": // check 6
+        return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
+      case "counted":
+        if (refusal === undefined) throw new Error("a page was counted that should have been read");
+        return refusal;
+      case "page": {
+        if ("violation" in reading) throw new Error("a page was read that should have been refused");
+        const body = renderPage(answer, reading.start);
+        const nowMs = context.now();
+        return {
+          body,
+          signature: signatureHeader(body, activeKeys(workspace, nowMs), nowMs),
+          workspaceId: workspace.id,
+        };
+      }
+    }
+  });
+}
+
+const PAGE_START = Buffer.from('{"events":[');
+
+/** The EventPage in its wire bytes. `next` is the cursor that was sent, as it was sent, when nothing is newer. */
+function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
+  const next = page.last ?? (start.from === "after" ? start.cursor : null);
+  const end = JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1);
+  return Buffer.concat([PAGE_START, page.events, Buffer.from(`],${end}`)]);
+}

@@ -1,0 +1,49 @@
+import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/contract";
+import { renderEnvelope } from "../domain/envelope";
+import { defaultLifetimeMs } from "../domain/lifetime";
+import type { OutboundEvent } from "../domain/outbound-event";
+import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
+import { parseWorkspaceId } from "../domain/workspace-id";
+import type { Clock } from "../ports/clock";
+import type { Ids } from "../ports/ids";
+import type { OutboundEvents, Published } from "../ports/outbound-events";
+
+export interface PublishContext {
+  readonly now: Clock;
+  readonly ids: Ids;
+  readonly outboundEvents: OutboundEvents;
+}
+
+export type PublishOutcome = Published | { readonly outcome: "invalid"; readonly fault: OutboundFault };
+
+/**
+ * Publishes one event: checks it, mints its ids, renders it once, and appends
+ * it. Calls made together reach the store together, in order.
+ */
+export async function publishEvent(context: PublishContext, event: OutboundEvent): Promise<PublishOutcome> {
+  const workspaceId = parseWorkspaceId(event.workspaceId);
+  if (workspaceId === undefined) return { outcome: "unknown-workspace" };
+  const fault = findOutboundFault(event);
+  if (fault !== undefined) return { outcome: "invalid", fault };
+
+  const { content } = event;
+  const createdAtMs = context.now();
+  const lifetimeMs = event.lifetimeMs ?? defaultLifetimeMs(content.type, content.message.kind);
+  const expiresAtMs = lifetimeMs === null ? null : createdAtMs + lifetimeMs;
+  const eventId = context.ids.event();
+  const messageId = content.type === "message.update" ? content.messageId : context.ids.message();
+  const envelope = renderEnvelope({ eventId, workspaceId, createdAtMs, expiresAtMs }, content, messageId);
+  const bytes = Buffer.byteLength(envelope.beforeSequence) + Buffer.byteLength(envelope.afterSequence);
+  if (bytes > OUTBOUND_EVENT_MAX_BYTES) {
+    const message = `message makes an event of ${bytes} bytes, at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
+    return { outcome: "invalid", fault: { field: "message", message } };
+  }
+  return context.outboundEvents.publish({
+    workspaceId,
+    idempotencyKey: event.idempotencyKey,
+    eventId,
+    messageId,
+    expiresAtMs,
+    envelope,
+  });
+}

@@ -1,0 +1,52 @@
+import type { InboundLog, RequestIdentity } from "../ports/inbound-log";
+import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
+import type { FieldViolation, Refusal } from "./refusal";
+
+/** One POST of a bridge whose body is JSON of at most 64 KB (check 1 is the edge's). */
+export interface ReceiveInput extends Omit<Caller, "signed"> {
+  readonly body: Uint8Array;
+  /** What the edge made of the body: the event, or the first field rule that it breaks. */
+  readonly reading:
+    | { readonly requestId: string | undefined; readonly event: Uint8Array }
+    | { readonly violation: FieldViolation };
+}
+
+/** Accepted: the event is stored, durably; or it repeats one that was, and is ignored. */
+export interface Accepted {
+  readonly accepted: "stored" | "repeated";
+}
+
+/** Receives an inbound event ("POST /hooks/{workspaceId}"): checks 2 to 7 in order, the idempotency rules, storing. */
+export function receive(
+  context: JudgeContext & { readonly inboundLog: InboundLog },
+  input: ReceiveInput,
+): Promise<Accepted | Refusal> {
+  const { body, reading } = input;
+  return judgeCaller<Accepted>(context, { ...input, signed: body }, async ({ record, timestamp }) => {
+    const event =
+      "violation" in reading
+        ? "fault"
+        : { identity: identify(reading.requestId, timestamp, body), bytes: reading.event };
+    const appended = await context.inboundLog.append({ record, event });
+    switch (appended.outcome) {
+      case "stale":
+        return "stale";
+      case "limited": // check 6
+        return { refused: "workspace-limit", retryAfterSeconds: appended.retryAfterSeconds };
+      case "fault": // check 7
+        return { refused: "invalid", violation: violationOf(reading) };
+      case "stored":
+      case "repeated":
+        return { accepted: appended.outcome };
+    }
+  });
+}
+
+function identify(requestId: string | undefined, timestamp: number, body: Uint8Array): RequestIdentity {
+  return requestId === undefined ? { by: "bytes", timestamp, body } : { by: "id", id: requestId };
+}
+
+function violationOf(reading: ReceiveInput["reading"]): FieldViolation {
+  if ("violation" in reading) return reading.violation;
+  throw new Error("a fault was answered for an event that has none");
+}

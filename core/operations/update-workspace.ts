@@ -1,0 +1,20 @@
+import type { Workspace } from "../domain/workspace";
+import { findProfileFault } from "../domain/workspace-profile";
+import { changeWorkspace, type WorkspaceContext, type WorkspaceRefusal } from "./workspace-change";
+
+/** Changes the name or the owner's e-mail; what is undefined stays. */
+export function updateWorkspace(
+  context: WorkspaceContext,
+  id: string,
+  { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
+): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
+  return changeWorkspace(context.workspaces, id, (workspace) => {
+    const changed = {
+      ...workspace,
+      name: name ?? workspace.name,
+      ownerEmail: ownerEmail ?? workspace.ownerEmail,
+    };
+    const fault = findProfileFault(changed);
+    return fault === undefined ? changed : { refused: "invalid", message: fault };
+  });
+}

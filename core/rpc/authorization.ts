@@ -1,0 +1,68 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  Metadata,
+  ServerInterceptingCall,
+  ServerListenerBuilder,
+  status,
+  type ServerInterceptor,
+  type StatusObject,
+} from "@grpc/grpc-js";
+
+/** A caller's role. Each has the services that ROLE_OF_SERVICE gives it. */
+export type CallerRole = "edge" | "game" | "operator";
+
+type Refusal = Pick<StatusObject, "code" | "details">;
+
+const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole>> = {
+  "chatbridge.v1.BridgeService": "edge",
+  "chatbridge.v1.GameService": "game",
+  "chatbridge.v1.WorkspaceService": "operator",
+};
+
+/** Lets calls through whose bearer token is of the service's role; reflection is for every token. */
+export function createAuthorization(
+  tokens: readonly { readonly role: CallerRole; readonly token: string }[],
+): ServerInterceptor {
+  // Digests have one length, so that comparing tells nothing of a token's.
+  const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
+
+  function judge(path: string, metadata: Metadata): Refusal | undefined {
+    const [header] = metadata.get("authorization");
+    const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
+    const sent = token === undefined ? undefined : digest(token);
+    const roles = known
+      .filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent))
+      .map(({ role }) => role);
+    if (roles.length === 0) {
+      return refuse(
+        status.UNAUTHENTICATED,
+        "send a token that core knows, as metadata 'authorization: Bearer <token>'",
+      );
+    }
+    const needed = ROLE_OF_SERVICE[path.split("/")[1] ?? ""];
+    if (needed === undefined || roles.includes(needed)) return undefined;
+    return refuse(status.PERMISSION_DENIED, `this needs a token of the role ${needed}`);
+  }
+
+  return (method, call) =>
+    new ServerInterceptingCall(call, {
+      start(next) {
+        const listener = new ServerListenerBuilder()
+          .withOnReceiveMetadata((metadata, proceed) => {
+            const refused = judge(method.path, metadata);
+            if (refused === undefined) proceed(metadata);
+            else call.sendStatus(refused);
+          })
+          .build();
+        next(listener);
+      },
+    });
+}
+
+function digest(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function refuse(code: status, details: string): Refusal {
+  return { code, details };
+}

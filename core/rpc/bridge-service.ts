@@ -1,0 +1,121 @@
+import { status } from "@grpc/grpc-js";
+import {
+  PollResponse,
+  ReceiveResponse,
+  Refusal as RefusalCode,
+  Refused,
+  type BridgeServiceServer,
+  type PollQuery,
+  type PollRequest,
+  type ReceiveRequest,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
+import { isCursor, type PageStart } from "../domain/cursor";
+import type { JudgeContext } from "../operations/judge-caller";
+import { poll, type PollInput } from "../operations/poll";
+import { receive, type ReceiveInput } from "../operations/receive";
+import type { Refusal } from "../operations/refusal";
+import type { HeldEvents } from "../ports/held-events";
+import type { InboundLog } from "../ports/inbound-log";
+import { StatusError, unary, type ReportFault } from "./status";
+
+export interface BridgeServiceContext extends JudgeContext {
+  readonly inboundLog: InboundLog;
+  readonly heldEvents: HeldEvents;
+}
+
+const PAGE_MAX = 100;
+
+export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeServiceServer {
+  return {
+    receive: unary("Receive", report, async (request: ReceiveRequest) => {
+      const outcome = await receive(context, {
+        workspaceId: request.workspaceId,
+        sourceAddress: request.sourceAddress,
+        signature: request.signature,
+        body: request.body,
+        reading: readEvent(request.reading),
+      });
+      return ReceiveResponse.create({
+        outcome:
+          "refused" in outcome
+            ? { $case: "refused", value: toRefused(outcome) }
+            : { $case: "accepted", value: { repeated: outcome.accepted === "repeated" } },
+      });
+    }),
+    poll: unary("Poll", report, async (request: PollRequest) => {
+      const outcome = await poll(context, {
+        workspaceId: request.workspaceId,
+        sourceAddress: request.sourceAddress,
+        signature: request.signature,
+        queryString: request.queryString,
+        reading: readQuery(request.reading),
+      });
+      return PollResponse.create({
+        outcome:
+          "refused" in outcome
+            ? { $case: "refused", value: toRefused(outcome) }
+            : { $case: "page", value: outcome },
+      });
+    }),
+  };
+}
+
+function readEvent(reading: ReceiveRequest["reading"]): ReceiveInput["reading"] {
+  switch (reading?.$case) {
+    case "event":
+      return { requestId: reading.value.id, event: InboundEvent.encode(reading.value).finish() };
+    case "violation":
+      return { violation: reading.value };
+    case undefined:
+      throw new StatusError(status.INVALID_ARGUMENT, "reading is missing: send an event or a violation");
+  }
+}
+
+function readQuery(reading: PollRequest["reading"]): PollInput["reading"] {
+  switch (reading?.$case) {
+    case "query": {
+      const { limit } = reading.value;
+      if (limit < 1 || limit > PAGE_MAX) {
+        throw new StatusError(status.INVALID_ARGUMENT, `reading.query.limit must be 1 to ${PAGE_MAX}`);
+      }
+      return { start: readStart(reading.value.from), limit };
+    }
+    case "violation":
+      return { violation: reading.value };
+    case undefined:
+      throw new StatusError(status.INVALID_ARGUMENT, "reading is missing: send a query or a violation");
+  }
+}
+
+function readStart(from: PollQuery["from"]): PageStart {
+  switch (from?.$case) {
+    case "after":
+      if (!isCursor(from.value)) {
+        throw new StatusError(status.INVALID_ARGUMENT, "reading.query.after must be 1 to 18 digits");
+      }
+      return { from: "after", cursor: from.value };
+    case "latest":
+      return { from: "latest" };
+    case undefined:
+      return { from: "oldest" };
+  }
+}
+
+const CODES: Readonly<Record<Refusal["refused"], RefusalCode>> = {
+  "address-limit": RefusalCode.ADDRESS_LIMIT,
+  "unknown-workspace": RefusalCode.UNKNOWN_WORKSPACE,
+  signature: RefusalCode.SIGNATURE,
+  timestamp: RefusalCode.TIMESTAMP,
+  "workspace-limit": RefusalCode.WORKSPACE_LIMIT,
+  invalid: RefusalCode.INVALID,
+  "push-workspace": RefusalCode.PUSH_WORKSPACE,
+};
+
+function toRefused(refusal: Refusal): Refused {
+  return Refused.create({
+    refusal: CODES[refusal.refused],
+    ...("violation" in refusal ? { violation: refusal.violation } : {}),
+    ...("retryAfterSeconds" in refusal ? { retryAfterSeconds: refusal.retryAfterSeconds } : {}),
+  });
+}

@@ -1,0 +1,105 @@
+import type { Message } from "../../proto/gen/chatbridge/v1/event";
+import { MessageKind as KindCode } from "../../proto/gen/chatbridge/v1/event";
+import type { OutboundEvent as EventMessage } from "../../proto/gen/chatbridge/v1/game";
+import {
+  MESSAGE_KINDS,
+  type Button,
+  type MessageBody,
+  type MessageKind,
+  type OutboundContent,
+  type OutboundEvent,
+} from "../domain/outbound-event";
+import type { OutboundFault } from "../domain/outbound-rules";
+
+/** The field names of the content in the proto, which faults are named by. */
+const CONTENT_FIELDS: Readonly<Record<OutboundContent["type"], string>> = {
+  "message.create": "message_create",
+  "message.update": "message_update",
+  "message.ephemeral": "message_ephemeral",
+  "dm.create": "dm_create",
+};
+
+/** Fields that belong to the event itself, not to its content. */
+const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
+
+/** The full name of a field at fault, as the proto has it. */
+export function faultField(event: OutboundEvent, fault: OutboundFault): string {
+  return EVENT_FIELDS.has(fault.field) ? fault.field : `${CONTENT_FIELDS[event.content.type]}.${fault.field}`;
+}
+
+/** Reads an event as the rules see it, or the first thing that has no place in them. */
+export function readOutboundEvent(
+  event: EventMessage,
+): { readonly event: OutboundEvent } | { readonly fault: OutboundFault } {
+  const { content } = event;
+  if (content === undefined)
+    return fault(
+      "content",
+      "one of message_create, message_update, message_ephemeral and dm_create is required",
+    );
+  const message = content.value.message;
+  const path = `${content.$case.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}.message`;
+  if (message === undefined) return fault(path, `${path} is required`);
+  if (content.$case !== "messageUpdate" && message.id !== "") {
+    return fault(`${path}.id`, `${path}.id must be empty: the service mints it and answers it`);
+  }
+  const body = readMessage(message);
+  if (typeof body === "string") return fault(`${path}.${body}`, `${path}.${body} is required`);
+  return {
+    event: {
+      workspaceId: event.workspaceId,
+      content: toContent(content, message.id, body),
+      idempotencyKey: event.idempotencyKey,
+      lifetimeMs: event.lifetime && event.lifetime.seconds * 1000 + event.lifetime.nanos / 1e6,
+    },
+  };
+}
+
+function toContent(
+  content: NonNullable<EventMessage["content"]>,
+  messageId: string,
+  message: MessageBody,
+): OutboundContent {
+  switch (content.$case) {
+    case "messageCreate":
+      return { type: "message.create", channel: content.value.channel, message };
+    case "messageUpdate":
+      return { type: "message.update", channel: content.value.channel, messageId, message };
+    case "messageEphemeral":
+      return { type: "message.ephemeral", channel: content.value.channel, user: content.value.user, message };
+    case "dmCreate":
+      return { type: "dm.create", user: content.value.user, message };
+  }
+}
+
+/** The message, or the name of the field that is missing. */
+function readMessage(message: Message): MessageBody | string {
+  const kind = KIND_NAMES.get(message.kind);
+  if (kind === undefined) return "kind";
+  const buttons: Button[][] = [];
+  for (const [r, row] of message.rows.entries()) {
+    const read: Button[] = [];
+    for (const [b, { label, press }] of row.buttons.entries()) {
+      if (press === undefined) return `rows[${r}].buttons[${b}].press`;
+      read.push(press.$case === "action" ? { label, action: press.value } : { label, url: press.value });
+    }
+    buttons.push(read);
+  }
+  return {
+    kind,
+    text: message.text,
+    buttons,
+    image: message.image ?? null,
+    awaitsReply: message.awaitsReply,
+    data: message.data ?? null,
+  };
+}
+
+/** The contract's name of each kind: the proto's, in lower case. */
+const KIND_NAMES: ReadonlyMap<KindCode, MessageKind> = new Map(
+  MESSAGE_KINDS.map((kind) => [KindCode[kind.toUpperCase() as keyof typeof KindCode], kind]),
+);
+
+function fault(field: string, message: string): { readonly fault: OutboundFault } {
+  return { fault: { field, message } };
+}

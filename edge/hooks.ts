@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { PollRequest, ReceiveRequest } from "../proto/gen/chatbridge/v1/bridge";
+import type { CoreClient } from "./core-client";
+import { sendError } from "./public-listener";
+import { readInboundEvent } from "./read-inbound-event";
+import { readJson } from "./read-json";
+import { readPollQuery } from "./read-poll-query";
+import { refusalAnswer } from "./refusal-answer";
+import { canonicalAddress } from "./source-address";
+
+const BODY_MAX_BYTES = 65_536;
+const SIGNATURE_HEADER = "service-signature";
+const ACCEPTED_BODY = '{"ok":true}';
+
+type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
+
+/** The two endpoints of the public contract ("Endpoints"). */
+export function addHooks(app: FastifyInstance, core: CoreClient): void {
+  // A body is its bytes, whatever its Content-Type or Content-Encoding says.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.addHook("onRequest", async (request) => {
+    request.headers["content-type"] = "application/octet-stream";
+  });
+
+  app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const json = readJson(body); // check 1
+    if (json === undefined) return sendError(reply, { status: 400, message: "the body must be valid JSON" });
+    const read = readInboundEvent(json.value); // check 7, answered by core after check 6
+    const { outcome } = await core.receive(
+      ReceiveRequest.create({
+        ...caller(request),
+        body,
+        reading:
+          "event" in read
+            ? { $case: "event", value: read.event }
+            : { $case: "violation", value: read.violation },
+      }),
+    );
+    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    return sendJson(reply, 202, ACCEPTED_BODY);
+  });
+
+  app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
+    const queryString = rawQuery(request);
+    const read = readPollQuery(queryString);
+    const { outcome } = await core.poll(
+      PollRequest.create({
+        ...caller(request),
+        queryString,
+        reading:
+          "query" in read
+            ? { $case: "query", value: read.query }
+            : { $case: "violation", value: read.violation },
+      }),
+    );
+    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    if (outcome === undefined) throw new Error("core answered a poll with nothing");
+    const { body, signature, workspaceId } = outcome.value;
+    void reply.header("Service-Signature", signature).header("Service-Workspace", workspaceId);
+    return sendJson(reply, 200, body);
+  });
+}
+
+/** What checks 2 to 5 need of a request. Two headers come joined, which is malformed. */
+function caller(request: HooksRequest) {
+  const signature = request.headers[SIGNATURE_HEADER];
+  return {
+    workspaceId: request.params.workspaceId,
+    sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress ?? ""),
+    signature: typeof signature === "string" ? signature : undefined,
+  };
+}
+
+/** Everything after the first "?", exactly as sent. */
+function rawQuery(request: FastifyRequest): string {
+  const url = request.raw.url ?? "";
+  const at = url.indexOf("?");
+  return at < 0 ? "" : url.slice(at + 1);
+}
+
+function sendJson(reply: FastifyReply, status: number, body: Buffer | string): FastifyReply {
+  return reply.code(status).header("content-type", "application/json").send(body);
+}

@@ -1,0 +1,111 @@
+import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { CoreUnavailable } from "./core-client";
+import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
+
+export interface PublicListenerOptions {
+  readonly trustProxy: readonly string[];
+  /** Told of faults that are bugs. */
+  report(where: string, error: unknown): void;
+}
+
+/** A request must be whole within this, or its connection is ended. */
+const REQUEST_WITHIN_MS = 10_000;
+const CHECK_CONNECTIONS_EVERY_MS = 1_000;
+const KEEP_ALIVE_MS = 65_000;
+const HEADERS_MAX_BYTES = 16_384;
+/** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
+const DRAIN_MAX_BYTES = 1_048_576;
+const DRAIN_MAX_MS = 1_000;
+
+/** The HTTP server that bridges talk to, without its routes: every answer it makes itself has the error body's shape. */
+export function createPublicListener({ trustProxy, report }: PublicListenerOptions): FastifyInstance {
+  const app = fastify({
+    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    requestTimeout: REQUEST_WITHIN_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: {
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      headersTimeout: REQUEST_WITHIN_MS,
+      connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+    },
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    // A path segment of any length is a workspace id that is not known.
+    routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
+    clientErrorHandler: answerBrokenRequest,
+    // A path that is no path: it names nothing.
+    frameworkErrors: (_error, _request, reply) => {
+      void sendError(reply, NOT_FOUND);
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.setNotFoundHandler((_request, reply) => sendError(reply, NOT_FOUND));
+  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
+    if (error.statusCode === 413) {
+      await drain(request.raw);
+      return sendError(reply, { status: 413, message: "the body must be at most 65536 bytes" });
+    }
+    if (error.statusCode === 400)
+      return sendError(reply, { status: 400, message: "the body did not arrive whole" });
+    report(request.routeOptions.url ?? "", error);
+    return sendError(reply, INTERNAL);
+  });
+  return app;
+}
+
+export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
+  if (answer.retryAfterSeconds !== undefined)
+    void reply.header("Retry-After", String(answer.retryAfterSeconds));
+  return reply
+    .code(answer.status)
+    .header("content-type", "application/json")
+    .send(JSON.stringify(errorBody(answer)));
+}
+
+/** Reads on and throws away, up to a bound in bytes and time. */
+function drain(body: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const timer = setTimeout(done, DRAIN_MAX_MS);
+    function count(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > DRAIN_MAX_BYTES) done();
+    }
+    function done(): void {
+      clearTimeout(timer);
+      body.off("data", count).off("end", done).off("close", done);
+      resolve();
+    }
+    body.on("data", count).on("end", done).on("close", done).resume();
+  });
+}
+
+/** Answers what is not HTTP, has too long headers, or did not arrive in time; then the connection ends. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const answer = brokenRequestAnswer(error.code);
+  const body = JSON.stringify(errorBody(answer));
+  const { error: reason = "" } = errorBody(answer);
+  socket.end(
+    `HTTP/1.1 ${answer.status} ${reason}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}
+
+function brokenRequestAnswer(code: string | undefined): ErrorAnswer {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return { status: 408, message: "the request did not arrive in time" };
+    case "HPE_HEADER_OVERFLOW":
+      return { status: 431, message: `the headers must be at most ${HEADERS_MAX_BYTES} bytes` };
+    default:
+      return { status: 400, message: "the request is not valid HTTP" };
+  }
+}
