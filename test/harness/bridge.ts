@@ -1,0 +1,96 @@
+import { createHmac } from "node:crypto";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import type { TestWorkspace } from "./service";
+
+/** An HTTP answer with its exact bytes. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The body as JSON. */
+  readonly json: unknown;
+}
+
+/** The header of a bridge's signature: the tests' own signer. Literal vectors made by openssl check both sides of it. */
+export function signatureOf(secret: string, raw: string | Buffer, t: number | string = nowSeconds()): string {
+  return `t=${t},v1=${createHmac("sha256", secret).update(`${t}.`).update(raw).digest("hex")}`;
+}
+
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+export interface SendOptions {
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer;
+  readonly method?: string;
+  /** Local address to send from, such as 127.0.0.7: the limits count by address. */
+  readonly from?: string;
+}
+
+/** Sends one request on a connection of its own. `path` goes out exactly as it is. */
+export function send(base: string, path: string, options: SendOptions = {}): Promise<Answer> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      hostname,
+      port,
+      path,
+      method: options.method ?? "GET",
+      headers: { ...options.headers } as Record<string, string>,
+      agent: false,
+      ...(options.from === undefined ? {} : { localAddress: options.from }),
+    });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const body = Buffer.concat(chunks);
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body,
+          get json() {
+            return JSON.parse(body.toString("utf8")) as unknown;
+          },
+        });
+      });
+    });
+    request.end(options.body);
+  });
+}
+
+/** Posts an inbound event, signed now unless headers say otherwise. */
+export function post(
+  base: string,
+  { id, secret }: TestWorkspace,
+  event: object | string | Buffer,
+  options: SendOptions = {},
+): Promise<Answer> {
+  const body = typeof event === "string" || Buffer.isBuffer(event) ? event : JSON.stringify(event);
+  return send(base, `/hooks/${id}`, {
+    method: "POST",
+    body,
+    ...options,
+    headers: {
+      "Content-Type": "application/json",
+      "Service-Signature": signatureOf(secret, body),
+      ...options.headers,
+    },
+  });
+}
+
+/** Polls with a query string, signed now unless headers say otherwise. */
+export function poll(
+  base: string,
+  { id, secret }: TestWorkspace,
+  query = "",
+  options: SendOptions = {},
+): Promise<Answer> {
+  return send(base, `/hooks/${id}/events${query === "" ? "" : `?${query}`}`, {
+    ...options,
+    headers: { "Service-Signature": signatureOf(secret, query), ...options.headers },
+  });
+}

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+/** Tokens, and the key of secrets, that processes under test use. */
+export const TOKENS = {
+  edge: "edge-token-for-tests",
+  game: "game-token-for-tests",
+  operator: "operator-token-for-tests",
+} as const;
+export const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/** A real process of ours, started from dist. */
+export interface TestProcess {
+  /** Where it serves, and where it answers probes. */
+  readonly port: number;
+  readonly healthPort: number;
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** Every line of its log so far, parsed. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Sends a signal and waits for its end; answers the exit code, null when the signal ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Starts core on free ports, over a Redis. Resolves when it is ready. */
+export function startCore(redisUrl: string, environment: Environment = {}): Promise<TestProcess> {
+  return startProcess("core", {
+    REDIS_URL: redisUrl,
+    CORE_LISTEN: "127.0.0.1:0",
+    CORE_TOKENS: Object.entries(TOKENS)
+      .map(([role, token]) => `${role}=${token}`)
+      .join(","),
+    SECRETS_KEY,
+    ...environment,
+  });
+}
+
+/** Starts an edge on free ports, over a core on loopback. Resolves when it is ready. */
+export function startEdge(corePort: number, environment: Environment = {}): Promise<TestProcess> {
+  return startProcess("edge", {
+    CORE_ADDRESS: `127.0.0.1:${corePort}`,
+    CORE_TOKEN: TOKENS.edge,
+    EDGE_LISTEN: "127.0.0.1:0",
+    ...environment,
+  });
+}
+
+/** A port that is free now. Use it only where a process must come back at the same port. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts dist/<name>/main.js with just this environment. Fails with what it printed when it ends before it is ready. */
+export function startProcess(name: "core" | "edge", environment: Environment): Promise<TestProcess> {
+  const main = join(__dirname, "../../dist", name, "main.js");
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env["PATH"], HEALTH_LISTEN: "127.0.0.1:0", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const log: Record<string, unknown>[] = [];
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const entry = JSON.parse(line) as Record<string, unknown>;
+      log.push(entry);
+      if (entry["msg"] !== `${name} is ready`) return;
+      resolve({
+        port: Number(entry["port"]),
+        healthPort: Number(entry["healthPort"]),
+        pid: child.pid ?? 0,
+        child,
+        log,
+        stop(signal = "SIGTERM") {
+          child.kill(signal);
+          return exited;
+        },
+      });
+    });
+    void exited.then((code) =>
+      reject(new Error(`${name} ended with ${code} before it was ready:\n${errors}`)),
+    );
+  });
+}
