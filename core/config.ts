@@ -25,6 +25,12 @@ export interface CoreConfig {
   readonly shards: number;
   readonly inboundLogMax: number;
   readonly pushAllow: readonly AddressBlock[];
+  /** A further root certificate for target URLs, in PEM. */
+  readonly pushCa: Buffer | undefined;
+  /** Name servers for target URLs, address:port; none: the system's. */
+  readonly dnsServers: readonly string[];
+  /** Where mail is sent by; undefined: it is logged. */
+  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -73,6 +79,14 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
         parseBlocks,
         " ",
       ),
+      pushCa: settings.file("PUSH_CA", "PEM root certificate that bridges' certificates may be of, too"),
+      dnsServers: settings.parsed(
+        "DNS_SERVERS",
+        "name servers for target URLs, address or address:port with commas between",
+        parseList,
+        " ",
+      ),
+      mail: readMail(settings),
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
@@ -126,6 +140,35 @@ function parseList(text: string): readonly string[] {
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "");
+}
+
+function readMail(settings: Settings): CoreConfig["mail"] {
+  const smtpUrl = settings.parsed(
+    "SMTP_URL",
+    "the mail server, smtp://user:password@host:port or smtps://…",
+    parseSmtpUrl,
+    " ",
+  );
+  const from = settings.parsed(
+    "MAIL_FROM",
+    "the sender of mails, such as bridges@example.com",
+    parseSender,
+    " ",
+  );
+  if ((smtpUrl === "") !== (from === "")) settings.fault("SMTP_URL and MAIL_FROM go together");
+  return smtpUrl ? { smtpUrl, from } : undefined;
+}
+
+function parseSmtpUrl(text: string): string {
+  const url = text.trim();
+  if (url !== "" && !/^smtps?:\/\//.test(url)) throw new Error("is not an SMTP URL");
+  return url;
+}
+
+function parseSender(text: string): string {
+  const sender = text.trim();
+  if (sender !== "" && !/@/.test(sender)) throw new Error("is not an e-mail address");
+  return sender;
 }
 
 function readTls(settings: Settings): ServerTls | undefined {

@@ -1,11 +1,20 @@
+import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort } from "../runtime/settings";
 import type { CoreConfig } from "./config";
-import { systemNames } from "./delivery/system-names";
+import { createPushClient } from "./delivery/push-client";
+import { createSmtpMailer } from "./delivery/smtp-mailer";
+import { watchShard } from "./delivery/shard-watch";
+import type { Mailer } from "./ports/mailer";
+import type { QueuedPush } from "./ports/push-queue";
+import { dispatchShard } from "./delivery/shard-dispatcher";
+import { holdShards } from "./delivery/shard-holder";
+import { createNameLookup } from "./delivery/system-names";
 import { createTargetUrlCheck } from "./delivery/target-url-check";
 import { createIds } from "./ids";
 import type { NameLookup } from "./ports/name-lookup";
+import type { ReportFault } from "./rpc/status";
 import { listenForRpc } from "./rpc/server";
 import { createSecretBox } from "./store/secret-box";
 import { openStore } from "./store/store";
@@ -49,22 +58,52 @@ export async function createCore(
     );
     closers.unshift(() => store.close());
 
+    const report: ReportFault = (where, error) => log.error({ where, err: error }, "failed unexpectedly");
+    const ids = createIds(store.now);
+    const hosts = { names: overrides.names ?? createNameLookup(config.dnsServers), allow: config.pushAllow };
+    const roots = config.pushCa === undefined ? [...rootCertificates] : [...rootCertificates, config.pushCa];
+    const pushClient = createPushClient({ ...hosts, secureContext: createSecureContext({ ca: roots }) });
+    closers.unshift(() => pushClient.close());
+    const mailer = config.mail
+      ? createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
+      : loggedMail(log);
+    closers.unshift(async () => mailer.close());
+    const shardContext = {
+      ...store,
+      pushClient,
+      mailer,
+      report,
+      onDrop: ({ workspaceId, eventId, eventType }: QueuedPush, reason: string) =>
+        log.warn({ workspaceId, eventId, eventType, reason }, "a push was given up"),
+      onFailing: (workspaceId: string) =>
+        log.warn({ workspaceId }, "a bridge has stopped polling while events wait"),
+      onMailFault: (workspaceId: string, error: unknown) =>
+        log.warn({ workspaceId, code: errorCode(error) }, "mail could not be sent, it will be tried again"),
+    };
+    const shardHolder = holdShards({
+      leases: store.leases,
+      member: { group: CORES_GROUP, name: ids.token(), token: ids.token() },
+      report,
+      work: async (hold) => {
+        await Promise.all([dispatchShard(shardContext, hold), watchShard(shardContext, hold)]);
+      },
+    });
+    closers.unshift(() => shardHolder.close());
+
     const streams = new AbortController();
     const rpc = await listenForRpc(
       {
         ...store,
-        ids: createIds(store.now),
-        targetUrlCheck: createTargetUrlCheck({
-          names: overrides.names ?? systemNames,
-          allow: config.pushAllow,
-        }),
+        ids,
+        pushTracer: pushClient,
+        targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
       },
       {
         address: formatHostPort(config.listen),
         tokens: config.tokens,
         tls: config.tls,
-        report: (where, error) => log.error({ where, err: error }, "a call failed unexpectedly"),
+        report,
       },
     );
     closers.unshift(async () => {
@@ -97,6 +136,9 @@ export async function createCore(
   }
 }
 
+/** The group that cores share the shards' work out in. No group of followers can have this name. */
+const CORES_GROUP = "!cores";
+
 async function closeInTurn(closers: readonly (() => Promise<void>)[]): Promise<void> {
   for (const close of closers) await close();
 }
@@ -110,6 +152,16 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   ]);
 }
 
-function errorCode(error: Error): string {
+function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
+
+/** Where there is no mail server, mail is what the log says. */
+function loggedMail(log: Logger): Mailer {
+  return {
+    send: async ({ to, subject, text }) =>
+      log.warn({ to, subject, text }, "mail, logged as SMTP_URL is not set"),
+    close: () => undefined,
+  };
 }

@@ -6,8 +6,6 @@ export const ADDRESS_LIMIT_PER_SECOND = 500;
 export const WORKSPACE_LIMIT_PER_SECOND = 250;
 /** How far a signed timestamp may be from the service clock, either way (check 5). */
 export const TIMESTAMP_TOLERANCE_SECONDS = 5 * 60;
-/** How long a request id is remembered (idempotency rule 1). */
-export const REQUEST_ID_WINDOW_SECONDS = 24 * 60 * 60;
 /** How long a retired secret stays valid. */
 export const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000;
 /** How many secrets of one workspace may be active at once. */

@@ -81,9 +81,12 @@ function idFault(field: string, value: string, max: number): OutboundFault | und
   return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);
 }
 
+/** The characters of RFC 3986: URL alone would accept and mend blanks, other scripts and stray marks, bridges might not. */
+const URI_FORM =
+  /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;
+
 function isUri(text: string): boolean {
-  // URL accepts blanks around and inside and mends them; a URI has none.
-  return /^[^\s]+$/.test(text) && text.isWellFormed() && URL.canParse(text);
+  return URI_FORM.test(text) && URL.canParse(text);
 }
 
 function isHttpUri(text: string): boolean {

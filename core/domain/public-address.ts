@@ -17,7 +17,7 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
  * @param address in any textual form of an IP address
  */
 export function whyNotPublic(address: string): string | undefined {
-  const parsed = ipaddr.parse(stripZone(address));
+  const parsed = ipaddr.parse(plain(address));
   if (parsed instanceof ipaddr.IPv4) return whyNotPublicV4(parsed);
   if (parsed.match(NAT64_LOCAL)) return "translation prefix of a site";
   const carried = carriedV4(parsed);
@@ -50,7 +50,7 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
 
 /** Whether an address is in one of the blocks; a v4-mapped one is in the blocks of its IPv4 address. */
 export function isInBlocks(address: string, blocks: readonly AddressBlock[]): boolean {
-  const parsed = ipaddr.process(stripZone(address));
+  const parsed = ipaddr.process(plain(address));
   return blocks.some(([first, bits]) => first.kind() === parsed.kind() && parsed.match(first, bits));
 }
 
@@ -71,6 +71,7 @@ function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   }
 }
 
-function stripZone(address: string): string {
-  return address.replace(/%.*$/, "");
+/** Without a zone, and so that the library does not take the old v4-compatible form "::1.2.3.4" for a v4-mapped one. */
+function plain(address: string): string {
+  return address.replace(/%.*$/, "").replace(/^::(?=\d+\.)/, "0::");
 }

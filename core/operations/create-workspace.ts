@@ -37,5 +37,6 @@ async function findTargetUrlFault(
 ): Promise<string | undefined> {
   if (targetUrl === "") return undefined;
   if (platform !== "custom") return "target_url is for workspaces of the custom platform only";
-  return context.targetUrlCheck.findFault(targetUrl);
+  const fault = await context.targetUrlCheck.findFault(targetUrl);
+  return fault === undefined ? undefined : `target_url: ${fault}`;
 }

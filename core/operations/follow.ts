@@ -23,6 +23,7 @@ export interface Follower {
 
 const BEAT_MS = 1_000;
 const READ_MAX = 100;
+const ACK_MAX = 1_000;
 const ACKS_WAITING_MAX = 10_000;
 const RETRY_AFTER_FAULT_MS = 200;
 
@@ -96,6 +97,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       else Object.assign(state, { stirred: true, mine });
     } else if (state !== undefined) {
       forget(shard);
+      // First, or the next holder would send again what was acked.
+      await writeAcks();
       await log.dropLease(member, shard);
     }
   }
@@ -108,7 +111,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   async function writeAcks(): Promise<void> {
     while (acks.length > 0) {
       const shard = acks[0]?.shard ?? 0;
-      const batch = acks.filter((ack) => ack.shard === shard);
+      const batch = acks.filter((ack) => ack.shard === shard).slice(0, ACK_MAX);
       await log.ack(
         member.group,
         shard,
@@ -128,6 +131,13 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   async function sendOverdue(): Promise<void> {
     for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
+      const state = held.get(due.shard);
+      if (state?.mine === false) {
+        // They come again from the next holder, or from here if the shard comes back.
+        inFlight.remove(due.shard, due.entryIds);
+        Object.assign(state, { caughtUp: false, readAgainAfter: undefined });
+        continue;
+      }
       const entries = await log.readEntries(member, due.shard, due.entryIds);
       inFlight.remove(due.shard, due.entryIds);
       if (entries === undefined) forget(due.shard);
@@ -136,11 +146,14 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function read(): Promise<void> {
-    for (const [shard, state] of held) {
+    for (const [shard, state] of [...held]) {
       const count = Math.min(READ_MAX, window - inFlight.size);
       if (count <= 0) return;
       if (!state.stirred || !state.mine) continue;
       state.stirred = false;
+      // To the end of the line, so that a busy shard does not take all of a small window.
+      held.delete(shard);
+      held.set(shard, state);
       if (!(await readShard(shard, state, count))) forget(shard);
     }
   }

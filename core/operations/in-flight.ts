@@ -23,7 +23,8 @@ interface Out {
   readonly deadline: number;
 }
 
-const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,20}-\d{1,20})$/;
+/** Both halves of an entry id are below 2^64, so 19 digits always fit. */
+const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
 /** Names an entry among all shards. */
 export function deliveryId(shard: number, entryId: string): string {

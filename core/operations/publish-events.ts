@@ -3,6 +3,7 @@ import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
+import { isRetried } from "../domain/retry";
 import { parseWorkspaceId } from "../domain/workspace-id";
 import type { Clock } from "../ports/clock";
 import type { Ids } from "../ports/ids";
@@ -29,7 +30,7 @@ export async function publishEvent(context: PublishContext, event: OutboundEvent
   const { content } = event;
   const createdAtMs = context.now();
   const lifetimeMs = event.lifetimeMs ?? defaultLifetimeMs(content.type, content.message.kind);
-  const expiresAtMs = lifetimeMs === null ? null : createdAtMs + lifetimeMs;
+  const expiresAtMs = lifetimeMs === null ? null : createdAtMs + Math.floor(lifetimeMs);
   const eventId = context.ids.event();
   const messageId = content.type === "message.update" ? content.messageId : context.ids.message();
   const envelope = renderEnvelope({ eventId, workspaceId, createdAtMs, expiresAtMs }, content, messageId);
@@ -44,6 +45,8 @@ export async function publishEvent(context: PublishContext, event: OutboundEvent
     eventId,
     messageId,
     expiresAtMs,
+    type: content.type,
+    push: isRetried(content) ? "retried" : "once",
     envelope,
   });
 }

@@ -8,7 +8,7 @@ export async function setTargetUrl(
   targetUrl: string,
 ): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
   const fault = targetUrl === "" ? undefined : await context.targetUrlCheck.findFault(targetUrl);
-  if (fault !== undefined) return { refused: "invalid", message: fault };
+  if (fault !== undefined) return { refused: "invalid", message: `target_url: ${fault}` };
   return changeWorkspace(context.workspaces, id, (workspace) =>
     workspace.platform === "custom"
       ? { ...workspace, targetUrl }

@@ -1,4 +1,5 @@
 import type { RenderedEnvelope } from "../domain/envelope";
+import type { OutboundType } from "../domain/outbound-event";
 
 /** A rendered event on its way to a workspace. */
 export interface Publication {
@@ -8,6 +9,9 @@ export interface Publication {
   readonly eventId: string;
   readonly messageId: string;
   readonly expiresAtMs: number | null;
+  readonly type: OutboundType;
+  /** How a push workspace gets it: by the queue, with or without retries; or direct: the caller pushes it. */
+  readonly push: "retried" | "once" | "direct";
   readonly envelope: RenderedEnvelope;
 }
 
@@ -19,6 +23,8 @@ export type Published =
       readonly sequence: number;
       readonly messageId: string;
       readonly expiresAtMs: number | null;
+      /** How the workspace gets it; not known of a repeated one. */
+      readonly mode: "poll" | "push" | undefined;
     }
   | { readonly outcome: "unknown-workspace" };
 

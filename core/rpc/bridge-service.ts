@@ -1,7 +1,5 @@
 import { status } from "@grpc/grpc-js";
 import {
-  PollResponse,
-  ReceiveResponse,
   Refusal as RefusalCode,
   Refused,
   type BridgeServiceServer,
@@ -17,18 +15,21 @@ import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
 import type { HeldEvents } from "../ports/held-events";
 import type { InboundLog } from "../ports/inbound-log";
+import { serveLane, type LaneCalls } from "./lane";
 import { StatusError, unary, type ReportFault } from "./status";
 
 export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
+  /** Aborted when core stops: lanes are ended once what is under way is answered. */
+  readonly stopping: AbortSignal;
 }
 
 const PAGE_MAX = 100;
 
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeServiceServer {
-  return {
-    receive: unary("Receive", report, async (request: ReceiveRequest) => {
+  const calls: LaneCalls = {
+    async receive(request) {
       const outcome = await receive(context, {
         workspaceId: request.workspaceId,
         sourceAddress: request.sourceAddress,
@@ -36,14 +37,14 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         body: request.body,
         reading: readEvent(request.reading),
       });
-      return ReceiveResponse.create({
+      return {
         outcome:
           "refused" in outcome
             ? { $case: "refused", value: toRefused(outcome) }
             : { $case: "accepted", value: { repeated: outcome.accepted === "repeated" } },
-      });
-    }),
-    poll: unary("Poll", report, async (request: PollRequest) => {
+      };
+    },
+    async poll(request) {
       const outcome = await poll(context, {
         workspaceId: request.workspaceId,
         sourceAddress: request.sourceAddress,
@@ -51,13 +52,18 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         queryString: request.queryString,
         reading: readQuery(request.reading),
       });
-      return PollResponse.create({
+      return {
         outcome:
           "refused" in outcome
             ? { $case: "refused", value: toRefused(outcome) }
             : { $case: "page", value: outcome },
-      });
-    }),
+      };
+    },
+  };
+  return {
+    receive: unary("Receive", report, calls.receive),
+    poll: unary("Poll", report, calls.poll),
+    lane: (stream) => serveLane(stream, calls, context.stopping, report),
   };
 }
 

@@ -93,13 +93,15 @@ async function serveFollow(
 ): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();
-  context.stopping.addEventListener("abort", end, { once: true });
+  if (context.stopping.aborted) end();
+  else context.stopping.addEventListener("abort", end, { once: true });
   let follower: Follower | undefined;
   let opening: Promise<void> | undefined;
 
   function fail(error: unknown): void {
-    over.abort();
+    // Before the abort, which would end the stream as if all were well.
     if (!stream.cancelled) stream.emit("error", toStatus("Follow", error, report));
+    over.abort();
   }
 
   async function open(request: FollowOpen): Promise<void> {
@@ -111,12 +113,14 @@ async function serveFollow(
       window,
       ackDeadlineMs,
       signal: over.signal,
-      deliver: (deliveryId, entry) => stream.write(toDelivery(deliveryId, entry)),
+      deliver: (deliveryId, entry) => {
+        if (!over.signal.aborted) stream.write(toDelivery(deliveryId, entry));
+      },
     });
     const ended = await follower.ended;
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer took its place");
-    if (context.stopping.aborted) throw new StatusError(status.UNAVAILABLE, "core is stopping: open again");
+    if (context.stopping.aborted) throw coreStops();
     stream.end();
   }
 
@@ -142,10 +146,16 @@ async function serveFollow(
     () => {
       context.stopping.removeEventListener("abort", end);
       // A stream that never opened has nobody else to end it.
-      if (opening === undefined) stream.end();
+      if (opening !== undefined) return;
+      if (context.stopping.aborted) fail(coreStops());
+      else stream.end();
     },
     { once: true },
   );
+}
+
+function coreStops(): StatusError {
+  return new StatusError(status.UNAVAILABLE, "core is stopping: open again");
 }
 
 function readOpen({ group, consumer, window, ackDeadline }: FollowOpen): {

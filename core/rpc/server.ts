@@ -7,15 +7,14 @@ import {
 import { BridgeServiceService } from "../../proto/gen/chatbridge/v1/bridge";
 import { GameServiceService } from "../../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
-import type { WorkspaceContext } from "../operations/workspace-change";
 import { createAuthorization, type CallerRole } from "./authorization";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { createGameService, type GameServiceContext } from "./game-service";
 import { addReflection } from "./reflection";
 import type { ReportFault } from "./status";
-import { createWorkspaceService } from "./workspace-service";
+import { createWorkspaceService, type WorkspaceServiceContext } from "./workspace-service";
 
-export type RpcContext = BridgeServiceContext & GameServiceContext & WorkspaceContext;
+export type RpcContext = BridgeServiceContext & GameServiceContext & WorkspaceServiceContext;
 
 export interface RpcOptions {
   /** host:port, or [host]:port; port 0 takes a free one. */

@@ -1,10 +1,12 @@
-import { status } from "@grpc/grpc-js";
+import { status, type ServerWritableStream } from "@grpc/grpc-js";
 import {
   ConnectWorkspaceResponse,
   CreateWorkspaceResponse,
   DeliveryMode as ModeCode,
   Platform as PlatformCode,
+  WatchWorkspaceResponse,
   Workspace as WorkspaceMessage,
+  type WatchWorkspaceRequest,
   type WorkspaceServiceServer,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import {
@@ -20,17 +22,26 @@ import { connectWorkspace } from "../operations/connect-workspace";
 import { createWorkspace } from "../operations/create-workspace";
 import { deleteWorkspace } from "../operations/delete-workspace";
 import { disconnectWorkspace } from "../operations/disconnect-workspace";
+import { readHealth } from "../operations/read-health";
 import { rotateSigningSecret } from "../operations/rotate-signing-secret";
+import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { setTargetUrl } from "../operations/set-target-url";
 import { updateWorkspace } from "../operations/update-workspace";
+import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
 import { NOT_FOUND, type WorkspaceContext } from "../operations/workspace-change";
-import { accepted, StatusError, unary, type ReportFault } from "./status";
+import { toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
+import { accepted, StatusError, toStatus, unary, type ReportFault } from "./status";
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
+export interface WorkspaceServiceContext extends WorkspaceContext, TestEventContext {
+  /** Aborted when core stops: watches are ended. */
+  readonly stopping: AbortSignal;
+}
+
 export function createWorkspaceService(
-  context: WorkspaceContext,
+  context: WorkspaceServiceContext,
   report: ReportFault,
 ): WorkspaceServiceServer {
   const { workspaces, now } = context;
@@ -49,15 +60,13 @@ export function createWorkspaceService(
         ),
       ),
     ),
-    getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) =>
-      answered(accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND)),
-    ),
+    getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) => {
+      const { workspace } = accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND);
+      return { workspace: message(workspace), health: toHealthMessage(await readHealth(context, workspace)) };
+    }),
     listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }) => {
-      if (pageSize > PAGE_MAX)
-        throw new StatusError(status.INVALID_ARGUMENT, `page_size must be at most ${PAGE_MAX}`);
-      const page = await workspaces.list(pageSize || PAGE_DEFAULT, pageToken || undefined);
-      if (page === undefined)
-        throw new StatusError(status.INVALID_ARGUMENT, "page_token is not a next_page_token");
+      const page = await workspaces.list(readPageSize(pageSize), pageToken || undefined);
+      if (page === undefined) throw badPageToken();
       return { workspaces: page.workspaces.map(message), nextPageToken: page.next ?? "" };
     }),
     updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }) =>
@@ -82,7 +91,66 @@ export function createWorkspaceService(
     setTargetUrl: unary("SetTargetUrl", report, async ({ workspaceId, targetUrl }) =>
       answered(accepted(await setTargetUrl(context, readId(workspaceId), targetUrl))),
     ),
+    sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }) =>
+      toTestMessage(accepted(await sendTestEvent(context, readId(workspaceId)))),
+    ),
+    listDeliveries: unary("ListDeliveries", report, async ({ workspaceId, pageSize, pageToken }) => {
+      const size = readPageSize(pageSize);
+      if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
+      const { workspace } = accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND);
+      const deliveries = await context.deliveryLog.read(workspace.id, size, pageToken || undefined);
+      return {
+        deliveries: deliveries.map(toDeliveryMessage),
+        nextPageToken: deliveries.length === size ? (deliveries.at(-1)?.id ?? "") : "",
+      };
+    }),
+    watchWorkspace: (stream) => void serveWatch(context, stream, report),
   };
+}
+
+/** Serves one watch until its client, core or the workspace's deletion ends it. */
+async function serveWatch(
+  context: WorkspaceServiceContext,
+  stream: ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>,
+  report: ReportFault,
+): Promise<void> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  context.stopping.addEventListener("abort", end, { once: true });
+  stream.on("cancelled", end);
+  try {
+    const id = readId(stream.request.workspaceId);
+    accepted(
+      (await watchWorkspace(context, id, (change) => stream.write(toChange(change)), over.signal)) ?? {},
+    );
+    if (!stream.cancelled) throw new StatusError(status.UNAVAILABLE, "core is stopping: watch again");
+  } catch (error) {
+    if (!stream.cancelled) stream.emit("error", toStatus("WatchWorkspace", error, report));
+  } finally {
+    context.stopping.removeEventListener("abort", end);
+  }
+}
+
+function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
+  return WatchWorkspaceResponse.create({
+    change:
+      "delivery" in change
+        ? { $case: "delivery", value: toDeliveryMessage(change.delivery) }
+        : { $case: "health", value: toHealthMessage(change.health) },
+  });
+}
+
+/** The id of an entry in the log of deliveries. */
+const LOG_ID_FORM = /^\d{1,20}-\d{1,20}$/;
+
+function readPageSize(size: number): number {
+  if (size > PAGE_MAX)
+    throw new StatusError(status.INVALID_ARGUMENT, `page_size must be at most ${PAGE_MAX}`);
+  return size || PAGE_DEFAULT;
+}
+
+function badPageToken(): StatusError {
+  return new StatusError(status.INVALID_ARGUMENT, "page_token is not a next_page_token");
 }
 
 /** What is no uuid names no workspace. */

@@ -5,7 +5,7 @@ import { ErrorReply } from "redis";
 import type { Argument, Redis, Reply } from "./redis";
 
 /** The files of the function library, in the order in which they are joined. */
-const FILES = ["library", "admit", "append", "hold", "workspace", "follow"];
+const FILES = ["library", "admit", "append", "health", "hold", "push", "workspace", "follow"];
 
 /** The functions by name; each is described where it is written, in functions/*.lua. */
 export type FunctionName =
@@ -13,6 +13,14 @@ export type FunctionName =
   | "append"
   | "page"
   | "publish"
+  | "read_pushes"
+  | "record_pushes"
+  | "log_delivery"
+  | "read_deliveries"
+  | "find_failing"
+  | "poll_health"
+  | "read_mail"
+  | "remove_mail"
   | "put_workspace"
   | "get_workspaces"
   | "delete_workspace"

@@ -10,7 +10,7 @@ import { asList, asNumber, asText } from "./reply";
 const BATCH_MAX = 100;
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, envelope } = publication;
+  const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push, envelope } = publication;
   // A digest has one length whatever the key's; the workspace is in the name it is kept under.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
@@ -20,13 +20,15 @@ function toArguments(publication: Publication): readonly Argument[] {
     eventId,
     messageId,
     expiresAtMs === null ? "" : String(expiresAtMs),
+    type,
+    push,
     envelope.beforeSequence,
     envelope.afterSequence,
   ];
 }
 
 function toPublished(reply: Reply): Published {
-  const [head, eventId, sequence, messageId, expires] = asList(reply);
+  const [head, eventId, sequence, messageId, expires, mode] = asList(reply);
   const outcome = asText(head);
   if (outcome === "unknown") return { outcome: "unknown-workspace" };
   if (outcome !== "published" && outcome !== "repeated") throw new TypeError(`publish answered ${outcome}`);
@@ -36,6 +38,7 @@ function toPublished(reply: Reply): Published {
     sequence: asNumber(sequence),
     messageId: asText(messageId),
     expiresAtMs: asText(expires) === "" ? null : asNumber(expires),
+    mode: mode === undefined ? undefined : asText(mode) === "push" ? "push" : "poll",
   };
 }
 

@@ -95,6 +95,7 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
 const NOT_NOW = /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 
 function isOutOfReach(error: unknown): boolean {
-  // What is no reply of Redis is the connection's doing.
-  return error instanceof ErrorReply ? NOT_NOW.test(error.message) : !(error instanceof StoreUnavailable);
+  if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
+  // What is no reply of Redis is the connection's doing, but for an argument that cannot be sent: a bug of ours.
+  return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }

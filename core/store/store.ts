@@ -1,21 +1,30 @@
 import type { Clock } from "../ports/clock";
+import type { DeliveryLog } from "../ports/delivery-log";
 import type { FollowLog } from "../ports/follow-log";
 import type { HeldEvents } from "../ports/held-events";
 import type { InboundLog } from "../ports/inbound-log";
+import type { Leases } from "../ports/leases";
 import type { OutboundEvents } from "../ports/outbound-events";
+import type { PollWatch } from "../ports/poll-watch";
+import type { PushQueue } from "../ports/push-queue";
 import type { RequestLimits } from "../ports/request-limits";
 import type { Workspaces } from "../ports/workspaces";
 import { createRedisClock } from "./clock";
+import { createDeliveryLog } from "./delivery-log";
 import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
 import { createHeldEvents } from "./held-events";
 import { createInboundLog } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
+import { createLeases } from "./leases";
 import { createOutboundEvents } from "./outbound-events";
 import { connectRedis } from "./redis";
 import { asText } from "./reply";
+import { createPollWatch } from "./poll-watch";
+import { createPushQueue } from "./push-queue";
 import { createRequestLimits } from "./request-limits";
 import type { SecretBox } from "./secret-box";
+import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
 /** Everything that is kept in Redis, behind core's ports. */
@@ -27,6 +36,10 @@ export interface Store {
   readonly heldEvents: HeldEvents;
   readonly outboundEvents: OutboundEvents;
   readonly followLog: FollowLog;
+  readonly pollWatch: PollWatch;
+  readonly pushQueue: PushQueue;
+  readonly deliveryLog: DeliveryLog;
+  readonly leases: Leases;
   /** Throws when Redis cannot be read. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -65,6 +78,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       heldEvents: createHeldEvents(functions, keys),
       outboundEvents: createOutboundEvents(functions, keys),
       followLog: await createFollowLog(redis, functions, keys),
+      pushQueue: createPushQueue(functions, keys, await listenForWakes(redis)),
+      pollWatch: createPollWatch(functions, keys),
+      deliveryLog: createDeliveryLog(functions, keys, clock.now),
+      leases: createLeases(functions, keys),
       async probe() {
         await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
       },

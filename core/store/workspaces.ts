@@ -15,6 +15,11 @@ const BATCH_MAX = 100;
 /** What a page token looks like: an index entry. */
 const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
 
+interface StoredRecord {
+  readonly text: string;
+  readonly version: number;
+}
+
 function indexEntry({ createdAtMs, id }: Workspace): string {
   return `${String(createdAtMs).padStart(13, "0")}:${id}`;
 }
@@ -22,22 +27,26 @@ function indexEntry({ createdAtMs, id }: Workspace): string {
 export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys, box: SecretBox): Workspaces {
   const remembered = new LRUCache<string, WorkspaceRecord>({ max: REMEMBERED_MAX });
 
-  const fetch = createBatch<string, { readonly record: WorkspaceRecord | undefined }>({
+  const fetch = createBatch<string, StoredRecord | "none">({
     most: BATCH_MAX,
     async run(shard, ids) {
       const replies = asList(await functions.call("get_workspaces", keys.prefix(shard), ids));
       return replies.map((reply) => {
         const [record, version] = asList(reply);
-        if (record === undefined) return { record: undefined };
-        return { record: { workspace: fromRecord(asText(record), box), version: asNumber(version) } };
+        return record === undefined ? "none" : { text: asText(record), version: asNumber(version) };
       });
     },
   });
 
   async function read(id: string): Promise<WorkspaceRecord | undefined> {
-    const { record } = await fetch(keys.shard(id), id);
-    if (record === undefined) remembered.delete(id);
-    else remembered.set(id, record);
+    const stored = await fetch(keys.shard(id), id);
+    if (stored === "none") {
+      remembered.delete(id);
+      return undefined;
+    }
+    // Here, not in the batch: a record whose secrets no key opens fails its own reading only.
+    const record = { workspace: fromRecord(stored.text, box), version: stored.version };
+    remembered.set(id, record);
     return record;
   }
 

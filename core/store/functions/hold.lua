@@ -21,13 +21,16 @@ local function drop_expired(prefix, workspace, now, held, gone)
   return gone
 end
 
+-- A poll as the log of deliveries has it.
+local POLL_DELIVERY = '["","poll",0,"success",200,0,""]'
+
 local function page(prefix, now, workspace, from, limit)
-  local state = prefix .. ':st:' .. workspace
-  local fields = redis.call('HMGET', state, 'held', 'gone')
-  local held, gone = tonumber(fields[1] or 0), tonumber(fields[2] or 0)
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing')
+  local held, gone, served = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
   gone = drop_expired(prefix, workspace, now, held, gone)
+  log_delivery(prefix, workspace, POLL_DELIVERY)
   if from == 'latest' then
-    redis.call('HSET', state, 'polled', digits(now))
+    note_poll(prefix, workspace, now, held, served, held, fields[4])
     return { 'page', digits(held), 0, 0, '' }
   end
   local start = from == 'oldest' and '-' or '(' .. from
@@ -37,13 +40,9 @@ local function page(prefix, now, workspace, from, limit)
   for i = 1, #entries - more do
     events[i] = entries[i][2][2]
   end
-  local cursor = ''
-  if #events > 0 then
-    cursor = string.match(entries[#events][1], '^%d+')
-    redis.call('HSET', state, 'polled', digits(now), 'served', cursor)
-  else
-    redis.call('HSET', state, 'polled', digits(now))
-  end
+  local cursor = #events > 0 and string.match(entries[#events][1], '^%d+') or ''
+  -- Who polls after a cursor has what came before it.
+  note_poll(prefix, workspace, now, held, served, tonumber(cursor) or tonumber(from) or 0, fields[4])
   local gap = from ~= 'oldest' and tonumber(from) < gone and 1 or 0
   return { 'page', cursor, more, gap, table.concat(events, ',') }
 end
@@ -80,22 +79,42 @@ redis.register_function('page_@V@', function(keys, args)
   return answers
 end)
 
+-- The next sequence of a workspace whose last one is given: the clock, or one more
+-- than the last where the clock has not moved on.
+local function next_sequence(last, now)
+  return digits(math.max(tonumber(last or 0) + 1, now))
+end
+
+local function hold(prefix, now, workspace, sequence, envelope)
+  local state = prefix .. ':st:' .. workspace
+  local fields = redis.call('HMGET', state, 'held', 'gone', 'served')
+  local held = tonumber(fields[1] or 0)
+  drop_expired(prefix, workspace, now, held, tonumber(fields[2] or 0))
+  if held <= tonumber(fields[3] or 0) then begin_waiting(prefix, workspace, now) end
+  redis.call('HSET', state, 'sequence', sequence, 'held', sequence)
+  local stream = prefix .. ':held:' .. workspace
+  redis.call('XADD', stream, sequence .. '-0', 'e', envelope)
+  outlive(stream, 86400)
+end
+
 -- Publishes events: mints each sequence and appends the event in the same step,
 -- so that no later number is ever seen first.
 -- ARGV: seconds an idempotency key is remembered, then for each event: workspace,
 -- idempotency key ('' for none), event id, message id, expiry in ms ('' for
--- never), the envelope before its sequence, and after it.
+-- never), type, how a push workspace gets it (retried | once: pushed, with or
+-- without retries; direct: the caller pushes it), the envelope before its
+-- sequence, and after it.
 -- Returns for each, in order: {published | repeated, event id, sequence, message
--- id, expiry} | {unknown} (no such workspace, or none with a bridge).
+-- id, expiry, and when published the mode by which the workspace gets it} | {unknown} (no such workspace, or none with a bridge).
 redis.register_function('publish_@V@', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
   local queued = false
-  for i = 2, #args, 7 do
-    local workspace, key, event, message, expires, before, after = unpack(args, i, i + 6)
+  for i = 2, #args, 9 do
+    local workspace, key, event, message, expires, type, how, before, after = unpack(args, i, i + 8)
     local state = prefix .. ':st:' .. workspace
-    local fields = redis.call('HMGET', state, 'mode', 'sequence', 'held', 'gone')
+    local fields = redis.call('HMGET', state, 'mode', 'sequence')
     local mode = fields[1]
     local known = key ~= '' and mode and redis.call('GET', prefix .. ':key:' .. workspace .. ':' .. key)
     if mode ~= 'poll' and mode ~= 'push' then
@@ -103,25 +122,22 @@ redis.register_function('publish_@V@', function(keys, args)
     elseif known then
       answers[#answers + 1] = { 'repeated', cmsgpack.unpack(known) }
     else
-      local sequence = digits(math.max(tonumber(fields[2] or 0) + 1, now))
-      local envelope = before .. sequence .. after
+      local sequence = next_sequence(fields[2], now)
       if mode == 'poll' then
-        drop_expired(prefix, workspace, now, tonumber(fields[3] or 0), tonumber(fields[4] or 0))
-        redis.call('HSET', state, 'sequence', sequence, 'held', sequence)
-        local stream = prefix .. ':held:' .. workspace
-        redis.call('XADD', stream, sequence .. '-0', 'e', envelope)
-        outlive(stream, 86400)
+        hold(prefix, now, workspace, sequence, before .. sequence .. after)
       else
         redis.call('HSET', state, 'sequence', sequence)
-        redis.call('XADD', prefix .. ':push', 'MAXLEN', '~', 100000, '*', 'w', workspace, 'i', event, 's', sequence,
-          'm', message, 'x', expires, 'e', envelope)
-        queued = true
+        if how ~= 'direct' then
+          redis.call('XADD', prefix .. ':push', '*', 'w', workspace, 'i', event, 's', sequence, 'm', message,
+            'x', expires, 't', type, 'r', how == 'retried' and 1 or 0, 'e', before .. sequence .. after)
+          queued = true
+        end
       end
       if key ~= '' then
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
           cmsgpack.pack(event, sequence, message, expires), 'EX', args[1])
       end
-      answers[#answers + 1] = { 'published', event, sequence, message, expires }
+      answers[#answers + 1] = { 'published', event, sequence, message, expires, mode }
     end
   end
   if queued then redis.call('PUBLISH', prefix .. ':wake:push', '') end

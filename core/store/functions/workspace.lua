@@ -10,9 +10,18 @@ redis.register_function('put_workspace_@V@', function(keys, args)
   local state = prefix .. ':st:' .. workspace
   if (redis.call('HGET', state, 'version') or '0') ~= version then return 0 end
   local fresh = tonumber(version) + 1
+  local was = redis.call('HGET', state, 'mode')
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
   redis.call('HSET', state, 'version', fresh, 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
+  local fields = redis.call('HMGET', state, 'held', 'served')
+  if mode ~= 'poll' then
+    -- Nobody is to poll: nothing waits, and an outage ends with the mode.
+    redis.call('ZREM', prefix .. ':due', workspace)
+    redis.call('HDEL', state, 'failing')
+  elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
+    begin_waiting(prefix, workspace, clock())
+  end
   return fresh
 end)
 
@@ -37,7 +46,8 @@ redis.register_function('delete_workspace_@V@', function(keys, args)
   local prefix = keys[1]
   local workspace, entry = unpack(args)
   redis.call('ZREM', prefix .. ':all', entry)
+  redis.call('ZREM', prefix .. ':due', workspace)
   redis.call('DEL', prefix .. ':st:' .. workspace, prefix .. ':rate:' .. workspace)
-  redis.call('UNLINK', prefix .. ':held:' .. workspace)
+  redis.call('UNLINK', prefix .. ':held:' .. workspace, prefix .. ':log:' .. workspace)
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end)

@@ -1,0 +1,111 @@
+import type { LookupFunction } from "node:net";
+import { isIPv6 } from "node:net";
+import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
+import type { Failure } from "../domain/delivery";
+import type { AttemptStep } from "../ports/push-tracer";
+import { findPublicAddresses, type PublicHostOptions } from "./public-host";
+
+/** An attempt that did not get past a step, in words for the owner. */
+export class PushFault extends Error {
+  override readonly name = "PushFault";
+  constructor(
+    readonly failure: Failure,
+    detail: string,
+    readonly address?: string,
+  ) {
+    super(detail);
+  }
+}
+
+export interface PushConnectionOptions extends PublicHostOptions {
+  /** The roots that certificates must be of. Made once: reading all roots takes a tenth of a second. */
+  readonly secureContext: SecureContext;
+}
+
+/**
+ * Opens a TLS connection to the host of a URL: looks its name up, once; checks
+ * every address; connects to just these; and checks the certificate for the
+ * name. Rejects with a PushFault.
+ */
+export async function openConnection(
+  options: PushConnectionOptions,
+  url: URL,
+  withinMs: number,
+  done: (step: AttemptStep, detail: string) => void = () => {},
+): Promise<TLSSocket> {
+  const found = await findPublicAddresses(options, url);
+  if ("failure" in found) throw new PushFault(found.failure, found.detail);
+  done("name", found.join(", "));
+  done("address", "all of them may be gone to");
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
+      host,
+      port: Number(url.port || 443),
+      // A literal address is no name to indicate; its certificate is checked for the address.
+      ...(found[0] === host ? {} : { servername: host }),
+      secureContext: options.secureContext,
+      ALPNProtocols: ["http/1.1"],
+      lookup: answerWith(found),
+      autoSelectFamily: true,
+      timeout: withinMs,
+    };
+    const socket = connect(target);
+    socket.setNoDelay(true);
+    const onConnect = (): void => {
+      connected = true;
+      done("connect", socket.remoteAddress ?? "");
+    };
+    const onTimeout = (): void =>
+      settle(
+        new PushFault("timeout", `no connection within ${withinMs / 1000} seconds`, socket.remoteAddress),
+      );
+    const onError = (error: NodeJS.ErrnoException): void =>
+      settle(toFault(error, connected, socket.remoteAddress));
+    const onClose = (): void => onError(new Error("it was closed"));
+    const onSecure = (): void => {
+      done("tls", socket.getProtocol() ?? "");
+      settle();
+    };
+    socket.on("connect", onConnect).on("timeout", onTimeout).on("secureConnect", onSecure);
+    socket.on("error", onError).on("close", onClose);
+
+    function settle(fault?: PushFault): void {
+      socket
+        .off("connect", onConnect)
+        .off("timeout", onTimeout)
+        .off("secureConnect", onSecure)
+        .off("close", onClose);
+      if (fault === undefined) {
+        socket.setTimeout(0).off("error", onError);
+        resolve(socket);
+      } else {
+        // What else goes wrong with a socket that is given up is of no interest.
+        socket.off("error", onError).on("error", () => {});
+        socket.destroy();
+        reject(fault);
+      }
+    }
+  });
+}
+
+/** The look-up of a connection whose addresses are known and checked: there is no second one. */
+function answerWith(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_name, { all: wantsAll }, callback) => {
+    const [first] = all;
+    if (wantsAll === true) callback(null, all);
+    else callback(null, first?.address ?? "", first?.family ?? 4);
+  };
+}
+
+function toFault(error: NodeJS.ErrnoException, connected: boolean, address: string | undefined): PushFault {
+  const why = error.code ?? error.message;
+  return connected
+    ? new PushFault("tls", `the TLS handshake failed (${why}): check the certificate and its chain`, address)
+    : new PushFault(
+        "connect",
+        `no connection could be made (${why}): check that the bridge runs and is reachable`,
+      );
+}

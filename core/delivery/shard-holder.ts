@@ -1,0 +1,132 @@
+import { createBell } from "../domain/bell";
+import { LEASE_MS, type Leases, type Member } from "../ports/leases";
+import { StoreUnavailable } from "../ports/store-unavailable";
+import type { Hold } from "./hold";
+
+export interface ShardHolderOptions {
+  readonly leases: Leases;
+  readonly member: Member;
+  /** Works on a shard until its signal; it must not act on the shard afterwards. */
+  work(hold: Hold): Promise<void>;
+  report(where: string, error: unknown): void;
+}
+
+/** The shards that this core holds. */
+export interface ShardHolder {
+  readonly held: readonly number[];
+  /** Hands every shard over at once, when the work on it has stopped. */
+  close(): Promise<void>;
+}
+
+const BEAT_MS = 750;
+/** A lease is not relied on for the last part of its life: answers of the store take time. */
+const SAFETY_MS = 500;
+
+/**
+ * Holds this core's fair part of the shards. Every second it says that it is
+ * alive, keeps its leases, takes those that became free and lets go of those that
+ * are another core's. A lease that could not be kept in time counts as lost, also
+ * when this process was stopped meanwhile and wakes up later: a timer that is late
+ * finds its lease run out, and the store refuses what is done without one.
+ */
+export function holdShards({ leases, member, work, report }: ShardHolderOptions): ShardHolder {
+  interface Held {
+    readonly stopping: AbortController;
+    readonly lost: AbortController;
+    readonly done: Promise<void>;
+    validUntil: number;
+    watch: NodeJS.Timeout;
+  }
+  const held = new Map<number, Held>();
+  const bell = createBell();
+  let fresh = true;
+  let closing = false;
+
+  async function beat(): Promise<void> {
+    const alive = await leases.join(member, fresh);
+    fresh = false;
+    const place = alive?.indexOf(member.name) ?? -1;
+    const shards = Array.from({ length: leases.shards }, (_, shard) => shard);
+    await Promise.all(
+      shards.map((shard) => settle(shard, alive !== undefined && shard % alive.length === place)),
+    );
+  }
+
+  async function settle(shard: number, mine: boolean): Promise<void> {
+    const state = held.get(shard);
+    if (!mine) {
+      // Not waited for: the beat goes on for the other shards.
+      if (state !== undefined) void release(shard, state).catch((error: unknown) => ignoreAway(error));
+      return;
+    }
+    const asked = performance.now();
+    if (!(await leases.take(member, shard))) {
+      if (state !== undefined) lose(shard, state);
+      return;
+    }
+    if (closing) return leases.drop(member, shard);
+    const validUntil = asked + LEASE_MS - SAFETY_MS;
+    if (state === undefined) begin(shard, validUntil);
+    else state.validUntil = validUntil;
+  }
+
+  function begin(shard: number, validUntil: number): void {
+    const stopping = new AbortController();
+    const lost = new AbortController();
+    const hold = { shard, token: member.token, stopping: stopping.signal, lost: lost.signal };
+    const done = work(hold).catch((error: unknown) => report("shard", error));
+    const watch = setTimeout(check, validUntil - performance.now());
+    const state: Held = { stopping, lost, done, validUntil, watch };
+    held.set(shard, state);
+
+    function check(): void {
+      const left = state.validUntil - performance.now();
+      if (left <= 0) lose(shard, state);
+      else state.watch = setTimeout(check, left);
+    }
+  }
+
+  function lose(shard: number, state: Held): void {
+    clearTimeout(state.watch);
+    state.stopping.abort();
+    state.lost.abort();
+    if (held.get(shard) === state) held.delete(shard);
+  }
+
+  /** Hands a shard over: what is under way is finished, for as long as the lease that there is lasts. */
+  async function release(shard: number, state: Held): Promise<void> {
+    if (state.stopping.signal.aborted) return;
+    state.stopping.abort();
+    await state.done;
+    lose(shard, state);
+    await leases.drop(member, shard);
+  }
+
+  function ignoreAway(error: unknown): void {
+    if (!(error instanceof StoreUnavailable)) report("leases", error);
+  }
+
+  const running = (async () => {
+    while (!closing) {
+      try {
+        await beat();
+      } catch (error) {
+        ignoreAway(error);
+      }
+      if (!closing) await bell.wait(BEAT_MS);
+    }
+  })();
+
+  return {
+    get held() {
+      return [...held.keys()];
+    },
+    async close() {
+      closing = true;
+      bell.ring();
+      await running;
+      await Promise.allSettled([...held].map(([shard, state]) => release(shard, state)));
+      await leases.leave(member).catch(() => undefined);
+    },
+  };
+}

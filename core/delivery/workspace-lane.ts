@@ -1,0 +1,72 @@
+import type { QueuedPush } from "../ports/push-queue";
+
+/** First attempts of one workspace that may be under way at once. */
+export const IN_FLIGHT_MAX = 16;
+/** First attempts of one workspace that may wait; what comes on top is dropped as overloaded. */
+export const WAITING_MAX = 5_000;
+/** How long an event may wait for its first attempt, ms; then it is dropped as overloaded. */
+export const WAIT_MAX_MS = 10_000;
+
+/** What is to be done with the event at the head of a lane. */
+export type LaneStep =
+  { readonly do: "start"; readonly push: QueuedPush } | { readonly do: "drop"; readonly push: QueuedPush };
+
+/**
+ * The first attempts of one workspace, which start in the order of publication,
+ * several at a time. An event waits while an earlier first attempt for the same
+ * message is under way, and so does all that is behind it.
+ */
+export interface WorkspaceLane {
+  readonly isIdle: boolean;
+  /** False when too many wait: the event is not taken. */
+  add(push: QueuedPush, now: number): boolean;
+  /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended. */
+  next(now: number): LaneStep | undefined;
+  end(push: QueuedPush): void;
+}
+
+export function createWorkspaceLane(): WorkspaceLane {
+  const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
+  const underWay = new Map<string, QueuedPush>();
+  let head = 0;
+
+  const isBusy = (messageId: string): boolean => {
+    if (messageId === "") return false;
+    for (const push of underWay.values()) if (push.messageId === messageId) return true;
+    return false;
+  };
+
+  function takeHead(): void {
+    head += 1;
+    if (head < 256 && head < waiting.length) return;
+    waiting.splice(0, head);
+    head = 0;
+  }
+
+  return {
+    get isIdle() {
+      return waiting.length === 0 && underWay.size === 0;
+    },
+    add(push, now) {
+      if (waiting.length - head >= WAITING_MAX) return false;
+      waiting.push({ push, since: now });
+      return true;
+    },
+    next(now) {
+      const first = waiting[head];
+      if (first === undefined) return undefined;
+      const { push, since } = first;
+      if (now - since > WAIT_MAX_MS) {
+        takeHead();
+        return { do: "drop", push };
+      }
+      if (underWay.size >= IN_FLIGHT_MAX || isBusy(push.messageId)) return undefined;
+      takeHead();
+      underWay.set(push.entryId, push);
+      return { do: "start", push };
+    },
+    end(push) {
+      underWay.delete(push.entryId);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { deliveryOf, type Delivery, type Failure, type PushOutcome } from "../domain/delivery";
+import { renderEnvelope } from "../domain/envelope";
+import { defaultLifetimeMs } from "../domain/lifetime";
+import { signatureHeader } from "../domain/signature";
+import { activeKeys } from "../domain/workspace";
+import type { Clock } from "../ports/clock";
+import type { DeliveryLog } from "../ports/delivery-log";
+import type { Ids } from "../ports/ids";
+import type { OutboundEvents } from "../ports/outbound-events";
+import type { PollWatch } from "../ports/poll-watch";
+import type { AttemptStep, PushTracer } from "../ports/push-tracer";
+import type { Workspaces } from "../ports/workspaces";
+import { NOT_FOUND, type WorkspaceRefusal } from "./workspace-change";
+
+export interface TestEventContext {
+  readonly now: Clock;
+  readonly ids: Ids;
+  readonly workspaces: Workspaces;
+  readonly outboundEvents: OutboundEvents;
+  readonly deliveryLog: DeliveryLog;
+  readonly pollWatch: PollWatch;
+  readonly pushTracer: PushTracer;
+}
+
+/** A step that was done, with what is worth knowing of it, in ms from the beginning. */
+export interface DoneStep {
+  readonly step: AttemptStep;
+  readonly detail: string;
+  readonly afterMs: number;
+}
+
+export type TestEventOutcome = { readonly eventId: string } & (
+  | {
+      readonly mode: "push";
+      readonly delivery: Delivery;
+      readonly steps: readonly DoneStep[];
+      /** The step it did not get past and why, in words for the owner; undefined on success. */
+      readonly failed: { readonly step: AttemptStep; readonly why: string } | undefined;
+    }
+  | {
+      readonly mode: "poll";
+      readonly polledWithinLastMinute: boolean;
+      readonly lastPollAtMs: number | undefined;
+    }
+);
+
+const POLLED_LATELY_MS = 60_000;
+
+/** Sends a ping: pushed at once and never retried, or held for the next poll. */
+export async function sendTestEvent(
+  context: TestEventContext,
+  id: string,
+): Promise<TestEventOutcome | WorkspaceRefusal> {
+  const workspace = (await context.workspaces.read(id))?.workspace;
+  if (workspace === undefined) return NOT_FOUND;
+  const createdAtMs = context.now();
+  const expiresAtMs = createdAtMs + (defaultLifetimeMs("ping", undefined) ?? 0);
+  const eventId = context.ids.event();
+  const envelope = renderEnvelope(
+    { eventId, workspaceId: id, createdAtMs, expiresAtMs },
+    { type: "ping" },
+    "",
+  );
+  const published = await context.outboundEvents.publish({
+    workspaceId: id,
+    idempotencyKey: "",
+    eventId,
+    messageId: "",
+    expiresAtMs,
+    type: "ping",
+    push: "direct",
+    envelope,
+  });
+  if (published.outcome === "unknown-workspace") {
+    return { refused: "precondition", message: "it is not connected: connect it first" };
+  }
+  if (published.mode === "poll") {
+    const { lastPollAtMs } = await context.pollWatch.health(id);
+    const polledWithinLastMinute =
+      lastPollAtMs !== undefined && context.now() - lastPollAtMs <= POLLED_LATELY_MS;
+    return { eventId, mode: "poll", polledWithinLastMinute, lastPollAtMs };
+  }
+
+  const bytes = Buffer.from(envelope.beforeSequence + String(published.sequence) + envelope.afterSequence);
+  const began = performance.now();
+  const steps: DoneStep[] = [];
+  const nowMs = context.now();
+  const outcome = await context.pushTracer.trace(
+    {
+      url: new URL(workspace.targetUrl),
+      eventId,
+      workspaceId: id,
+      signature: signatureHeader(bytes, activeKeys(workspace, nowMs), nowMs),
+      envelope: bytes,
+    },
+    (step, detail) => steps.push({ step, detail, afterMs: performance.now() - began }),
+  );
+  const delivery = deliveryOf(eventId, "ping", 1, outcome);
+  await context.deliveryLog.append(id, delivery);
+  return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
+}
+
+const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>> = {
+  dns: "name",
+  "refused-address": "address",
+  connect: "connect",
+  tls: "tls",
+  status: "status",
+  body: "status",
+};
+
+const STEPS: readonly AttemptStep[] = ["name", "address", "connect", "tls", "send", "status"];
+
+/** A timeout is of the step after the last one that was done. */
+function failedStep(outcome: PushOutcome, steps: readonly DoneStep[]) {
+  if (outcome.ok) return undefined;
+  const last = steps.at(-1);
+  const step =
+    outcome.failure === "timeout"
+      ? (STEPS[last === undefined ? 0 : STEPS.indexOf(last.step) + 1] ?? "status")
+      : STEP_OF_FAILURE[outcome.failure];
+  return { step, why: outcome.detail };
+}

@@ -1,0 +1,22 @@
+/** One that takes part in sharing the shards out: a core, or a stream of a group of followers. */
+export interface Member {
+  /** What is shared out; each has leases of its own. */
+  readonly group: string;
+  readonly name: string;
+  /** Tells this one from any other under the same name. */
+  readonly token: string;
+}
+
+/** How long a lease lasts that is not kept, ms: how long a shard rests when its holder dies. */
+export const LEASE_MS = 3_000;
+
+/** Leases of shards. */
+export interface Leases {
+  readonly shards: number;
+  /** Says that a member is alive. Undefined when a newer one took its name, else the names of all alive, in order. */
+  join(member: Member, fresh: boolean): Promise<readonly string[] | undefined>;
+  leave(member: Member): Promise<void>;
+  /** Takes or keeps the lease of a shard for LEASE_MS; false when another holds it. */
+  take(member: Member, shard: number): Promise<boolean>;
+  drop(member: Member, shard: number): Promise<void>;
+}

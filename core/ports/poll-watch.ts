@@ -1,0 +1,26 @@
+/** How polling of a workspace goes. Times are ms, undefined for never. */
+export interface PollHealth {
+  readonly failingSinceMs: number | undefined;
+  readonly lastPollAtMs: number | undefined;
+  /** Held, unexpired events newer than the last page served, counted up to 1,000. */
+  readonly waiting: number;
+  readonly oldestWaitingAtMs: number | undefined;
+}
+
+/** A mail that is due: the polling of a workspace has come to fail. */
+export interface OutageMail {
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly failingSinceMs: number;
+  readonly oldestWaitingAtMs: number;
+}
+
+/** Watches that poll workspaces poll. */
+export interface PollWatch {
+  /** Marks workspaces of the shard whose events have waited too long, and puts one mail an outage in the outbox. */
+  findFailing(shard: number): Promise<readonly string[]>;
+  health(workspaceId: string): Promise<PollHealth>;
+  /** The oldest mails of the shard's outbox. */
+  readMail(shard: number): Promise<readonly OutageMail[]>;
+  removeMail(shard: number, entryId: string): Promise<void>;
+}

@@ -1,0 +1,43 @@
+import type { Delivery } from "../domain/delivery";
+
+/** An event that waits to be pushed, and what was done about it so far. */
+export interface QueuedPush {
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly eventId: string;
+  /** Empty for an event that shows no message. */
+  readonly messageId: string;
+  readonly eventType: string;
+  readonly expiresAtMs: number | null;
+  readonly isRetried: boolean;
+  /** The exact bytes that a poll would serve. */
+  readonly envelope: Buffer;
+  /** Attempts that were recorded. */
+  readonly attempts: number;
+  /** When the first of them failed, ms; 0 when there were none. */
+  readonly firstFailedAtMs: number;
+}
+
+/** What became of an attempt, or of an event without one. */
+export interface PushRecord {
+  readonly push: QueuedPush;
+  readonly delivery: Delivery | undefined;
+  /** Done: leaves the queue. Retry: stays, for the next attempt. Hold: leaves it for the held events, as its workspace polls by now. */
+  readonly next:
+    | { readonly do: "done" }
+    | { readonly do: "hold" }
+    | { readonly do: "retry"; readonly attempts: number; readonly firstFailedAtMs: number };
+}
+
+/** Recorded; or to be pushed after all; or not recorded, for the shard is another core's. */
+export type Recorded = "recorded" | "pushed" | "lost";
+
+/** The push queues of the shards. A queue is worked on by the holder of its shard's lease, which `token` proves. */
+export interface PushQueue {
+  /** Events in the order of publication, from after an entry on; undefined when the lease is lost. */
+  read(token: string, shard: number, after: string | undefined): Promise<readonly QueuedPush[] | undefined>;
+  /** Logs a delivery and writes down what comes next, in one step. */
+  record(token: string, shard: number, record: PushRecord): Promise<Recorded>;
+  /** Calls back when a shard may have something new. */
+  onWake(wake: (shard: number) => void): () => void;
+}

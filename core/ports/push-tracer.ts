@@ -1,0 +1,21 @@
+import type { PushOutcome } from "../domain/delivery";
+
+/** One attempt: what is sent, and where. */
+export interface PushAttempt {
+  readonly url: URL;
+  readonly eventId: string;
+  readonly workspaceId: string;
+  /** The Service-Signature header over the envelope. */
+  readonly signature: string;
+  /** The event's wire bytes. */
+  readonly envelope: Uint8Array;
+}
+
+/** Steps of an attempt, in order. */
+export type AttemptStep = "name" | "address" | "connect" | "tls" | "send" | "status";
+
+/** Pushes on a connection of its own and tells the steps. */
+export interface PushTracer {
+  /** Makes one attempt and calls `done` after each step with what is worth knowing of it. Never rejects. */
+  trace(attempt: PushAttempt, done: (step: AttemptStep, detail: string) => void): Promise<PushOutcome>;
+}

@@ -1,0 +1,94 @@
+-- Health of polling. A poll workspace fails when events have waited five minutes
+-- without a poll: the minutes run from the later of the oldest such event and the
+-- last poll. `:due` holds when that is the case of each workspace where events
+-- wait, so that nothing has to be looked through. "Waits" means held, unexpired
+-- and newer than what the bridge was last served (`served`).
+local FAILING_AFTER_MS = 300000
+
+-- Events wait from now on.
+local function begin_waiting(prefix, workspace, now)
+  redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
+end
+
+-- Notes a poll that brings the bridge up to a sequence.
+local function note_poll(prefix, workspace, now, held, served, through, failing)
+  local state = prefix .. ':st:' .. workspace
+  through = math.min(held, math.max(served, through))
+  redis.call('HSET', state, 'polled', digits(now), 'served', digits(through))
+  if failing then redis.call('HDEL', state, 'failing') end
+  if held > through then
+    begin_waiting(prefix, workspace, now)
+  elseif held > served then
+    redis.call('ZREM', prefix .. ':due', workspace)
+  end
+end
+
+-- Deliveries are kept for seven days, the last thousand of a workspace.
+local function log_delivery(prefix, workspace, delivery)
+  local log = prefix .. ':log:' .. workspace
+  redis.call('XADD', log, 'MAXLEN', '~', 1000, '*', 'd', delivery)
+  outlive(log, 7 * 86400)
+end
+
+-- Events that wait, oldest first, at most `count`.
+local function waiting(prefix, workspace, now, served, count)
+  local after = math.max(tonumber(served or 0), now - HOLD_US)
+  return redis.call('XRANGE', prefix .. ':held:' .. workspace, '(' .. digits(after), '+', 'COUNT', count)
+end
+
+-- Finds workspaces that have come to fail, marks them and puts a mail for each in
+-- the outbox, in one step: one mail an outage, whoever asks and how often.
+-- ARGV: none. Returns their ids.
+redis.register_function('find_failing_@V@', function(keys)
+  local prefix = keys[1]
+  local now = clock()
+  local found = {}
+  local due = redis.call('ZRANGEBYSCORE', prefix .. ':due', '-inf', digits(now / 1000), 'LIMIT', 0, 100)
+  for _, workspace in ipairs(due) do
+    redis.call('ZREM', prefix .. ':due', workspace)
+    local state = prefix .. ':st:' .. workspace
+    local fields = redis.call('HMGET', state, 'mode', 'served', 'failing')
+    local oldest = fields[1] == 'poll' and not fields[3] and waiting(prefix, workspace, now, fields[2], 1)[1]
+    if oldest then
+      redis.call('HSET', state, 'failing', digits(now / 1000))
+      redis.call('XADD', prefix .. ':mail', 'MAXLEN', '~', 10000, '*', 'w', workspace,
+        's', digits(now / 1000), 'o', digits(tonumber(string.match(oldest[1], '^%d+')) / 1000))
+      found[#found + 1] = workspace
+    end
+  end
+  return found
+end)
+
+-- How polling goes. ARGV: workspace.
+-- Returns {failing since in ms or 0, last poll in ms or 0, how many events wait (up
+-- to 1,000), when the oldest was published in ms or 0}.
+redis.register_function({
+  function_name = 'poll_health_@V@',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local now = clock()
+    local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served')
+    local entries = waiting(keys[1], args[1], now, fields[3], 1000)
+    local oldest = entries[1] and tonumber(string.match(entries[1][1], '^%d+')) / 1000 or 0
+    return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), #entries, digits(oldest) }
+  end,
+})
+
+-- Reads the outbox. ARGV: count. Returns {entry id, workspace, failing since in
+-- ms, oldest waiting event in ms} for each.
+redis.register_function({
+  function_name = 'read_mail_@V@',
+  flags = { 'no-writes' },
+  callback = function(keys, args)
+    local answers = {}
+    for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', '-', '+', 'COUNT', args[1])) do
+      answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
+    end
+    return answers
+  end,
+})
+
+-- Takes a mail out of the outbox: it was sent, or given up. ARGV: entry id. Returns 1 if it was there.
+redis.register_function('remove_mail_@V@', function(keys, args)
+  return redis.call('XDEL', keys[1] .. ':mail', args[1])
+end)

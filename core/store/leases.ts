@@ -1,0 +1,27 @@
+import { LEASE_MS, type Leases } from "../ports/leases";
+import type { Functions } from "./functions";
+import type { Keys } from "./keys";
+import { asList, asNumber, asText } from "./reply";
+
+export function createLeases(functions: Functions, keys: Keys): Leases {
+  /** The register of a group is kept on one shard. */
+  const register = (group: string): string => keys.prefix(keys.shard(group));
+  return {
+    shards: keys.shards,
+    async join({ group, name, token }, fresh) {
+      const args = [group, name, token, fresh ? "1" : "0", String(LEASE_MS)];
+      const [mine, ...alive] = asList(await functions.call("join_group", register(group), args));
+      return asNumber(mine) === 1 ? alive.map(asText) : undefined;
+    },
+    async leave({ group, name, token }) {
+      await functions.call("leave_group", register(group), [group, name, token]);
+    },
+    async take({ group, token }, shard) {
+      const taken = await functions.call("take_lease", keys.prefix(shard), [group, token, String(LEASE_MS)]);
+      return asNumber(taken) === 1;
+    },
+    async drop({ group, token }, shard) {
+      await functions.call("drop_lease", keys.prefix(shard), [group, token]);
+    },
+  };
+}
