@@ -16,6 +16,8 @@ export interface EdgeConfig {
   readonly coreAddress: string;
   readonly coreToken: string;
   readonly coreTls: ClientTls | undefined;
+  /** How calls travel to core: many on a lane, or each on its own, which is for comparing. */
+  readonly coreCalls: "lane" | "unary";
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
   readonly logLevel: LogLevel;
@@ -37,6 +39,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
     ),
     coreToken: settings.parsed("CORE_TOKEN", "the edge's token, as CORE_TOKENS of core has it", parseToken),
     coreTls: readTls(settings),
+    coreCalls: settings.choice("CORE_CALLS", ["lane", "unary"], "lane"),
     trustProxy: settings.parsed(
       "TRUST_PROXY",
       "CIDRs or addresses, with commas between, of the proxies in front",

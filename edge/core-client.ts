@@ -7,13 +7,10 @@ import {
   type ReceiveResponse,
 } from "../proto/gen/chatbridge/v1/bridge";
 import type { ClientTls } from "./config";
+import { CoreUnavailable } from "./core-unavailable";
+import { createLanes } from "./lanes";
 
-/** Core, or its answer, is out of reach: whether it did what it was asked is unknown. */
-export class CoreUnavailable extends Error {
-  override readonly name = "CoreUnavailable";
-}
-
-/** Core as the edge sees it. */
+/** Core as the edge sees it. Calls reject with CoreUnavailable when there is no answer. */
 export interface CoreClient {
   receive(request: ReceiveRequest): Promise<ReceiveResponse>;
   poll(request: PollRequest): Promise<PollResponse>;
@@ -26,7 +23,14 @@ export interface CoreClientOptions {
   readonly address: string;
   readonly token: string;
   readonly tls: ClientTls | undefined;
+  /** Whether calls travel together over lanes, or each on its own, which is for comparing. */
+  readonly calls: "lane" | "unary";
 }
+
+/** Lanes that are kept open; those of one channel go to its cores in turn. */
+const LANES = 4;
+const UNDER_WAY_MAX = 4_096;
+const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
 /** Above what core bounds its own calls by, so that it is core that gives up first. */
 const DEADLINE_MS = 5_000;
@@ -34,7 +38,7 @@ const PROBE_WITHIN_MS = 1_000;
 /** A page of 100 events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
-export function createCoreClient({ address, token, tls }: CoreClientOptions): CoreClient {
+export function createCoreClient({ address, token, tls, calls }: CoreClientOptions): CoreClient {
   const channelCredentials = tls
     ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : credentials.createInsecure();
@@ -64,16 +68,38 @@ export function createCoreClient({ address, token, tls }: CoreClientOptions): Co
     });
   }
 
+  const lanes = createLanes({
+    open: () => client.lane(metadata),
+    lanes: LANES,
+    underWayMax: UNDER_WAY_MAX,
+    bytesMax: BYTES_UNDER_WAY_MAX,
+    deadlineMs: DEADLINE_MS,
+  });
+
   return {
-    receive: (request) => call((meta, options, done) => client.receive(request, meta, options, done)),
-    poll: (request) => call((meta, options, done) => client.poll(request, meta, options, done)),
+    async receive(request) {
+      if (calls === "unary")
+        return call((meta, options, done) => client.receive(request, meta, options, done));
+      const answer = await lanes.call({ $case: "receive", value: request }, request.body.length);
+      if (answer.$case !== "receive") throw new Error("core answered a receive with something else");
+      return answer.value;
+    },
+    async poll(request) {
+      if (calls === "unary") return call((meta, options, done) => client.poll(request, meta, options, done));
+      const answer = await lanes.call({ $case: "poll", value: request }, request.queryString.length);
+      if (answer.$case !== "poll") throw new Error("core answered a poll with something else");
+      return answer.value;
+    },
     probe: () =>
       new Promise((resolve, reject) => {
         Client.prototype.waitForReady.call(client, Date.now() + PROBE_WITHIN_MS, (error) =>
           error ? reject(error) : resolve(),
         );
       }),
-    close: () => client.close(),
+    close() {
+      lanes.close();
+      client.close();
+    },
   };
 }
 

@@ -27,7 +27,12 @@ export async function createEdge(
 ): Promise<Edge> {
   const core =
     overrides.core ??
-    createCoreClient({ address: config.coreAddress, token: config.coreToken, tls: config.coreTls });
+    createCoreClient({
+      address: config.coreAddress,
+      token: config.coreToken,
+      tls: config.coreTls,
+      calls: config.coreCalls,
+    });
   let stopping = false;
   const health = await listenForProbes(config.healthListen, async () => {
     if (stopping) return "stopping";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { CoreUnavailable } from "./core-client";
+import { CoreUnavailable } from "./core-unavailable";
 import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
 
 export interface PublicListenerOptions {

@@ -7,8 +7,10 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
+  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -20,6 +22,16 @@ import { InboundEvent } from "./event";
 export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/bridge.proto";
+
+/** LaneFault is why a call has no answer. */
+export enum LaneFault {
+  /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is out of reach, or too many calls wait; what became of the call is unknown. */
+  UNAVAILABLE = 1,
+  /** INTERNAL - LANE_FAULT_INTERNAL: a mistake of core's or of the edge's. */
+  INTERNAL = 2,
+}
 
 /** Refusal is the closed list of the contract's refusals that core decides. */
 export enum Refusal {
@@ -39,6 +51,51 @@ export enum Refusal {
   INVALID = 6,
   /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: events are pushed to the target URL, none are held (403). */
   PUSH_WORKSPACE = 7,
+}
+
+/** LaneRequest carries calls. */
+export interface LaneRequest {
+  /** calls to make. */
+  calls: LaneCall[];
+}
+
+/** LaneCall is one call. */
+export interface LaneCall {
+  /** number tells the call from the others of the lane that have no answer yet. */
+  number: number;
+  /** call to make. */
+  call:
+    | //
+    /** receive as by the RPC. */
+    { $case: "receive"; value: ReceiveRequest }
+    | //
+    /** poll as by the RPC. */
+    { $case: "poll"; value: PollRequest }
+    | undefined;
+}
+
+/** LaneResponse carries answers. */
+export interface LaneResponse {
+  /** answers to calls. */
+  answers: LaneAnswer[];
+}
+
+/** LaneAnswer answers one call. */
+export interface LaneAnswer {
+  /** number of the call. */
+  number: number;
+  /** answer to it. */
+  answer:
+    | //
+    /** receive as the RPC answers. */
+    { $case: "receive"; value: ReceiveResponse }
+    | //
+    /** poll as the RPC answers. */
+    { $case: "poll"; value: PollResponse }
+    | //
+    /** fault: there is no answer. */
+    { $case: "fault"; value: LaneFault }
+    | undefined;
 }
 
 /** FieldViolation is a fault that the edge found in a body or a query. */
@@ -165,6 +222,319 @@ export interface SignedPage {
   /** workspace_id is the value of the Service-Workspace header. */
   workspaceId: string;
 }
+
+function createBaseLaneRequest(): LaneRequest {
+  return { calls: [] };
+}
+
+export const LaneRequest: MessageFns<LaneRequest> = {
+  encode(message: LaneRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.calls) {
+      LaneCall.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LaneRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLaneRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.calls.push(LaneCall.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LaneRequest>): LaneRequest {
+    return LaneRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LaneRequest>): LaneRequest {
+    const message = createBaseLaneRequest();
+    message.calls = object.calls?.map((e) => LaneCall.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseLaneCall(): LaneCall {
+  return { number: 0, call: undefined };
+}
+
+export const LaneCall: MessageFns<LaneCall> = {
+  encode(message: LaneCall, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint32(message.number);
+    }
+    switch (message.call?.$case) {
+      case "receive":
+        ReceiveRequest.encode(message.call.value, writer.uint32(18).fork()).join();
+        break;
+      case "poll":
+        PollRequest.encode(message.call.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LaneCall {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLaneCall();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.call = { $case: "receive", value: ReceiveRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.call = { $case: "poll", value: PollRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LaneCall>): LaneCall {
+    return LaneCall.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LaneCall>): LaneCall {
+    const message = createBaseLaneCall();
+    message.number = object.number ?? 0;
+    switch (object.call?.$case) {
+      case "receive": {
+        if (object.call?.value !== undefined && object.call?.value !== null) {
+          message.call = { $case: "receive", value: ReceiveRequest.fromPartial(object.call.value) };
+        }
+        break;
+      }
+      case "poll": {
+        if (object.call?.value !== undefined && object.call?.value !== null) {
+          message.call = { $case: "poll", value: PollRequest.fromPartial(object.call.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseLaneResponse(): LaneResponse {
+  return { answers: [] };
+}
+
+export const LaneResponse: MessageFns<LaneResponse> = {
+  encode(message: LaneResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.answers) {
+      LaneAnswer.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LaneResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLaneResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answers.push(LaneAnswer.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LaneResponse>): LaneResponse {
+    return LaneResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LaneResponse>): LaneResponse {
+    const message = createBaseLaneResponse();
+    message.answers = object.answers?.map((e) => LaneAnswer.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseLaneAnswer(): LaneAnswer {
+  return { number: 0, answer: undefined };
+}
+
+export const LaneAnswer: MessageFns<LaneAnswer> = {
+  encode(message: LaneAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint32(message.number);
+    }
+    switch (message.answer?.$case) {
+      case "receive":
+        ReceiveResponse.encode(message.answer.value, writer.uint32(18).fork()).join();
+        break;
+      case "poll":
+        PollResponse.encode(message.answer.value, writer.uint32(26).fork()).join();
+        break;
+      case "fault":
+        writer.uint32(32).int32(message.answer.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LaneAnswer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLaneAnswer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.answer = { $case: "receive", value: ReceiveResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.answer = { $case: "poll", value: PollResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.answer = { $case: "fault", value: reader.int32() as any };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LaneAnswer>): LaneAnswer {
+    return LaneAnswer.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LaneAnswer>): LaneAnswer {
+    const message = createBaseLaneAnswer();
+    message.number = object.number ?? 0;
+    switch (object.answer?.$case) {
+      case "receive": {
+        if (object.answer?.value !== undefined && object.answer?.value !== null) {
+          message.answer = { $case: "receive", value: ReceiveResponse.fromPartial(object.answer.value) };
+        }
+        break;
+      }
+      case "poll": {
+        if (object.answer?.value !== undefined && object.answer?.value !== null) {
+          message.answer = { $case: "poll", value: PollResponse.fromPartial(object.answer.value) };
+        }
+        break;
+      }
+      case "fault": {
+        if (object.answer?.value !== undefined && object.answer?.value !== null) {
+          message.answer = { $case: "fault", value: object.answer.value };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
 
 function createBaseFieldViolation(): FieldViolation {
   return { field: undefined, message: "" };
@@ -1000,6 +1370,26 @@ export const BridgeServiceService = {
     responseSerialize: (value: PollResponse): Buffer => Buffer.from(PollResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PollResponse => PollResponse.decode(value),
   },
+  /**
+   * Lane carries many Receives and Polls over one long stream, several in a
+   * message, and answers each as soon as it is known, in any order. It is what
+   * makes a request cost little more than its HTTP: a call of its own costs many
+   * times what is in it.
+   *
+   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops. When a lane ends, it is unknown what became of the calls that had no
+   * answer.
+   */
+  lane: {
+    path: "/chatbridge.v1.BridgeService/Lane" as const,
+    requestStream: true as const,
+    responseStream: true as const,
+    requestSerialize: (value: LaneRequest): Buffer => Buffer.from(LaneRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): LaneRequest => LaneRequest.decode(value),
+    responseSerialize: (value: LaneResponse): Buffer => Buffer.from(LaneResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): LaneResponse => LaneResponse.decode(value),
+  },
 } as const;
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
@@ -1020,6 +1410,18 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * Refusals and errors are those of Receive.
    */
   poll: handleUnaryCall<PollRequest, PollResponse>;
+  /**
+   * Lane carries many Receives and Polls over one long stream, several in a
+   * message, and answers each as soon as it is known, in any order. It is what
+   * makes a request cost little more than its HTTP: a call of its own costs many
+   * times what is in it.
+   *
+   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops. When a lane ends, it is unknown what became of the calls that had no
+   * answer.
+   */
+  lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
 }
 
 export interface BridgeServiceClient extends Client {
@@ -1065,6 +1467,20 @@ export interface BridgeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PollResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Lane carries many Receives and Polls over one long stream, several in a
+   * message, and answers each as soon as it is known, in any order. It is what
+   * makes a request cost little more than its HTTP: a call of its own costs many
+   * times what is in it.
+   *
+   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops. When a lane ends, it is unknown what became of the calls that had no
+   * answer.
+   */
+  lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
+  lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
+  lane(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
 }
 
 export const BridgeServiceClient = makeGenericClientConstructor(

@@ -8,7 +8,9 @@ import {
   type ChannelCredentials,
   Client,
   type ClientOptions,
+  type ClientReadableStream,
   type ClientUnaryCall,
+  type handleServerStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -39,6 +41,54 @@ export enum DeliveryMode {
   POLL = 1,
   /** PUSH - DELIVERY_MODE_PUSH: pushed to the target URL. */
   PUSH = 2,
+}
+
+/** DeliveryResult is the closed list of what came of a delivery. */
+export enum DeliveryResult {
+  /** UNSPECIFIED - DELIVERY_RESULT_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered a 2xx, or polled. */
+  SUCCESS = 1,
+  /** DNS - DELIVERY_RESULT_DNS: the host's name could not be looked up. */
+  DNS = 2,
+  /** REFUSED_ADDRESS - DELIVERY_RESULT_REFUSED_ADDRESS: the host has an address that is not public. */
+  REFUSED_ADDRESS = 3,
+  /** CONNECT - DELIVERY_RESULT_CONNECT: no connection could be made. */
+  CONNECT = 4,
+  /** TLS - DELIVERY_RESULT_TLS: the TLS handshake failed, such as for a bad certificate. */
+  TLS = 5,
+  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: no whole answer within 5 seconds. */
+  TIMEOUT = 6,
+  /** STATUS - DELIVERY_RESULT_STATUS: an answer other than 2xx. */
+  STATUS = 7,
+  /** BODY - DELIVERY_RESULT_BODY: the answer broke off or was not HTTP. */
+  BODY = 8,
+  /** EXPIRED - DELIVERY_RESULT_EXPIRED: given up, the event went stale. */
+  EXPIRED = 9,
+  /** DISCONNECTED - DELIVERY_RESULT_DISCONNECTED: given up, the workspace is disconnected. */
+  DISCONNECTED = 10,
+  /** POLLS - DELIVERY_RESULT_POLLS: given up after an attempt, the workspace polls by now. */
+  POLLS = 11,
+  /** OVERLOADED - DELIVERY_RESULT_OVERLOADED: given up, it waited over 10 seconds behind others. */
+  OVERLOADED = 12,
+}
+
+/** PushStep is a step of a push. */
+export enum PushStep {
+  /** UNSPECIFIED - PUSH_STEP_UNSPECIFIED stands for no step. */
+  UNSPECIFIED = 0,
+  /** NAME - PUSH_STEP_NAME: the host's name is looked up. */
+  NAME = 1,
+  /** ADDRESS - PUSH_STEP_ADDRESS: its addresses are checked. */
+  ADDRESS = 2,
+  /** CONNECT - PUSH_STEP_CONNECT: a connection is made. */
+  CONNECT = 3,
+  /** TLS - PUSH_STEP_TLS: TLS is agreed on and the certificate checked. */
+  TLS = 4,
+  /** SEND - PUSH_STEP_SEND: the signed event is sent. */
+  SEND = 5,
+  /** STATUS - PUSH_STEP_STATUS: the bridge answers with a status. */
+  STATUS = 6,
 }
 
 /** Workspace is a customer's workspace. */
@@ -104,7 +154,11 @@ export interface GetWorkspaceRequest {
 /** GetWorkspaceResponse carries the workspace. */
 export interface GetWorkspaceResponse {
   /** workspace as it is. */
-  workspace: Workspace | undefined;
+  workspace:
+    | Workspace
+    | undefined;
+  /** health of its delivery. */
+  health: WorkspaceHealth | undefined;
 }
 
 /** ListWorkspacesRequest asks for a page. */
@@ -207,6 +261,173 @@ export interface SetTargetUrlRequest {
 export interface SetTargetUrlResponse {
   /** workspace as it is now. */
   workspace: Workspace | undefined;
+}
+
+/** WorkspaceHealth says how a workspace's delivery goes. */
+export interface WorkspaceHealth {
+  /** health in kind, by the mode of the workspace; unset when it gets no events. */
+  mode:
+    | //
+    /** poll health. */
+    { $case: "poll"; value: PollHealth }
+    | //
+    /** push health. */
+    { $case: "push"; value: PushHealth }
+    | undefined;
+}
+
+/** PollHealth says how polling goes. */
+export interface PollHealth {
+  /** failing is true when events have waited 5 minutes without a poll. */
+  failing: boolean;
+  /** failing_since is when it became failing; unset when it is not. */
+  failingSince:
+    | Date
+    | undefined;
+  /** last_poll_at is when the bridge last polled; unset when it never did. */
+  lastPollAt:
+    | Date
+    | undefined;
+  /** waiting is how many held, unexpired events are newer than the last page served, counted up to 1,000. */
+  waiting: number;
+  /** oldest_waiting_at is when the oldest of them was published; unset when none waits. */
+  oldestWaitingAt: Date | undefined;
+}
+
+/** PushHealth says how pushing goes, by the attempts of the last hour that the log still has. */
+export interface PushHealth {
+  /** last_success is the last attempt that the bridge accepted; unset when there was none. */
+  lastSuccess:
+    | LoggedDelivery
+    | undefined;
+  /** last_failure is the last attempt that failed; unset when there was none. */
+  lastFailure:
+    | LoggedDelivery
+    | undefined;
+  /** attempts of the last hour. */
+  attempts: number;
+  /** successes among them. */
+  successes: number;
+  /** latency_p50_ms is the median latency of the successes, in ms. */
+  latencyP50Ms: number;
+  /** latency_p95_ms is their 95th percentile, in ms. */
+  latencyP95Ms: number;
+  /** latency_p99_ms is their 99th percentile, in ms. */
+  latencyP99Ms: number;
+}
+
+/** LoggedDelivery is an attempt to push an event, the drop of one, or a poll. */
+export interface LoggedDelivery {
+  /** id of the entry in the log. */
+  id: string;
+  /** at is when it ended. */
+  at:
+    | Date
+    | undefined;
+  /** event_id of the event; empty for a poll. */
+  eventId: string;
+  /** event_type of the event, or "poll". */
+  eventType: string;
+  /** attempt counts from 1; 0 for a poll and for a drop before any attempt. */
+  attempt: number;
+  /** result of it. */
+  result: DeliveryResult;
+  /** status of the bridge's answer; 0 when there was none. */
+  status: number;
+  /** latency_ms of the attempt. */
+  latencyMs: number;
+  /** address that was gone to; empty when it did not get that far. */
+  address: string;
+}
+
+/** SendTestEventRequest names a workspace. */
+export interface SendTestEventRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+}
+
+/** SendTestEventResponse says what came of the ping. */
+export interface SendTestEventResponse {
+  /** event_id of the ping. */
+  eventId: string;
+  /** outcome by the mode of the workspace. */
+  outcome:
+    | //
+    /** push: it was pushed. */
+    { $case: "push"; value: PushTest }
+    | //
+    /** poll: it is held. */
+    { $case: "poll"; value: PollTest }
+    | undefined;
+}
+
+/** PushTest says how the push of a ping went. */
+export interface PushTest {
+  /** delivery as it was logged. */
+  delivery:
+    | LoggedDelivery
+    | undefined;
+  /** steps that were done, in order, with what is worth knowing of each. */
+  steps: PushTestStep[];
+  /** failed_step is the step it did not get past; unset on success. */
+  failedStep: PushStep;
+  /** failure says why, in words that the owner can act on; empty on success. */
+  failure: string;
+}
+
+/** PushTestStep is a step that was done. */
+export interface PushTestStep {
+  /** step that was done. */
+  step: PushStep;
+  /** detail worth knowing, such as the addresses found or the one connected to. */
+  detail: string;
+  /** after_ms is when it was done, counted from the beginning. */
+  afterMs: number;
+}
+
+/** PollTest says whether the bridge seems to poll. */
+export interface PollTest {
+  /** polled_within_last_minute is true when the bridge polled within the last minute. */
+  polledWithinLastMinute: boolean;
+  /** last_poll_at is when it last polled; unset when it never did. */
+  lastPollAt: Date | undefined;
+}
+
+/** ListDeliveriesRequest asks for a page. */
+export interface ListDeliveriesRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** page_size is how many to answer at most, 1 to 1,000; 0 means 100. */
+  pageSize: number;
+  /** page_token is the next_page_token of the page before, empty for the first. */
+  pageToken: string;
+}
+
+/** ListDeliveriesResponse is one page. */
+export interface ListDeliveriesResponse {
+  /** deliveries of the page, newest first. */
+  deliveries: LoggedDelivery[];
+  /** next_page_token asks for the next page; empty on the last. */
+  nextPageToken: string;
+}
+
+/** WatchWorkspaceRequest names a workspace. */
+export interface WatchWorkspaceRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+}
+
+/** WatchWorkspaceResponse is one change. */
+export interface WatchWorkspaceResponse {
+  /** change that was seen. */
+  change:
+    | //
+    /** health as it is now. */
+    { $case: "health"; value: WorkspaceHealth }
+    | //
+    /** delivery that was made. */
+    { $case: "delivery"; value: LoggedDelivery }
+    | undefined;
 }
 
 function createBaseWorkspace(): Workspace {
@@ -653,13 +874,16 @@ export const GetWorkspaceRequest: MessageFns<GetWorkspaceRequest> = {
 };
 
 function createBaseGetWorkspaceResponse(): GetWorkspaceResponse {
-  return { workspace: undefined };
+  return { workspace: undefined, health: undefined };
 }
 
 export const GetWorkspaceResponse: MessageFns<GetWorkspaceResponse> = {
   encode(message: GetWorkspaceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.workspace !== undefined) {
       Workspace.encode(message.workspace, writer.uint32(10).fork()).join();
+    }
+    if (message.health !== undefined) {
+      WorkspaceHealth.encode(message.health, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -685,6 +909,14 @@ export const GetWorkspaceResponse: MessageFns<GetWorkspaceResponse> = {
             message.workspace = Workspace.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.health = WorkspaceHealth.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -704,6 +936,9 @@ export const GetWorkspaceResponse: MessageFns<GetWorkspaceResponse> = {
     const message = createBaseGetWorkspaceResponse();
     message.workspace = (object.workspace !== undefined && object.workspace !== null)
       ? Workspace.fromPartial(object.workspace)
+      : undefined;
+    message.health = (object.health !== undefined && object.health !== null)
+      ? WorkspaceHealth.fromPartial(object.health)
       : undefined;
     return message;
   },
@@ -1561,6 +1796,1159 @@ export const SetTargetUrlResponse: MessageFns<SetTargetUrlResponse> = {
   },
 };
 
+function createBaseWorkspaceHealth(): WorkspaceHealth {
+  return { mode: undefined };
+}
+
+export const WorkspaceHealth: MessageFns<WorkspaceHealth> = {
+  encode(message: WorkspaceHealth, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.mode?.$case) {
+      case "poll":
+        PollHealth.encode(message.mode.value, writer.uint32(10).fork()).join();
+        break;
+      case "push":
+        PushHealth.encode(message.mode.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkspaceHealth {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkspaceHealth();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.mode = { $case: "poll", value: PollHealth.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.mode = { $case: "push", value: PushHealth.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkspaceHealth>): WorkspaceHealth {
+    return WorkspaceHealth.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkspaceHealth>): WorkspaceHealth {
+    const message = createBaseWorkspaceHealth();
+    switch (object.mode?.$case) {
+      case "poll": {
+        if (object.mode?.value !== undefined && object.mode?.value !== null) {
+          message.mode = { $case: "poll", value: PollHealth.fromPartial(object.mode.value) };
+        }
+        break;
+      }
+      case "push": {
+        if (object.mode?.value !== undefined && object.mode?.value !== null) {
+          message.mode = { $case: "push", value: PushHealth.fromPartial(object.mode.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBasePollHealth(): PollHealth {
+  return { failing: false, failingSince: undefined, lastPollAt: undefined, waiting: 0, oldestWaitingAt: undefined };
+}
+
+export const PollHealth: MessageFns<PollHealth> = {
+  encode(message: PollHealth, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.failing !== false) {
+      writer.uint32(8).bool(message.failing);
+    }
+    if (message.failingSince !== undefined) {
+      Timestamp.encode(toTimestamp(message.failingSince), writer.uint32(18).fork()).join();
+    }
+    if (message.lastPollAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastPollAt), writer.uint32(26).fork()).join();
+    }
+    if (message.waiting !== 0) {
+      writer.uint32(32).uint32(message.waiting);
+    }
+    if (message.oldestWaitingAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.oldestWaitingAt), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PollHealth {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePollHealth();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.failing = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.failingSince = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.lastPollAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.waiting = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.oldestWaitingAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PollHealth>): PollHealth {
+    return PollHealth.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PollHealth>): PollHealth {
+    const message = createBasePollHealth();
+    message.failing = object.failing ?? false;
+    message.failingSince = object.failingSince ?? undefined;
+    message.lastPollAt = object.lastPollAt ?? undefined;
+    message.waiting = object.waiting ?? 0;
+    message.oldestWaitingAt = object.oldestWaitingAt ?? undefined;
+    return message;
+  },
+};
+
+function createBasePushHealth(): PushHealth {
+  return {
+    lastSuccess: undefined,
+    lastFailure: undefined,
+    attempts: 0,
+    successes: 0,
+    latencyP50Ms: 0,
+    latencyP95Ms: 0,
+    latencyP99Ms: 0,
+  };
+}
+
+export const PushHealth: MessageFns<PushHealth> = {
+  encode(message: PushHealth, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lastSuccess !== undefined) {
+      LoggedDelivery.encode(message.lastSuccess, writer.uint32(10).fork()).join();
+    }
+    if (message.lastFailure !== undefined) {
+      LoggedDelivery.encode(message.lastFailure, writer.uint32(18).fork()).join();
+    }
+    if (message.attempts !== 0) {
+      writer.uint32(24).uint32(message.attempts);
+    }
+    if (message.successes !== 0) {
+      writer.uint32(32).uint32(message.successes);
+    }
+    if (message.latencyP50Ms !== 0) {
+      writer.uint32(40).uint32(message.latencyP50Ms);
+    }
+    if (message.latencyP95Ms !== 0) {
+      writer.uint32(48).uint32(message.latencyP95Ms);
+    }
+    if (message.latencyP99Ms !== 0) {
+      writer.uint32(56).uint32(message.latencyP99Ms);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PushHealth {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePushHealth();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lastSuccess = LoggedDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.lastFailure = LoggedDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.attempts = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.successes = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.latencyP50Ms = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.latencyP95Ms = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.latencyP99Ms = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PushHealth>): PushHealth {
+    return PushHealth.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PushHealth>): PushHealth {
+    const message = createBasePushHealth();
+    message.lastSuccess = (object.lastSuccess !== undefined && object.lastSuccess !== null)
+      ? LoggedDelivery.fromPartial(object.lastSuccess)
+      : undefined;
+    message.lastFailure = (object.lastFailure !== undefined && object.lastFailure !== null)
+      ? LoggedDelivery.fromPartial(object.lastFailure)
+      : undefined;
+    message.attempts = object.attempts ?? 0;
+    message.successes = object.successes ?? 0;
+    message.latencyP50Ms = object.latencyP50Ms ?? 0;
+    message.latencyP95Ms = object.latencyP95Ms ?? 0;
+    message.latencyP99Ms = object.latencyP99Ms ?? 0;
+    return message;
+  },
+};
+
+function createBaseLoggedDelivery(): LoggedDelivery {
+  return {
+    id: "",
+    at: undefined,
+    eventId: "",
+    eventType: "",
+    attempt: 0,
+    result: 0,
+    status: 0,
+    latencyMs: 0,
+    address: "",
+  };
+}
+
+export const LoggedDelivery: MessageFns<LoggedDelivery> = {
+  encode(message: LoggedDelivery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.at !== undefined) {
+      Timestamp.encode(toTimestamp(message.at), writer.uint32(18).fork()).join();
+    }
+    if (message.eventId !== "") {
+      writer.uint32(26).string(message.eventId);
+    }
+    if (message.eventType !== "") {
+      writer.uint32(34).string(message.eventType);
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(40).uint32(message.attempt);
+    }
+    if (message.result !== 0) {
+      writer.uint32(48).int32(message.result);
+    }
+    if (message.status !== 0) {
+      writer.uint32(56).uint32(message.status);
+    }
+    if (message.latencyMs !== 0) {
+      writer.uint32(64).uint32(message.latencyMs);
+    }
+    if (message.address !== "") {
+      writer.uint32(74).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LoggedDelivery {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLoggedDelivery();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.eventType = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.attempt = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.result = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.status = reader.uint32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.latencyMs = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LoggedDelivery>): LoggedDelivery {
+    return LoggedDelivery.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LoggedDelivery>): LoggedDelivery {
+    const message = createBaseLoggedDelivery();
+    message.id = object.id ?? "";
+    message.at = object.at ?? undefined;
+    message.eventId = object.eventId ?? "";
+    message.eventType = object.eventType ?? "";
+    message.attempt = object.attempt ?? 0;
+    message.result = object.result ?? 0;
+    message.status = object.status ?? 0;
+    message.latencyMs = object.latencyMs ?? 0;
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseSendTestEventRequest(): SendTestEventRequest {
+  return { workspaceId: "" };
+}
+
+export const SendTestEventRequest: MessageFns<SendTestEventRequest> = {
+  encode(message: SendTestEventRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendTestEventRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendTestEventRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendTestEventRequest>): SendTestEventRequest {
+    return SendTestEventRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendTestEventRequest>): SendTestEventRequest {
+    const message = createBaseSendTestEventRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseSendTestEventResponse(): SendTestEventResponse {
+  return { eventId: "", outcome: undefined };
+}
+
+export const SendTestEventResponse: MessageFns<SendTestEventResponse> = {
+  encode(message: SendTestEventResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.eventId !== "") {
+      writer.uint32(10).string(message.eventId);
+    }
+    switch (message.outcome?.$case) {
+      case "push":
+        PushTest.encode(message.outcome.value, writer.uint32(18).fork()).join();
+        break;
+      case "poll":
+        PollTest.encode(message.outcome.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SendTestEventResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSendTestEventResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.eventId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.outcome = { $case: "push", value: PushTest.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.outcome = { $case: "poll", value: PollTest.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SendTestEventResponse>): SendTestEventResponse {
+    return SendTestEventResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SendTestEventResponse>): SendTestEventResponse {
+    const message = createBaseSendTestEventResponse();
+    message.eventId = object.eventId ?? "";
+    switch (object.outcome?.$case) {
+      case "push": {
+        if (object.outcome?.value !== undefined && object.outcome?.value !== null) {
+          message.outcome = { $case: "push", value: PushTest.fromPartial(object.outcome.value) };
+        }
+        break;
+      }
+      case "poll": {
+        if (object.outcome?.value !== undefined && object.outcome?.value !== null) {
+          message.outcome = { $case: "poll", value: PollTest.fromPartial(object.outcome.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBasePushTest(): PushTest {
+  return { delivery: undefined, steps: [], failedStep: 0, failure: "" };
+}
+
+export const PushTest: MessageFns<PushTest> = {
+  encode(message: PushTest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.delivery !== undefined) {
+      LoggedDelivery.encode(message.delivery, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.steps) {
+      PushTestStep.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.failedStep !== 0) {
+      writer.uint32(24).int32(message.failedStep);
+    }
+    if (message.failure !== "") {
+      writer.uint32(34).string(message.failure);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PushTest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePushTest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.delivery = LoggedDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.steps.push(PushTestStep.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.failedStep = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.failure = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PushTest>): PushTest {
+    return PushTest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PushTest>): PushTest {
+    const message = createBasePushTest();
+    message.delivery = (object.delivery !== undefined && object.delivery !== null)
+      ? LoggedDelivery.fromPartial(object.delivery)
+      : undefined;
+    message.steps = object.steps?.map((e) => PushTestStep.fromPartial(e)) || [];
+    message.failedStep = object.failedStep ?? 0;
+    message.failure = object.failure ?? "";
+    return message;
+  },
+};
+
+function createBasePushTestStep(): PushTestStep {
+  return { step: 0, detail: "", afterMs: 0 };
+}
+
+export const PushTestStep: MessageFns<PushTestStep> = {
+  encode(message: PushTestStep, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.step !== 0) {
+      writer.uint32(8).int32(message.step);
+    }
+    if (message.detail !== "") {
+      writer.uint32(18).string(message.detail);
+    }
+    if (message.afterMs !== 0) {
+      writer.uint32(24).uint32(message.afterMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PushTestStep {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePushTestStep();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.step = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.afterMs = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PushTestStep>): PushTestStep {
+    return PushTestStep.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PushTestStep>): PushTestStep {
+    const message = createBasePushTestStep();
+    message.step = object.step ?? 0;
+    message.detail = object.detail ?? "";
+    message.afterMs = object.afterMs ?? 0;
+    return message;
+  },
+};
+
+function createBasePollTest(): PollTest {
+  return { polledWithinLastMinute: false, lastPollAt: undefined };
+}
+
+export const PollTest: MessageFns<PollTest> = {
+  encode(message: PollTest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.polledWithinLastMinute !== false) {
+      writer.uint32(8).bool(message.polledWithinLastMinute);
+    }
+    if (message.lastPollAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastPollAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PollTest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePollTest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.polledWithinLastMinute = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.lastPollAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PollTest>): PollTest {
+    return PollTest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PollTest>): PollTest {
+    const message = createBasePollTest();
+    message.polledWithinLastMinute = object.polledWithinLastMinute ?? false;
+    message.lastPollAt = object.lastPollAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseListDeliveriesRequest(): ListDeliveriesRequest {
+  return { workspaceId: "", pageSize: 0, pageToken: "" };
+}
+
+export const ListDeliveriesRequest: MessageFns<ListDeliveriesRequest> = {
+  encode(message: ListDeliveriesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).uint32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(26).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDeliveriesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDeliveriesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDeliveriesRequest>): ListDeliveriesRequest {
+    return ListDeliveriesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDeliveriesRequest>): ListDeliveriesRequest {
+    const message = createBaseListDeliveriesRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseListDeliveriesResponse(): ListDeliveriesResponse {
+  return { deliveries: [], nextPageToken: "" };
+}
+
+export const ListDeliveriesResponse: MessageFns<ListDeliveriesResponse> = {
+  encode(message: ListDeliveriesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.deliveries) {
+      LoggedDelivery.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDeliveriesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDeliveriesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deliveries.push(LoggedDelivery.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDeliveriesResponse>): ListDeliveriesResponse {
+    return ListDeliveriesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDeliveriesResponse>): ListDeliveriesResponse {
+    const message = createBaseListDeliveriesResponse();
+    message.deliveries = object.deliveries?.map((e) => LoggedDelivery.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseWatchWorkspaceRequest(): WatchWorkspaceRequest {
+  return { workspaceId: "" };
+}
+
+export const WatchWorkspaceRequest: MessageFns<WatchWorkspaceRequest> = {
+  encode(message: WatchWorkspaceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchWorkspaceRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchWorkspaceRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchWorkspaceRequest>): WatchWorkspaceRequest {
+    return WatchWorkspaceRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchWorkspaceRequest>): WatchWorkspaceRequest {
+    const message = createBaseWatchWorkspaceRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseWatchWorkspaceResponse(): WatchWorkspaceResponse {
+  return { change: undefined };
+}
+
+export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
+  encode(message: WatchWorkspaceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.change?.$case) {
+      case "health":
+        WorkspaceHealth.encode(message.change.value, writer.uint32(10).fork()).join();
+        break;
+      case "delivery":
+        LoggedDelivery.encode(message.change.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchWorkspaceResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchWorkspaceResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.change = { $case: "health", value: WorkspaceHealth.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.change = { $case: "delivery", value: LoggedDelivery.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchWorkspaceResponse>): WatchWorkspaceResponse {
+    return WatchWorkspaceResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchWorkspaceResponse>): WatchWorkspaceResponse {
+    const message = createBaseWatchWorkspaceResponse();
+    switch (object.change?.$case) {
+      case "health": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "health", value: WorkspaceHealth.fromPartial(object.change.value) };
+        }
+        break;
+      }
+      case "delivery": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "delivery", value: LoggedDelivery.fromPartial(object.change.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
 /**
  * WorkspaceService is what the dashboard and operators call: the life of a
  * workspace. Needs a token of the role "operator".
@@ -1702,6 +3090,55 @@ export const WorkspaceServiceService = {
       Buffer.from(SetTargetUrlResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetTargetUrlResponse => SetTargetUrlResponse.decode(value),
   },
+  /**
+   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
+   * retried, and the answer says how that went, step by step; it takes up to 5
+   * seconds. On a poll workspace it is held, and the answer says whether the
+   * bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when it is not connected.
+   */
+  sendTestEvent: {
+    path: "/chatbridge.v1.WorkspaceService/SendTestEvent" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SendTestEventRequest): Buffer => Buffer.from(SendTestEventRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SendTestEventRequest => SendTestEventRequest.decode(value),
+    responseSerialize: (value: SendTestEventResponse): Buffer =>
+      Buffer.from(SendTestEventResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SendTestEventResponse => SendTestEventResponse.decode(value),
+  },
+  /**
+   * ListDeliveries answers attempts, drops and polls, newest first: the last
+   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
+   * a page token that is not one.
+   */
+  listDeliveries: {
+    path: "/chatbridge.v1.WorkspaceService/ListDeliveries" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListDeliveriesRequest): Buffer =>
+      Buffer.from(ListDeliveriesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListDeliveriesRequest => ListDeliveriesRequest.decode(value),
+    responseSerialize: (value: ListDeliveriesResponse): Buffer =>
+      Buffer.from(ListDeliveriesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListDeliveriesResponse => ListDeliveriesResponse.decode(value),
+  },
+  /**
+   * WatchWorkspace follows a workspace live: its health at once and whenever it
+   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   */
+  watchWorkspace: {
+    path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: WatchWorkspaceRequest): Buffer =>
+      Buffer.from(WatchWorkspaceRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WatchWorkspaceRequest => WatchWorkspaceRequest.decode(value),
+    responseSerialize: (value: WatchWorkspaceResponse): Buffer =>
+      Buffer.from(WatchWorkspaceResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WatchWorkspaceResponse => WatchWorkspaceResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -1748,6 +3185,26 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * when the workspace is not of the custom platform.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
+  /**
+   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
+   * retried, and the answer says how that went, step by step; it takes up to 5
+   * seconds. On a poll workspace it is held, and the answer says whether the
+   * bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when it is not connected.
+   */
+  sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
+  /**
+   * ListDeliveries answers attempts, drops and polls, newest first: the last
+   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
+   * a page token that is not one.
+   */
+  listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
+  /**
+   * WatchWorkspace follows a workspace live: its health at once and whenever it
+   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   */
+  watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -1920,6 +3377,62 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetTargetUrlResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
+   * retried, and the answer says how that went, step by step; it takes up to 5
+   * seconds. On a poll workspace it is held, and the answer says whether the
+   * bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when it is not connected.
+   */
+  sendTestEvent(
+    request: SendTestEventRequest,
+    callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
+  ): ClientUnaryCall;
+  sendTestEvent(
+    request: SendTestEventRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
+  ): ClientUnaryCall;
+  sendTestEvent(
+    request: SendTestEventRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ListDeliveries answers attempts, drops and polls, newest first: the last
+   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
+   * a page token that is not one.
+   */
+  listDeliveries(
+    request: ListDeliveriesRequest,
+    callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  listDeliveries(
+    request: ListDeliveriesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  listDeliveries(
+    request: ListDeliveriesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * WatchWorkspace follows a workspace live: its health at once and whenever it
+   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   */
+  watchWorkspace(
+    request: WatchWorkspaceRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchWorkspaceResponse>;
+  watchWorkspace(
+    request: WatchWorkspaceRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchWorkspaceResponse>;
 }
 
 export const WorkspaceServiceClient = makeGenericClientConstructor(

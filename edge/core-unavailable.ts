@@ -1,0 +1,4 @@
+/** Core, or its answer, is out of reach: whether it did what it was asked is unknown. */
+export class CoreUnavailable extends Error {
+  override readonly name = "CoreUnavailable";
+}

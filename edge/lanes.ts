@@ -1,0 +1,172 @@
+import type { ClientDuplexStream } from "@grpc/grpc-js";
+import {
+  LaneFault,
+  type LaneAnswer,
+  type LaneCall,
+  type LaneRequest,
+  type LaneResponse,
+} from "../proto/gen/chatbridge/v1/bridge";
+import { CoreUnavailable } from "./core-unavailable";
+
+type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
+export type Call = NonNullable<LaneCall["call"]>;
+export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
+
+export interface LanesOptions {
+  /** Opens a stream to core; the channel's load balancing says to which. */
+  open(): LaneStream;
+  /** How many streams are kept open. */
+  readonly lanes: number;
+  /** Calls that may be under way at once, and their bodies' bytes; what comes on top is refused at once. */
+  readonly underWayMax: number;
+  readonly bytesMax: number;
+  readonly deadlineMs: number;
+}
+
+export interface Lanes {
+  /** Rejects with CoreUnavailable when there is no answer: what became of the call is then unknown. */
+  call(call: Call, bytes: number): Promise<Answer>;
+  close(): void;
+}
+
+interface Waiting {
+  readonly lane: Lane;
+  readonly bytes: number;
+  readonly deadline: number;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+interface Lane {
+  stream: LaneStream | undefined;
+  /** When it may be opened again after it broke, by performance.now(). */
+  openAt: number;
+  failures: number;
+}
+
+const REOPEN_MIN_MS = 50;
+const REOPEN_MAX_MS = 1_000;
+const CHECK_DEADLINES_EVERY_MS = 250;
+const NUMBERS = 2 ** 32;
+/** Past this a message is full: messages are bounded. */
+const MESSAGE_BYTES = 1_048_576;
+
+/**
+ * Carries calls to core over a few long streams. The calls of one turn of the
+ * event loop travel together on one of them, turn and turn about, so that all
+ * cores get their part. When a lane breaks, what was under way on it is rejected
+ * at once, never guessed; it is opened again after a pause that grows.
+ */
+export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: LanesOptions): Lanes {
+  const all: Lane[] = Array.from({ length: lanes }, () => ({ stream: undefined, openAt: 0, failures: 0 }));
+  /** By number, in the order of their deadlines. */
+  const underWay = new Map<number, Waiting>();
+  let bytesUnderWay = 0;
+  let lastNumber = 0;
+  let turn: { readonly lane: Lane; readonly calls: LaneCall[]; bytes: number } | undefined;
+  let next = 0;
+  let closed = false;
+  const deadlines = setInterval(rejectOverdue, CHECK_DEADLINES_EVERY_MS);
+
+  function settle(number: number): Waiting | undefined {
+    const waiting = underWay.get(number);
+    if (waiting !== undefined) {
+      underWay.delete(number);
+      bytesUnderWay -= waiting.bytes;
+    }
+    return waiting;
+  }
+
+  function rejectOverdue(): void {
+    const now = performance.now();
+    for (const [number, { deadline }] of underWay) {
+      if (deadline > now) return;
+      settle(number)?.reject(new CoreUnavailable("no answer in time"));
+    }
+  }
+
+  /** The next lane that stands or may be opened. */
+  function pick(): Lane | undefined {
+    const now = performance.now();
+    for (let tries = 0; tries < all.length; tries++) {
+      const lane = all[next++ % all.length];
+      if (lane !== undefined && (lane.stream !== undefined || lane.openAt <= now)) return lane;
+    }
+    return undefined;
+  }
+
+  function streamOf(lane: Lane): LaneStream {
+    if (lane.stream !== undefined) return lane.stream;
+    const stream = open();
+    lane.stream = stream;
+    stream.on("data", ({ answers }: LaneResponse) => {
+      lane.failures = 0;
+      for (const { number, answer } of answers) receive(number, answer);
+    });
+    // An end without an error, too, is core's leave.
+    stream.on("error", () => breakLane(lane, stream));
+    stream.on("end", () => breakLane(lane, stream));
+    return stream;
+  }
+
+  function receive(number: number, answer: LaneAnswer["answer"]): void {
+    const waiting = settle(number);
+    if (waiting === undefined) return; // It came too late.
+    if (answer === undefined) waiting.reject(new Error("core sent an answer with nothing in it"));
+    else if (answer.$case !== "fault") waiting.resolve(answer);
+    else if (answer.value === LaneFault.UNAVAILABLE)
+      waiting.reject(new CoreUnavailable("core cannot reach its store"));
+    else waiting.reject(new Error("core made a mistake"));
+  }
+
+  function breakLane(lane: Lane, stream: LaneStream): void {
+    if (lane.stream !== stream) return;
+    lane.stream = undefined;
+    lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
+    lane.failures += 1;
+    stream.cancel();
+    for (const [number, waiting] of underWay) {
+      if (waiting.lane === lane) settle(number)?.reject(new CoreUnavailable("the connection to core broke"));
+    }
+  }
+
+  function flush(): void {
+    if (turn === undefined) return;
+    const { lane, calls } = turn;
+    turn = undefined;
+    if (!closed) streamOf(lane).write({ calls });
+  }
+
+  return {
+    call(call, bytes) {
+      if (closed || underWay.size >= underWayMax || bytesUnderWay + bytes > bytesMax) {
+        return Promise.reject(new CoreUnavailable("too many calls are under way"));
+      }
+      if (turn === undefined) {
+        const lane = pick();
+        if (lane === undefined) return Promise.reject(new CoreUnavailable("no connection to core"));
+        turn = { lane, calls: [], bytes: 0 };
+        setImmediate(flush);
+      }
+      const { lane, calls } = turn;
+      turn.bytes += bytes;
+      lastNumber = (lastNumber + 1) % NUMBERS;
+      const number = lastNumber;
+      calls.push({ number, call });
+      bytesUnderWay += bytes;
+      const answer = new Promise<Answer>((resolve, reject) => {
+        underWay.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
+      });
+      if (turn.bytes >= MESSAGE_BYTES) flush();
+      return answer;
+    },
+    close() {
+      closed = true;
+      clearInterval(deadlines);
+      for (const lane of all) {
+        const { stream } = lane;
+        if (stream !== undefined) breakLane(lane, stream);
+      }
+    },
+  };
+}
