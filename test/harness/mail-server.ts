@@ -1,0 +1,137 @@
+import type { AddressInfo, Socket } from "node:net";
+import { SMTPServer } from "smtp-server";
+import type { Certificate } from "./test-ca";
+import { until } from "./wait";
+
+/** A message that was taken. */
+export interface ReceivedMail {
+  readonly at: number;
+  /** Of the envelope, not of the headers. */
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Headers and body, as sent. */
+  readonly raw: string;
+}
+
+/** What is done with messages: `hang` takes the connection and never greets; a refusal names the SMTP code. */
+export type MailBehaviour =
+  "accept" | "hang" | { readonly refuse: number; readonly at?: "recipient" | "message" };
+
+/** An SMTP server of a test's own. */
+export interface TestMailServer {
+  readonly port: number;
+  /** smtp://127.0.0.1:port, without a login. */
+  readonly url: string;
+  readonly messages: readonly ReceivedMail[];
+  /** How many connections came so far. */
+  readonly connections: number;
+  behave(behaviour: MailBehaviour): void;
+  /** Waits until so many messages were taken and answers them all. */
+  waitFor(count: number, withinMs?: number): Promise<readonly ReceivedMail[]>;
+  /** Goes down at once; `start` brings it back at the same port. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MailServerOptions {
+  /** Demanded before a message is taken. */
+  readonly login?: { readonly user: string; readonly password: string };
+  /** Offers STARTTLS with it; without it there is no TLS. */
+  readonly certificate?: Certificate;
+}
+
+/** Starts an SMTP server that accepts all until it is told otherwise. */
+export async function startMailServer({
+  login,
+  certificate,
+}: MailServerOptions = {}): Promise<TestMailServer> {
+  const messages: ReceivedMail[] = [];
+  const sockets = new Set<Socket>();
+  let behaviour: MailBehaviour = "accept";
+  let connections = 0;
+  let running: SMTPServer | undefined;
+  let port = 0;
+
+  const refusalAt = (where: "recipient" | "message"): Error | undefined => {
+    if (typeof behaviour === "string" || (behaviour.at ?? "recipient") !== where) return undefined;
+    return Object.assign(new Error("not now"), { responseCode: behaviour.refuse });
+  };
+
+  async function start(): Promise<void> {
+    if (running !== undefined) return;
+    const server = new SMTPServer({
+      ...(certificate === undefined ? {} : { key: certificate.key, cert: certificate.cert }),
+      disabledCommands: [
+        ...(certificate === undefined ? ["STARTTLS"] : []),
+        ...(login === undefined ? ["AUTH"] : []),
+      ],
+      allowInsecureAuth: true,
+      disableReverseLookup: true,
+      onAuth({ username, password }, _session, done) {
+        const isRight = username === login?.user && password === login?.password;
+        done(isRight ? null : new Error("wrong login"), isRight ? { user: username } : undefined);
+      },
+      onConnect(_session, done) {
+        if (behaviour !== "hang") done();
+      },
+      onRcptTo(_address, _session, done) {
+        done(refusalAt("recipient"));
+      },
+      onData(stream, { envelope: { mailFrom, rcptTo } }, done) {
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        stream.on("end", () => {
+          const refusal = refusalAt("message");
+          if (refusal !== undefined) return done(refusal);
+          const from = mailFrom === false ? "" : mailFrom.address;
+          const to = rcptTo.map(({ address }) => address);
+          messages.push({ at: performance.now(), from, to, raw: Buffer.concat(chunks).toString("utf8") });
+          done();
+        });
+      },
+    });
+    // Clients that leave in the middle are what tests are about.
+    server.on("error", () => {});
+    server.server.on("connection", (socket: Socket) => {
+      connections++;
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.server.once("error", reject);
+      server.listen(port, "127.0.0.1", resolve);
+    });
+    port = (server.server.address() as AddressInfo).port;
+    running = server;
+  }
+
+  async function stop(): Promise<void> {
+    const server = running;
+    running = undefined;
+    if (server === undefined) return;
+    const closed = new Promise<void>((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  await start();
+  return {
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    messages,
+    get connections() {
+      return connections;
+    },
+    behave(how) {
+      behaviour = how;
+    },
+    async waitFor(count, withinMs) {
+      await until(`${count} messages by mail`, () => messages.length >= count, withinMs);
+      return messages.slice();
+    },
+    stop,
+    start,
+    close: stop,
+  };
+}

@@ -1,0 +1,188 @@
+import type { FollowLog, GroupMember, LogEntry } from "../../core/ports/follow-log";
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
+
+/** A FollowLog in memory, of one group, on the clock of fake timers. */
+export interface MemoryFollowLog {
+  /** The log as one core sees it. */
+  connect(): MemoryConnection;
+  /** Appends an event; answers its number within the workspace, from 0. */
+  append(workspaceId: string): number;
+  /** While away, every call fails. */
+  away: boolean;
+  /** It was away at least once, so leases may have run out under their holders. */
+  readonly wasAway: boolean;
+  /** Events that were appended and not acked. */
+  readonly unacked: number;
+}
+
+export interface MemoryConnection {
+  readonly log: FollowLog;
+  /** Ends it as a crash would: no call on it is ever answered again. */
+  crash(): void;
+}
+
+interface Shard {
+  readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
+  /** Entries read so far, and the attempts of those that are not acked. */
+  read: number;
+  readonly pending: Map<string, number>;
+  lease: { token: string; until: number };
+}
+
+const LEASE_MS = 4_000;
+const LATENCY_MS = 40;
+
+/** The number that `append` answered. */
+export function numberOf({ event }: LogEntry): number {
+  return Number(event.toString());
+}
+
+/** @param shardOf the shard of each workspace */
+export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>): MemoryFollowLog {
+  const shards: Shard[] = Array.from({ length: Math.max(...Object.values(shardOf)) + 1 }, () => ({
+    entries: [],
+    read: 0,
+    pending: new Map(),
+    lease: { token: "", until: 0 },
+  }));
+  const appended = new Map<string, number>();
+  const members = new Map<string, { token: string; seen: number }>();
+  const wakes = new Set<(shard: number) => void>();
+  const now = (): number => performance.now();
+  let latency = 0;
+  let away = false;
+  let wasAway = false;
+
+  function at(shard: number): Shard {
+    const found = shards[shard];
+    if (found === undefined) throw new RangeError(`no shard ${shard}`);
+    return found;
+  }
+  function holds({ token }: GroupMember, { lease }: Shard): boolean {
+    return lease.token === token && lease.until > now();
+  }
+  function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
+    return ids.flatMap((entryId) => {
+      const attempt = (shard.pending.get(entryId) ?? 0) + 1;
+      const entry = shard.entries.find(({ id }) => id === entryId);
+      if (entry === undefined || attempt === 1) return [];
+      shard.pending.set(entryId, attempt);
+      const { workspaceId, number } = entry;
+      return [{ entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) }];
+    });
+  }
+
+  const memory: MemoryFollowLog = {
+    get away() {
+      return away;
+    },
+    set away(is) {
+      away = is;
+      wasAway ||= is;
+    },
+    get wasAway() {
+      return wasAway;
+    },
+    get unacked() {
+      return shards.reduce(
+        (sum, { entries, read, pending }) => sum + entries.length - read + pending.size,
+        0,
+      );
+    },
+    append(workspaceId) {
+      const number = appended.get(workspaceId) ?? 0;
+      appended.set(workspaceId, number + 1);
+      const index = shardOf[workspaceId] ?? 0;
+      const { entries } = at(index);
+      entries.push({ id: `${entries.length + 1}-0`, workspaceId, number });
+      for (const wake of wakes) wake(index);
+      return number;
+    },
+    connect() {
+      let crashed = false;
+      /** Takes a while before and after, as a network does; the lengths go round so that runs can be repeated. */
+      async function call<T>(effect: () => T): Promise<T> {
+        const pause = (): Promise<void> =>
+          new Promise((resolve) => {
+            setTimeout(
+              () => {
+                if (!crashed) resolve();
+              },
+              (latency = (latency + 7) % LATENCY_MS),
+            );
+          });
+        await pause();
+        if (memory.away) throw new StoreUnavailable("away");
+        const result = effect();
+        await pause();
+        return result;
+      }
+      const log: FollowLog = {
+        shards: shards.length,
+        open: () => call(() => undefined),
+        join: ({ consumer, token }, fresh) =>
+          call(() => {
+            const known = members.get(consumer);
+            const mine = fresh || known === undefined || known.token === token;
+            if (mine) members.set(consumer, { token, seen: now() });
+            for (const [name, { seen }] of members) if (now() - seen > LEASE_MS) members.delete(name);
+            return mine ? [...members.keys()].toSorted() : undefined;
+          }),
+        leave: ({ consumer, token }) =>
+          call(() => {
+            if (members.get(consumer)?.token === token) members.delete(consumer);
+          }),
+        takeLease: ({ token }, shard) =>
+          call(() => {
+            const { lease } = at(shard);
+            if (lease.until > now() && lease.token !== token) return false;
+            at(shard).lease = { token, until: now() + LEASE_MS };
+            return true;
+          }),
+        dropLease: (member, shard) =>
+          call(() => {
+            if (holds(member, at(shard))) at(shard).lease = { token: "", until: 0 };
+          }),
+        readNew: (member, shard, count) =>
+          call(() => {
+            const state = at(shard);
+            if (!holds(member, state)) return undefined;
+            const fresh = state.entries.slice(state.read, state.read + count);
+            state.read += fresh.length;
+            return fresh.map(({ id, workspaceId, number }) => {
+              state.pending.set(id, 1);
+              const event = Buffer.from(String(number));
+              return { entryId: id, attempt: 1, workspaceId, receivedAtMs: 0, event };
+            });
+          }),
+        readAgain: (member, shard, count, after) =>
+          call(() => {
+            const state = at(shard);
+            if (!holds(member, state)) return undefined;
+            const ids = state.entries.map(({ id }) => id).filter((id) => state.pending.has(id));
+            const from =
+              after === undefined ? ids : ids.filter((id) => parseInt(id, 10) > parseInt(after, 10));
+            const page = from.slice(0, count);
+            return { entries: claim(state, page), last: page.at(-1) };
+          }),
+        readEntries: (member, shard, entryIds) =>
+          call(() => (holds(member, at(shard)) ? claim(at(shard), entryIds) : undefined)),
+        ack: (_group, shard, entryIds) =>
+          call(() => {
+            for (const id of entryIds) at(shard).pending.delete(id);
+          }),
+        onWake(wake) {
+          wakes.add(wake);
+          return () => wakes.delete(wake);
+        },
+      };
+      return {
+        log,
+        crash() {
+          crashed = true;
+        },
+      };
+    },
+  };
+  return memory;
+}

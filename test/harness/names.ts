@@ -1,0 +1,105 @@
+import { createSocket } from "node:dgram";
+import ipaddr from "ipaddr.js";
+
+export interface NameQuery {
+  /** In lower case. */
+  readonly name: string;
+  /** What is asked for: A, AAAA, or another type's number. */
+  readonly type: string;
+  /** 1 the first time that this name was asked for this type, 2 the second time, and so on. */
+  readonly number: number;
+}
+
+/** Addresses of either family, or how the name fails. `silence` never answers. */
+export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
+
+/** The same answer to all, or one for each query: at once, or later. */
+export type NameRecord = NameAnswer | ((query: NameQuery) => NameAnswer | Promise<NameAnswer>);
+
+/** A DNS server of a test's own. */
+export interface TestNames {
+  /** `127.0.0.1:port`, as DNS_SERVERS takes it. */
+  readonly server: string;
+  /** Every query so far, in order. A client that hears nothing may ask again. */
+  readonly queries: readonly NameQuery[];
+  /** Says how a name is answered from now on; one never set is NXDOMAIN. */
+  set(name: string, record: NameRecord): void;
+  /** How often a name was looked up: asking for A and for AAAA is one look-up. */
+  lookups(name: string): number;
+  close(): Promise<void>;
+}
+
+const TYPE_NAMES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
+const HEADER_BYTES = 12;
+const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const;
+
+/** Starts a DNS server on a free UDP port of loopback. */
+export async function startNames(table: Readonly<Record<string, NameRecord>> = {}): Promise<TestNames> {
+  const records = new Map(Object.entries(table).map(([name, record]) => [name.toLowerCase(), record]));
+  const queries: NameQuery[] = [];
+  const counts = new Map<string, number>();
+  const countOf = (name: string, type: string) => counts.get(`${type} ${name.toLowerCase()}`) ?? 0;
+  const socket = createSocket("udp4");
+  let closed = false;
+
+  async function reply(packet: Buffer, port: number, address: string): Promise<void> {
+    const { name, typeNumber, end } = readQuestion(packet);
+    const type = TYPE_NAMES[typeNumber] ?? String(typeNumber);
+    const query: NameQuery = { name, type, number: countOf(name, type) + 1 };
+    counts.set(`${type} ${name}`, query.number);
+    queries.push(query);
+    const record = records.get(name) ?? "NXDOMAIN";
+    const answer = typeof record === "function" ? await record(query) : record;
+    if (answer === "silence" || closed) return;
+    socket.send(writeAnswer(packet.subarray(0, end), typeNumber, answer), port, address);
+  }
+
+  socket.on("message", (packet, { port, address }) => void reply(packet, port, address));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject).bind(0, "127.0.0.1", resolve);
+  });
+
+  return {
+    server: `127.0.0.1:${socket.address().port}`,
+    queries,
+    set: (name, record) => void records.set(name.toLowerCase(), record),
+    lookups: (name) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await new Promise<void>((resolve) => socket.close(resolve));
+    },
+  };
+}
+
+function readQuestion(packet: Buffer): { name: string; typeNumber: number; end: number } {
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (let length = packet.readUInt8(at); length > 0; length = packet.readUInt8(at)) {
+    labels.push(packet.toString("latin1", at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  // The name's end, then two bytes of type and two of class.
+  return { name: labels.join(".").toLowerCase(), typeNumber: packet.readUInt16BE(at + 1), end: at + 5 };
+}
+
+/** An answer to a packet that holds a header and one question. */
+function writeAnswer(asked: Buffer, typeNumber: number, answer: Exclude<NameAnswer, "silence">): Buffer {
+  const kind = TYPE_NAMES[typeNumber] === "A" ? "ipv4" : "ipv6";
+  const known = typeof answer === "string" || TYPE_NAMES[typeNumber] === undefined ? [] : answer;
+  const wanted = known.map((text) => ipaddr.parse(text)).filter((address) => address.kind() === kind);
+  const header = Buffer.from(asked.subarray(0, HEADER_BYTES));
+  const isRecursionDesired = header.readUInt16BE(2) & 0x0100;
+  const rcode = RCODES[typeof answer === "string" ? answer : "NOERROR"];
+  // A response, from a server that does recursion.
+  header.writeUInt16BE(0x8080 | isRecursionDesired | rcode, 2);
+  header.writeUInt16BE(wanted.length, 6);
+  header.writeUInt32BE(0, 8);
+  const resources = wanted.map((address) => {
+    const data = Buffer.from(address.toByteArray());
+    // The name by a pointer to the question's, type, class IN, no time to live, and the length.
+    const head = Buffer.from([0xc0, HEADER_BYTES, 0, typeNumber, 0, 1, 0, 0, 0, 0, 0, data.length]);
+    return Buffer.concat([head, data]);
+  });
+  return Buffer.concat([header, asked.subarray(HEADER_BYTES), ...resources]);
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import type { ReceivedRequest } from "./receiver";
+
+/** The envelope of a pushed event, as far as every event has one; the rest is by type. */
+export interface PushedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly workspace: string;
+  readonly sequence: number;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly [field: string]: unknown;
+}
+
+const CLOCK_TOLERANCE_SECONDS = 5 * 60;
+
+/**
+ * Checks what every push must be to a bridge, by means of its own: the method,
+ * the headers, and one signature for each secret, in the order of `secrets`
+ * (newest first). Throws where one is wrong; answers the envelope.
+ */
+export function verifyPush(request: ReceivedRequest, secrets: readonly string[]): PushedEvent {
+  const { method, headers, body } = request;
+  assert.equal(method, "POST");
+  assert.equal(headers["content-type"], "application/json");
+
+  const header = String(headers["service-signature"]);
+  const timestamp = /^t=([0-9]+)(?:,v1=[0-9a-f]{64})+$/.exec(header)?.[1];
+  assert(timestamp !== undefined, `Service-Signature has another form: ${header}`);
+  const expected = secrets.map((secret) => {
+    const digest = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
+    return `,v1=${digest}`;
+  });
+  assert.equal(header, `t=${timestamp}${expected.join("")}`, "Service-Signature is not that of the secrets");
+  const skewSeconds = Math.abs(request.atEpochMs / 1000 - Number(timestamp));
+  assert(skewSeconds <= CLOCK_TOLERANCE_SECONDS, `it was signed ${skewSeconds} s away from when it came`);
+
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  const event = JSON.parse(text) as PushedEvent;
+  assert.equal(headers["service-event-id"], event.id, "Service-Event-Id is not the envelope's id");
+  assert.equal(headers["service-workspace"], event.workspace, "Service-Workspace is not the envelope's");
+  return event;
+}
