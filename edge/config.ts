@@ -12,7 +12,7 @@ export interface ClientTls {
 export interface EdgeConfig {
   readonly listen: HostPort;
   readonly healthListen: HostPort;
-  /** A gRPC target: host:port, or dns:///name:port for all of a name's addresses. */
+  /** A gRPC target: host:port, dns:///name:port for all of a name's addresses, or ipv4:host:port,host:port. */
   readonly coreAddress: string;
   readonly coreToken: string;
   readonly coreTls: ClientTls | undefined;
@@ -20,6 +20,8 @@ export interface EdgeConfig {
   readonly coreCalls: "lane" | "unary";
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
+  /** For measuring only: the limit of sending addresses is left to core. */
+  readonly limitsLifted: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -32,9 +34,10 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       "where probes are answered, host:port",
       "127.0.0.1:8081",
     ),
-    coreAddress: settings.text(
+    coreAddress: settings.parsed(
       "CORE_ADDRESS",
-      "where core is: host:port, or dns:///name:port",
+      "where core is: host:port, dns:///name:port, or ipv4:host:port,host:port",
+      parseTarget,
       "127.0.0.1:50051",
     ),
     coreToken: settings.parsed("CORE_TOKEN", "the edge's token, as CORE_TOKENS of core has it", parseToken),
@@ -46,8 +49,18 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       parseBlocks,
       " ",
     ),
+    limitsLifted: settings.choice("UNSAFE_LIFT_LIMITS", ["yes", "no"], "no") === "yes",
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
   }));
+}
+
+/** gRPC would take any text, and fail when it is too late to say so. */
+const TARGET_FORM =
+  /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
+
+function parseTarget(text: string): string {
+  if (!TARGET_FORM.test(text)) throw new Error("is not an address of core");
+  return text;
 }
 
 function parseToken(text: string): string {

@@ -1,9 +1,11 @@
 import type { AddressInfo } from "node:net";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { createAddressShield, NO_SHIELD } from "./address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./core-client";
 import { addHooks } from "./hooks";
+import { shieldCore } from "./shielded-core";
 import { createPublicListener } from "./public-listener";
 
 /** What tests put in the place of the world outside. */
@@ -46,7 +48,11 @@ export async function createEdge(
     report: (where, error) => log.error({ where, err: error }, "a request failed unexpectedly"),
   });
   try {
-    await app.register(async (hooks) => addHooks(hooks, core));
+    if (config.limitsLifted) {
+      log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
+    }
+    const shield = config.limitsLifted ? NO_SHIELD : createAddressShield();
+    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield)));
     await app.listen(config.listen);
   } catch (error) {
     core.close();

@@ -70,7 +70,7 @@ function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
   return {
     workspaceId: request.params.workspaceId,
-    sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress ?? ""),
+    sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress),
     signature: typeof signature === "string" ? signature : undefined,
   };
 }

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { CoreUnavailable } from "./core-unavailable";
 import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
@@ -18,6 +18,7 @@ const HEADERS_MAX_BYTES = 16_384;
 /** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
 const DRAIN_MAX_BYTES = 1_048_576;
 const DRAIN_MAX_MS = 1_000;
+const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 
 /** The HTTP server that bridges talk to, without its routes: every answer it makes itself has the error body's shape. */
 export function createPublicListener({ trustProxy, report }: PublicListenerOptions): FastifyInstance {
@@ -29,6 +30,8 @@ export function createPublicListener({ trustProxy, report }: PublicListenerOptio
       maxHeaderSize: HEADERS_MAX_BYTES,
       headersTimeout: REQUEST_WITHIN_MS,
       connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+      // Refused below: Node's own answer to a request without one has no body.
+      requireHostHeader: false,
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
@@ -41,8 +44,17 @@ export function createPublicListener({ trustProxy, report }: PublicListenerOptio
     },
   });
   app.removeAllContentTypeParsers();
+  // Any expectation but 100-continue is ignored, and there is no tunnel to open.
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
+  app.addHook("onRequest", async (request, reply) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === "1.1")
+      return sendError(reply.header("connection", "close"), NOT_HTTP);
+  });
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOT_FOUND));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    // Whatever else is wrong with it, such as its Content-Type.
+    if (request.is404) return sendError(reply, NOT_FOUND);
     if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
     if (error.statusCode === 413) {
       await drain(request.raw);
@@ -89,7 +101,11 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     socket.destroy();
     return;
   }
-  const answer = brokenRequestAnswer(error.code);
+  endWith(socket, brokenRequestAnswer(error.code));
+}
+
+/** Answers past the HTTP server, and ends the connection. */
+function endWith(socket: Duplex, answer: ErrorAnswer): void {
   const body = JSON.stringify(errorBody(answer));
   const { error: reason = "" } = errorBody(answer);
   socket.end(
@@ -106,6 +122,6 @@ function brokenRequestAnswer(code: string | undefined): ErrorAnswer {
     case "HPE_HEADER_OVERFLOW":
       return { status: 431, message: `the headers must be at most ${HEADERS_MAX_BYTES} bytes` };
     default:
-      return { status: 400, message: "the request is not valid HTTP" };
+      return NOT_HTTP;
   }
 }

@@ -84,13 +84,12 @@ function violationOf(
 ): { violation: FieldViolation } {
   for (const [name, field] of rules.fields) {
     const found = findFieldFault(body, name, field);
-    if (found !== undefined) {
-      // Where the reserved prefix is at fault, the channel is, however it was written.
-      return name === "channel" && isDm(body["channel"])
-        ? violation("channel", "channel must not be a DM here, or is not the DM of the event's own user.id")
-        : violation(found.field, `${found.field} ${found.message}`);
+    if (name === "channel" && isDm(body["channel"])) {
+      // Where the id of a DM is at fault, the channel is, however it was written.
+      if (found?.field === "channel" || found?.field === "channel.id") return noDmHere();
+      if (namesAnotherMember(body)) return otherMember();
     }
-    if (name === "channel" && namesAnotherMember(body)) return otherMember();
+    if (found !== undefined) return violation(found.field, `${found.field} ${found.message}`);
   }
   const unknown = findUnknownField(body, rules);
   if (unknown === undefined) throw new Error("a body broke its schema, but none of its fields did");
@@ -151,6 +150,10 @@ function isDm(channel: unknown): boolean {
 function channelId(channel: unknown): string | undefined {
   const id = isObject(channel) ? channel["id"] : channel;
   return typeof id === "string" ? id : undefined;
+}
+
+function noDmHere() {
+  return violation("channel", "channel must not be a DM on a command, and is dm: and a user.id elsewhere");
 }
 
 function otherMember() {

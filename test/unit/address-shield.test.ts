@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { createAddressShield } from "../../edge/address-shield";
+
+const LIMIT = 500;
+
+/** What the shared limit lets through: at most 500 in any second, wherever it begins. */
+function createSharedLimit() {
+  const admitted: number[] = [];
+  return (now: number): boolean => {
+    if (admitted.filter((at) => at > now - 1000).length >= LIMIT) return false;
+    admitted.push(now);
+    return true;
+  };
+}
+
+test("it refuses nothing that the shared limit would let through, and a flood before core is asked", () => {
+  const bursts = fc.array(
+    fc.record({ gapMs: fc.integer({ min: 0, max: 1500 }), count: fc.integer({ min: 1, max: 700 }) }),
+    {
+      minLength: 1,
+      maxLength: 8,
+    },
+  );
+  fc.assert(
+    fc.property(bursts, (sent) => {
+      const shield = createAddressShield();
+      const shared = createSharedLimit();
+      let now = 0;
+      let asked = 0;
+      let admitted = 0;
+      for (const { gapMs, count } of sent) {
+        now += gapMs;
+        for (let i = 0; i < count; i++) {
+          const early = shield.refuse("192.0.2.1", now) !== undefined;
+          const late = !shared(now);
+          if (early) {
+            expect(late).toBe(true);
+            continue;
+          }
+          asked += 1;
+          if (late) continue;
+          admitted += 1;
+          shield.admitted("192.0.2.1", now);
+        }
+      }
+      // Here every answer is known before the next request: core is asked just for what it lets through.
+      expect(asked).toBe(admitted);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("the wait it answers is whole seconds, at least 1, and addresses do not share a count", () => {
+  const shield = createAddressShield();
+  for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", i);
+  expect(shield.refuse("192.0.2.1", 600)).toBe(1);
+  expect(shield.refuse("192.0.2.2", 600)).toBeUndefined();
+  expect(shield.refuse("192.0.2.1", 1000)).toBeUndefined();
+});
+
+test("an address is forgotten among very many others, which bounds the memory: then core decides again", () => {
+  const shield = createAddressShield();
+  for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
+  expect(shield.refuse("192.0.2.1", 2)).toBe(1);
+  for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);
+  expect(shield.refuse("192.0.2.1", 2)).toBeUndefined();
+});
