@@ -12,6 +12,7 @@ import { dispatchShard } from "./delivery/shard-dispatcher";
 import { holdShards } from "./delivery/shard-holder";
 import { createNameLookup } from "./delivery/system-names";
 import { createTargetUrlCheck } from "./delivery/target-url-check";
+import { CONTRACT_LIMITS, NO_LIMITS } from "./domain/contract";
 import { createIds } from "./ids";
 import type { NameLookup } from "./ports/name-lookup";
 import type { ReportFault } from "./rpc/status";
@@ -51,6 +52,7 @@ export async function createCore(
         redisUrl: config.redisUrl,
         shards: config.shards,
         inboundLogMax: config.inboundLogMax,
+        limits: config.limitsLifted ? NO_LIMITS : CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) => log.warn({ code: errorCode(error) }, "no connection to Redis"),
       }),
@@ -110,6 +112,8 @@ export async function createCore(
       streams.abort();
       await rpc.close();
     });
+    if (config.limitsLifted)
+      log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
     if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: every call will be refused");
     whyNotReady = async () => {
       try {

@@ -33,9 +33,11 @@ export async function openConnection(
   withinMs: number,
   done: (step: AttemptStep, detail: string) => void = () => {},
 ): Promise<TLSSocket> {
+  const began = performance.now();
   const found = await findPublicAddresses(options, url);
+  const addresses = "failure" in found ? found.addresses : found;
+  if (addresses.length > 0) done("name", addresses.join(", "));
   if ("failure" in found) throw new PushFault(found.failure, found.detail);
-  done("name", found.join(", "));
   done("address", "all of them may be gone to");
   return new Promise((resolve, reject) => {
     let connected = false;
@@ -49,7 +51,8 @@ export async function openConnection(
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),
       autoSelectFamily: true,
-      timeout: withinMs,
+      // Said, as the default is the environment's to change.
+      rejectUnauthorized: true,
     };
     const socket = connect(target);
     socket.setNoDelay(true);
@@ -57,10 +60,20 @@ export async function openConnection(
       connected = true;
       done("connect", socket.remoteAddress ?? "");
     };
-    const onTimeout = (): void =>
-      settle(
-        new PushFault("timeout", `no connection within ${withinMs / 1000} seconds`, socket.remoteAddress),
-      );
+    // Of the whole of it: a bridge that says a byte now and then is not waited for any longer.
+    const timer = setTimeout(
+      () => {
+        const what = connected ? "the TLS handshake was not done" : "no connection was made";
+        settle(
+          new PushFault(
+            "timeout",
+            `${what} within ${Math.ceil(withinMs / 1000)} seconds`,
+            socket.remoteAddress,
+          ),
+        );
+      },
+      Math.max(0, began + withinMs - performance.now()),
+    );
     const onError = (error: NodeJS.ErrnoException): void =>
       settle(toFault(error, connected, socket.remoteAddress));
     const onClose = (): void => onError(new Error("it was closed"));
@@ -68,17 +81,14 @@ export async function openConnection(
       done("tls", socket.getProtocol() ?? "");
       settle();
     };
-    socket.on("connect", onConnect).on("timeout", onTimeout).on("secureConnect", onSecure);
+    socket.on("connect", onConnect).on("secureConnect", onSecure);
     socket.on("error", onError).on("close", onClose);
 
     function settle(fault?: PushFault): void {
-      socket
-        .off("connect", onConnect)
-        .off("timeout", onTimeout)
-        .off("secureConnect", onSecure)
-        .off("close", onClose);
+      clearTimeout(timer);
+      socket.off("connect", onConnect).off("secureConnect", onSecure).off("close", onClose);
       if (fault === undefined) {
-        socket.setTimeout(0).off("error", onError);
+        socket.off("error", onError);
         resolve(socket);
       } else {
         // What else goes wrong with a socket that is given up is of no interest.

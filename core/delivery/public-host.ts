@@ -12,6 +12,8 @@ export interface PublicHostOptions {
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
+  /** What the name was found to be, when that is what is at fault. */
+  readonly addresses: readonly string[];
 }
 
 /** The addresses of a host, once it is known that all of them are public. One that is not refuses the lot. */
@@ -28,15 +30,19 @@ export async function findPublicAddresses(
     return {
       failure: "dns",
       detail: `the name ${host} could not be looked up: check its spelling and its DNS records`,
+      addresses: [],
     };
   }
-  if (addresses.length === 0) return { failure: "dns", detail: `the name ${host} has no address` };
+  if (addresses.length === 0) {
+    return { failure: "dns", detail: `the name ${host} has no address`, addresses };
+  }
   for (const address of addresses) {
     const why = isInBlocks(address, allow) ? undefined : whyNotPublic(address);
     if (why !== undefined) {
       return {
         failure: "refused-address",
         detail: `${host} is at ${address}, which is not a public address (${why})`,
+        addresses,
       };
     }
   }

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { TLSSocket } from "node:tls";
-import { Agent, Client, errors, type Dispatcher } from "undici";
+import { Agent, Client, type Dispatcher } from "undici";
 import type { PushOutcome } from "../domain/delivery";
 import type { AttemptStep, PushAttempt, PushTracer } from "../ports/push-tracer";
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
@@ -9,6 +9,8 @@ import { openConnection, PushFault, type PushConnectionOptions } from "./open-co
 export const PUSH_DEADLINE_MS = 5_000;
 /** How much of an answer is read: nothing is done with it. */
 const ANSWER_MAX_BYTES = 16 * 1024;
+/** A connection is given up a little before its attempt, so that the log says where and how far it got. */
+const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 const IDLE_CONNECTION_MS = 4_000;
 /** Off: the deadline of the attempt bounds all of it. */
 const TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
@@ -66,11 +68,10 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
     };
     let status: number | undefined;
     try {
-      status = await sendOnce(dispatcher, attempt, deadline, (answered) => {
-        status = answered;
-        done("status", String(answered));
-      });
-      return status >= 200 && status < 300 ? outcome(status) : outcome(status, statusFault(status));
+      status = await send(dispatcher, attempt, deadline, (answered) => (status = answered));
+      if (status < 200 || status >= 300) return outcome(status, statusFault(status));
+      done("status", String(status));
+      return outcome(status);
     } catch (error) {
       return outcome(status, toPushFault(error, deadline, seen.sent, status));
     } finally {
@@ -96,33 +97,28 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
 }
 
 /**
- * Sends the request and reads its answer, up to a bound. A kept connection that
- * the bridge closed just before is no fault of the bridge: then the request goes
- * out once more, within the same deadline.
+ * Sends the request, once, and reads its answer up to a bound. Not again when a
+ * kept connection breaks: whether the bridge had the request by then cannot be
+ * known, and what is tried again, and when, is the retry table's.
  */
-async function sendOnce(
+async function send(
   dispatcher: Dispatcher,
   attempt: PushAttempt,
   deadline: AbortSignal,
   onStatus: (status: number) => void,
 ): Promise<number> {
-  const request = (): Promise<Dispatcher.ResponseData> =>
-    dispatcher.request({
-      origin: attempt.url.origin,
-      path: attempt.url.pathname + attempt.url.search,
-      method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        "Service-Signature": attempt.signature,
-        "Service-Event-Id": attempt.eventId,
-        "Service-Workspace": attempt.workspaceId,
-      },
-      body: attempt.envelope,
-      signal: deadline,
-    });
-  const { statusCode, body } = await request().catch((error: unknown) => {
-    if (!deadline.aborted && wasKeptAndClosed(error)) return request();
-    throw error;
+  const { statusCode, body } = await dispatcher.request({
+    origin: attempt.url.origin,
+    path: attempt.url.pathname + attempt.url.search,
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "Service-Signature": attempt.signature,
+      "Service-Event-Id": attempt.eventId,
+      "Service-Workspace": attempt.workspaceId,
+    },
+    body: attempt.envelope,
+    signal: deadline,
   });
   onStatus(statusCode);
   let bytes = 0;
@@ -133,18 +129,13 @@ async function sendOnce(
   return statusCode;
 }
 
-function wasKeptAndClosed(error: unknown): boolean {
-  // A connection that has read anything before has served an earlier request.
-  return error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
-}
-
 function connector(options: PushConnectionOptions, done?: (step: AttemptStep, detail: string) => void) {
   return (
     { protocol, host }: { protocol: string; host?: string | undefined },
     callback: (...args: [Error, null] | [null, TLSSocket]) => void,
   ): void => {
     const url = new URL(`${protocol}//${host ?? ""}`);
-    openConnection(options, url, PUSH_DEADLINE_MS, done).then(
+    openConnection(options, url, CONNECT_WITHIN_MS, done).then(
       (socket) => callback(null, socket),
       (error: Error) => callback(error, null),
     );

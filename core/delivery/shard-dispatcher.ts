@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createBell } from "../domain/bell";
 import { deliveryOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../domain/retry";
@@ -61,7 +62,11 @@ export async function dispatchShard(
   while (!stopping.aborted) {
     try {
       const pushes = await pushQueue.read(token, shard, after);
-      if (pushes === undefined) break;
+      if (pushes === undefined) {
+        // Another's, or forgotten by a store that lost it: which of the two, the holder of the lease finds out.
+        await bell.wait(AFTER_FAULT_MS);
+        continue;
+      }
       for (const push of pushes) take(push);
       after = pushes.at(-1)?.entryId ?? after;
       if (pushes.length > 0) continue;
@@ -107,22 +112,28 @@ export async function dispatchShard(
     underWay.add(settled);
   }
 
-  /** Waits until the attempt after the `made` ones is due. */
-  function rest(push: QueuedPush, made: number, firstFailedAtMs: number): void {
+  /** Waits until the attempt after the `made` ones is due, whose record goes after the last one's. */
+  function rest(push: QueuedPush, made: number, firstFailedAtMs: number, recorded?: Promise<string>): void {
     if (stopping.aborted) return;
     const dueAtMs = firstFailedAtMs + (RETRY_OFFSETS_MS[made - 1] ?? 0);
     const timer = setTimeout(
       () => {
         timers.delete(timer);
-        begin(attempt(push, made + 1, firstFailedAtMs));
+        begin(attempt(push, made + 1, firstFailedAtMs, recorded));
       },
       Math.max(0, dueAtMs - now()),
     );
     timers.add(timer);
   }
 
-  async function attempt(push: QueuedPush, number: number, firstFailedAtMs: number): Promise<void> {
+  async function attempt(
+    push: QueuedPush,
+    number: number,
+    firstFailedAtMs: number,
+    recorded?: Promise<string>,
+  ): Promise<void> {
     const outcome = await tryToPush(push);
+    await recorded;
     if (lost.aborted || outcome === undefined) return;
     if (typeof outcome === "string") {
       // Never sent, and polled for by now: it waits with the held ones. Else it is given up.
@@ -133,8 +144,10 @@ export async function dispatchShard(
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);
     const failedAtMs = number === 1 ? now() : firstFailedAtMs;
     if (!outcome.ok && push.isRetried && number <= RETRY_OFFSETS_MS.length) {
-      rest(push, number, failedAtMs);
-      await record({ push, delivery, next: { do: "retry", attempts: number, firstFailedAtMs: failedAtMs } });
+      const next = { do: "retry", attempts: number, firstFailedAtMs: failedAtMs } as const;
+      const written = record({ push, delivery, next });
+      rest(push, number, failedAtMs, written);
+      await written;
       return;
     }
     if (!outcome.ok) context.onDrop(push, "failed");
@@ -158,14 +171,26 @@ export async function dispatchShard(
     });
   }
 
-  /** The workspace as the store has it; as it was last read when the store is away. */
+  /**
+   * The workspace as the store has it; as it was last read when the store is away,
+   * which is waited for when it never was. Undefined also when the lease is lost.
+   */
   async function currentWorkspace(id: string) {
-    try {
-      return (await context.workspaces.read(id))?.workspace;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
-      return context.workspaces.recall(id)?.workspace;
+    while (!lost.aborted) {
+      let pauseMs = AFTER_FAULT_MS;
+      try {
+        return (await context.workspaces.read(id))?.workspace;
+      } catch (error) {
+        const known = context.workspaces.recall(id);
+        if (!(error instanceof StoreUnavailable)) {
+          context.report("dispatch", error);
+          pauseMs = LOOK_EVERY_MS;
+        }
+        if (known !== undefined) return known.workspace;
+      }
+      await sleep(pauseMs);
     }
+    return undefined;
   }
 
   async function holdInstead(push: QueuedPush): Promise<void> {
@@ -190,7 +215,7 @@ export async function dispatchShard(
         }
       }
       if (lost.aborted) return "lost";
-      await new Promise((resolve) => setTimeout(resolve, AFTER_FAULT_MS));
+      await sleep(AFTER_FAULT_MS);
     }
   }
 }

@@ -23,7 +23,7 @@ const BEAT_MS = 750;
 const SAFETY_MS = 500;
 
 /**
- * Holds this core's fair part of the shards. Every second it says that it is
+ * Holds this core's fair part of the shards. Every BEAT_MS it says that it is
  * alive, keeps its leases, takes those that became free and lets go of those that
  * are another core's. A lease that could not be kept in time counts as lost, also
  * when this process was stopped meanwhile and wakes up later: a timer that is late
@@ -40,7 +40,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   const held = new Map<number, Held>();
   const bell = createBell();
   let fresh = true;
-  let closing = false;
+  const closing = new AbortController();
 
   async function beat(): Promise<void> {
     const alive = await leases.join(member, fresh);
@@ -64,7 +64,8 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       if (state !== undefined) lose(shard, state);
       return;
     }
-    if (closing) return leases.drop(member, shard);
+    // One that was held before is handed over when the work on it has stopped.
+    if (closing.signal.aborted && state === undefined) return leases.drop(member, shard);
     const validUntil = asked + LEASE_MS - SAFETY_MS;
     if (state === undefined) begin(shard, validUntil);
     else state.validUntil = validUntil;
@@ -107,13 +108,13 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   }
 
   const running = (async () => {
-    while (!closing) {
+    while (!closing.signal.aborted) {
       try {
         await beat();
       } catch (error) {
         ignoreAway(error);
       }
-      if (!closing) await bell.wait(BEAT_MS);
+      if (!closing.signal.aborted) await bell.wait(BEAT_MS);
     }
   })();
 
@@ -122,11 +123,12 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       return [...held.keys()];
     },
     async close() {
-      closing = true;
+      closing.abort();
       bell.ring();
       await running;
-      await Promise.allSettled([...held].map(([shard, state]) => release(shard, state)));
+      // First: the others take what is let go of, while the last attempts on the rest are finished.
       await leases.leave(member).catch(() => undefined);
+      await Promise.allSettled([...held].map(([shard, state]) => release(shard, state)));
     },
   };
 }

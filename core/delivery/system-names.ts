@@ -1,8 +1,13 @@
 import { Resolver, lookup } from "node:dns/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { NameLookup } from "../ports/name-lookup";
 
-const TRY_WITHIN_MS = 1_500;
+const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
+/** Within the deadline of a push, however many name servers are asked in vain. */
+const LOOK_UP_WITHIN_MS = 4_000;
+/** How long the other family's addresses are waited for: some name servers never answer for IPv6. */
+const OTHER_FAMILY_WITHIN_MS = 500;
 
 /**
  * Looks names up in DNS directly, many at a time: the system's own look-up has a
@@ -18,13 +23,28 @@ export function createNameLookup(servers: readonly string[]): NameLookup {
 
   return {
     async addresses(name) {
-      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-      const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
-      if (found.length > 0) return found;
-      const faults = answers.flatMap((answer) =>
-        answer.status === "rejected" ? [answer.reason as Error] : [],
+      const answers = [resolver.resolve4(name), resolver.resolve6(name)];
+      const found: string[] = [];
+      const faults: NodeJS.ErrnoException[] = [];
+      const over = new AbortController();
+      const wait = (ms: number): Promise<void> =>
+        sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+      const settled = answers.map((answer) =>
+        answer.then(
+          (addresses) => void found.push(...addresses),
+          (fault: NodeJS.ErrnoException) => void faults.push(fault),
+        ),
       );
-      if (servers.length > 0 || !faults.every(hasNoSuchName)) throw faults[0] ?? new Error("no address");
+      const oneFamily = Promise.any(answers).then(
+        () => wait(OTHER_FAMILY_WITHIN_MS),
+        () => undefined,
+      );
+      await Promise.race([Promise.all(settled), oneFamily, wait(LOOK_UP_WITHIN_MS)]);
+      over.abort();
+      if (found.length > 0) return [...found];
+      if (servers.length > 0 || faults.length < answers.length || !faults.every(hasNoSuchName)) {
+        throw faults[0] ?? new Error("no answer in time");
+      }
       return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
     },
   };

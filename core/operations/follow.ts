@@ -146,7 +146,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function read(): Promise<void> {
-    for (const [shard, state] of [...held]) {
+    const line = [...held];
+    for (const [shard, state] of line) {
       const count = Math.min(READ_MAX, window - inFlight.size);
       if (count <= 0) return;
       if (!state.stirred || !state.mine) continue;

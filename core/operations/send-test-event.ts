@@ -2,7 +2,7 @@ import { deliveryOf, type Delivery, type Failure, type PushOutcome } from "../do
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
-import { activeKeys } from "../domain/workspace";
+import { activeKeys, deliveryMode } from "../domain/workspace";
 import type { Clock } from "../ports/clock";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { Ids } from "../ports/ids";
@@ -51,8 +51,7 @@ export async function sendTestEvent(
   context: TestEventContext,
   id: string,
 ): Promise<TestEventOutcome | WorkspaceRefusal> {
-  const workspace = (await context.workspaces.read(id))?.workspace;
-  if (workspace === undefined) return NOT_FOUND;
+  if ((await context.workspaces.read(id)) === undefined) return NOT_FOUND;
   const createdAtMs = context.now();
   const expiresAtMs = createdAtMs + (defaultLifetimeMs("ping", undefined) ?? 0);
   const eventId = context.ids.event();
@@ -81,6 +80,12 @@ export async function sendTestEvent(
     return { eventId, mode: "poll", polledWithinLastMinute, lastPollAtMs };
   }
 
+  // Read again: what it was before the ping was published, it may have ceased to be.
+  const workspace = (await context.workspaces.read(id))?.workspace;
+  if (workspace === undefined) return NOT_FOUND;
+  if (deliveryMode(workspace) !== "push") {
+    return { refused: "precondition", message: "its target URL was just cleared: try again" };
+  }
   const bytes = Buffer.from(envelope.beforeSequence + String(published.sequence) + envelope.afterSequence);
   const began = performance.now();
   const steps: DoneStep[] = [];

@@ -1,4 +1,4 @@
-import { WORKSPACE_LIMIT_PER_SECOND } from "../domain/contract";
+import type { Limits } from "../domain/contract";
 import type { HeldEvents, PageAnswer, PageRequest } from "../ports/held-events";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
@@ -41,12 +41,12 @@ function toAnswer(reply: Reply): PageAnswer {
   }
 }
 
-export function createHeldEvents(functions: Functions, keys: Keys): HeldEvents {
+export function createHeldEvents(functions: Functions, keys: Keys, limits: Limits): HeldEvents {
   const page = createBatch<PageRequest, PageAnswer>({
     most: BATCH_MAX,
     async run(shard, requests) {
       const answers = await functions.call("page", keys.prefix(shard), [
-        String(WORKSPACE_LIMIT_PER_SECOND),
+        String(limits.workspace),
         ...requests.flatMap(toArguments),
       ]);
       return asList(answers).map(toAnswer);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { HOLD_SECONDS, WORKSPACE_LIMIT_PER_SECOND } from "../domain/contract";
+import { HOLD_SECONDS, type Limits } from "../domain/contract";
 import type { Append, Appended, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
@@ -50,12 +50,17 @@ function toAppended(reply: Reply): Appended {
 }
 
 /** @param logMax entries of a shard's log, past which the oldest go */
-export function createInboundLog(functions: Functions, keys: Keys, logMax: number): InboundLog {
+export function createInboundLog(
+  functions: Functions,
+  keys: Keys,
+  limits: Limits,
+  logMax: number,
+): InboundLog {
   const append = createBatch<Append, Appended>({
     most: BATCH_MAX,
     async run(shard, appends) {
       const answers = await functions.call("append", keys.prefix(shard), [
-        String(WORKSPACE_LIMIT_PER_SECOND),
+        String(limits.workspace),
         String(logMax),
         String(HOLD_SECONDS),
         ...appends.flatMap(toArguments),

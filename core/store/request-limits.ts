@@ -1,4 +1,4 @@
-import { ADDRESS_LIMIT_PER_SECOND } from "../domain/contract";
+import type { Limits } from "../domain/contract";
 import type { RequestLimits, RetryAfterSeconds } from "../ports/request-limits";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
@@ -13,12 +13,12 @@ export function retryAfterSeconds(waitUs: number): number {
   return Math.max(1, Math.ceil(waitUs / MICROSECONDS_PER_SECOND));
 }
 
-export function createRequestLimits(functions: Functions, keys: Keys): RequestLimits {
+export function createRequestLimits(functions: Functions, keys: Keys, limits: Limits): RequestLimits {
   const admit = createBatch<string, { readonly waitUs: number }>({
     most: BATCH_MAX,
     async run(shard, addresses) {
       const answers = await functions.call("admit", keys.prefix(shard), [
-        String(ADDRESS_LIMIT_PER_SECOND),
+        String(limits.address),
         ...addresses,
       ]);
       return asList(answers).map((waitUs) => ({ waitUs: asNumber(waitUs) }));

@@ -1,3 +1,4 @@
+import type { Limits } from "../domain/contract";
 import type { Clock } from "../ports/clock";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { FollowLog } from "../ports/follow-log";
@@ -49,6 +50,7 @@ export interface StoreOptions {
   readonly redisUrl: string;
   readonly shards: number;
   readonly inboundLogMax: number;
+  readonly limits: Limits;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
 }
@@ -57,12 +59,19 @@ export interface StoreOptions {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const redis = await connectRedis({ url: options.redisUrl, onError: options.onError });
   const following = new AbortController();
+
+  /** The number of shards that is kept; it is set again where a Redis that came back empty has lost it. */
+  async function keepShards(): Promise<string> {
+    const shards = String(options.shards);
+    const kept = await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]);
+    return kept === null ? shards : asText(kept);
+  }
+
   try {
     const keys = createKeys(options.shards);
     const functions = createFunctions(redis);
     await functions.load();
-    await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, String(options.shards), "NX"]);
-    const kept = asText(await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]));
+    const kept = await keepShards();
     if (kept !== String(options.shards)) {
       throw new Error(
         `SHARDS is ${options.shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
@@ -72,10 +81,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     void clock.follow(following.signal);
     return {
       now: clock.now,
-      requestLimits: createRequestLimits(functions, keys),
+      requestLimits: createRequestLimits(functions, keys, options.limits),
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
-      inboundLog: createInboundLog(functions, keys, options.inboundLogMax),
-      heldEvents: createHeldEvents(functions, keys),
+      inboundLog: createInboundLog(functions, keys, options.limits, options.inboundLogMax),
+      heldEvents: createHeldEvents(functions, keys, options.limits),
       outboundEvents: createOutboundEvents(functions, keys),
       followLog: await createFollowLog(redis, functions, keys),
       pushQueue: createPushQueue(functions, keys, await listenForWakes(redis)),
@@ -83,7 +92,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       leases: createLeases(functions, keys),
       async probe() {
-        await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
+        await keepShards();
       },
       async close() {
         following.abort();

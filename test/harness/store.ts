@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { CONTRACT_LIMITS } from "../../core/domain/contract";
 import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
 import type { Publication } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
@@ -25,7 +26,14 @@ export interface TestStore extends Store {
 export async function openTestStore(redisUrl: string): Promise<TestStore> {
   const onError = (): void => undefined;
   const secretBox = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
-  const store = await openStore({ redisUrl, shards: SHARDS, inboundLogMax: 1_000_000, secretBox, onError });
+  const store = await openStore({
+    redisUrl,
+    shards: SHARDS,
+    inboundLogMax: 1_000_000,
+    limits: CONTRACT_LIMITS,
+    secretBox,
+    onError,
+  });
   const redis = await connectRedis({ url: redisUrl, onError });
   return {
     ...store,

@@ -2,12 +2,16 @@
 -- one step: an id is never remembered for an event that was not stored, nor the
 -- other way round.
 --
--- Remembered ids are fields of small hashes, which Redis keeps packed (about 20
--- bytes an id). A request id is kept in the hash of the half day it came in; as
--- that hash lives until a day after its end, an id is looked up in the half days
--- that a day can touch, and in the next one in case the clock stepped back.
--- A request without an id is kept by its own timestamp, so one look-up finds it,
--- for as long as that timestamp could be accepted again.
+-- Remembered ids are fields of small hashes, which Redis keeps packed: about 20
+-- bytes an id where there are many, twice that where they are few to a hash. A
+-- request id is kept in the hash of the half day it came in; as that hash lives
+-- until a day after its end, an id is looked up in the half days that a day can
+-- touch, and in the next one in case the clock stepped back. A request without an
+-- id is kept by its own timestamp, so one look-up finds it, for as long as that
+-- timestamp could be accepted again.
+
+-- Hashes of a shard for each span of time: a packed one holds 512 ids.
+local BUCKETS = 1024
 local HALF_DAY = 43200
 local TEN_MINUTES = 600
 local DAY = 86400
@@ -17,7 +21,7 @@ local function id_key(prefix, slot, bucket)
 end
 
 local function bucket_of(digest)
-  return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % 2048
+  return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % BUCKETS
 end
 
 local function seen_id(prefix, digest, seconds)

@@ -24,11 +24,15 @@ end
 local function admit(key, now, limit)
   if limit == 0 then return 0 end
   local count = redis.call('LLEN', key)
-  if count > 0 and tonumber(redis.call('LINDEX', key, -1)) > now then
+  local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
+  if newest > now + MICROSECONDS then
     -- The clock stepped back: what the list says is of no use, and keeping to
     -- it would refuse everyone until the clock has caught up.
     redis.call('DEL', key)
     count = 0
+  elseif newest > now then
+    -- A small step: time stands still until it has caught up.
+    now = newest
   end
   if count >= limit then
     local wait = tonumber(redis.call('LINDEX', key, 0)) + MICROSECONDS - now

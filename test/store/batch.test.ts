@@ -1,0 +1,77 @@
+import * as fc from "fast-check";
+import { createBatch } from "../../core/store/batch";
+
+test("every call is answered with its own output, in calls of one shard and of bounded size", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 60 }),
+      fc.integer({ min: 1, max: 10 }),
+      async (shards, most) => {
+        const runs: { shard: number; items: readonly number[] }[] = [];
+        const batch = createBatch<number, string>({
+          most,
+          async run(shard, items) {
+            runs.push({ shard, items });
+            return items.map((item) => `${shard}/${item}`);
+          },
+        });
+        const outputs = await Promise.all(shards.map((shard, item) => batch(shard, item)));
+        expect(outputs).toEqual(shards.map((shard, item) => `${shard}/${item}`));
+        for (const shard of new Set(shards)) {
+          const ofShard = runs.filter((run) => run.shard === shard);
+          const asked = shards.flatMap((of, item) => (of === shard ? [item] : []));
+          expect(ofShard.flatMap(({ items }) => items)).toEqual(asked);
+          expect(ofShard).toHaveLength(Math.ceil(asked.length / most));
+          for (const { items } of ofShard) expect(items.length).toBeLessThanOrEqual(most);
+        }
+      },
+    ),
+  );
+});
+
+test("an error fails just the calls that went together", async () => {
+  const batch = createBatch<number, number>({
+    most: 2,
+    async run(shard, items) {
+      if (items.includes(2)) throw new Error("out of order");
+      return items.map((item) => item * 10 + shard);
+    },
+  });
+  const answers = await Promise.allSettled([0, 1, 2, 3, 4].map((item) => batch(7, item)));
+  const failed = { status: "rejected", reason: new Error("out of order") };
+  expect(answers).toEqual([
+    { status: "fulfilled", value: 7 },
+    { status: "fulfilled", value: 17 },
+    failed,
+    failed,
+    { status: "fulfilled", value: 47 },
+  ]);
+  expect(await batch(7, 5)).toBe(57);
+});
+
+test("a call whose output is missing fails, and the ones that have theirs do not", async () => {
+  const batch = createBatch<number, number>({ most: 10, run: async (_shard, items) => items.slice(1) });
+  const [first, last] = await Promise.allSettled([batch(0, 1), batch(0, 2)]);
+  expect(first).toEqual({ status: "fulfilled", value: 2 });
+  expect(last).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("fewer") } });
+});
+
+test("calls that are made while a batch is under way wait for none of it", async () => {
+  const release: (() => void)[] = [];
+  const batch = createBatch<string, string>({
+    most: 10,
+    run: (_shard, items) =>
+      new Promise((resolve) => {
+        const answer = (): void => resolve(items);
+        if (items.includes("slow")) release.push(answer);
+        else answer();
+      }),
+  });
+  const slow = batch(0, "slow");
+  // A turn later, the slow one has gone on its way.
+  await new Promise(setImmediate);
+  expect(await batch(0, "quick")).toBe("quick");
+  expect(release).toHaveLength(1);
+  for (const answer of release) answer();
+  expect(await slow).toBe("slow");
+});

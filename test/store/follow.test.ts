@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FollowLog, GroupMember, LogEntry } from "../../core/ports/follow-log";
+import { LEASE_MS } from "../../core/store/follow-log";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import { addWorkspace, openTestStore, type TestStore } from "../harness/store";
+import { until } from "../harness/wait";
+
+let redis: TestRedis;
+let store: TestStore;
+let log: FollowLog;
+let members = 0;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  store = await openTestStore(redis.url);
+  log = store.followLog;
+});
+afterAll(async () => {
+  await store.close();
+  await redis.close();
+});
+
+function member(group: string, consumer = "c"): GroupMember {
+  return { group, consumer, token: `token-${++members}` };
+}
+
+/** Appends events in one workspace and answers its shard. */
+async function append(...events: readonly string[]): Promise<number> {
+  const record = await addWorkspace(store);
+  for (const event of events) await appendTo(record, event);
+  return store.keys.shard(record.workspace.id);
+}
+
+async function appendTo(record: Awaited<ReturnType<typeof addWorkspace>>, event: string): Promise<void> {
+  const appended = await store.inboundLog.append({
+    record,
+    event: { identity: { by: "id", id: `${event}-${++members}` }, bytes: Buffer.from(event) },
+  });
+  expect(appended).toEqual({ outcome: "stored" });
+}
+
+const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | undefined =>
+  entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
+
+describe("the lease of a shard", () => {
+  test("is one member's at a time, and the next one's when it is dropped", async () => {
+    const [one, two] = [member("lease"), member("lease")];
+    expect(await log.takeLease(one, 0)).toBe(true);
+    expect(await log.takeLease(two, 0)).toBe(false);
+    expect(await log.takeLease(one, 0)).toBe(true);
+    await log.dropLease(two, 0);
+    expect(await log.takeLease(two, 0)).toBe(false);
+    await log.dropLease(one, 0);
+    expect(await log.takeLease(two, 0)).toBe(true);
+  });
+
+  test("is each group's own", async () => {
+    expect(await log.takeLease(member("own-1"), 1)).toBe(true);
+    expect(await log.takeLease(member("own-2"), 1)).toBe(true);
+  });
+
+  test("runs out when it is not kept", async () => {
+    const [one, two] = [member("lapse"), member("lapse")];
+    expect(await log.takeLease(one, 2)).toBe(true);
+    const began = performance.now();
+    await until("it has run out", () => log.takeLease(two, 2), 3 * LEASE_MS);
+    expect(performance.now() - began).toBeGreaterThan(LEASE_MS / 2);
+    expect(await log.takeLease(one, 2)).toBe(false);
+  });
+
+  test("is needed for every way of reading", async () => {
+    const stranger = member("strangers");
+    await log.open("strangers");
+    const reads = [
+      log.readNew(stranger, 3, 10),
+      log.readAgain(stranger, 3, 10, undefined),
+      log.readEntries(stranger, 3, ["1-0"]),
+    ];
+    expect(await Promise.all(reads)).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("reading", () => {
+  test("begins at the group's first opening; opening again changes nothing", async () => {
+    const record = await addWorkspace(store);
+    const shard = store.keys.shard(record.workspace.id);
+    await appendTo(record, "before");
+    await log.open("begin");
+    await appendTo(record, "one");
+    await log.open("begin");
+    await appendTo(record, "two");
+    const reader = member("begin");
+    await log.takeLease(reader, shard);
+    expect(shown(await log.readNew(reader, shard, 1))).toEqual(["one/1"]);
+    expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
+    expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
+  });
+
+  test("again goes page by page through what is not acked, attempts counting, and passes to the next holder", async () => {
+    const group = "again";
+    await log.open(group);
+    const shard = await append("one", "two", "three", "four");
+    const [first, second] = [member(group), member(group)];
+    await log.takeLease(first, shard);
+    const read = (await log.readNew(first, shard, 10)) ?? [];
+    await log.ack(
+      group,
+      shard,
+      read.filter(({ event }) => event.toString() === "two").map(({ entryId }) => entryId),
+    );
+    await log.dropLease(first, shard);
+    await log.takeLease(second, shard);
+
+    const page = await log.readAgain(second, shard, 2, undefined);
+    expect(shown(page?.entries)).toEqual(["one/2", "three/2"]);
+    const rest = await log.readAgain(second, shard, 2, page?.last);
+    expect(shown(rest?.entries)).toEqual(["four/2"]);
+    expect(await log.readAgain(second, shard, 2, rest?.last)).toEqual({ entries: [], last: undefined });
+    const ids = read.map(({ entryId }) => entryId);
+    expect(shown(await log.readEntries(second, shard, ids))).toEqual(["one/3", "three/3", "four/3"]);
+  });
+
+  test("leaves out what the log no longer holds, and goes on behind it", async () => {
+    const group = "trimmed";
+    await log.open(group);
+    const shard = await append("one", "two");
+    const reader = member(group);
+    await log.takeLease(reader, shard);
+    const [one] = (await log.readNew(reader, shard, 10)) ?? [];
+    await store.redis.command("", ["XDEL", `${store.keys.prefix(shard)}:in`, one?.entryId ?? ""]);
+    const page = await log.readAgain(reader, shard, 10, undefined);
+    expect(shown(page?.entries)).toEqual(["two/2"]);
+  });
+
+  test("a thousand entries by their names are read and acked in one go", async () => {
+    const group = "many";
+    await log.open(group);
+    const record = await addWorkspace(store);
+    const shard = store.keys.shard(record.workspace.id);
+    const stream = `${store.keys.prefix(shard)}:in`;
+    const adds = Array.from({ length: 1_000 }, (_, i) =>
+      store.redis.command("", ["XADD", stream, "*", "w", record.workspace.id, "e", `${i}`]),
+    );
+    await Promise.all(adds);
+    const reader = member(group);
+    await log.takeLease(reader, shard);
+    const ids = ((await log.readNew(reader, shard, 1_000)) ?? []).map(({ entryId }) => entryId);
+    expect(await log.readEntries(reader, shard, ids)).toHaveLength(1_000);
+    await log.ack(group, shard, ids);
+    expect(await log.readEntries(reader, shard, ids)).toEqual([]);
+  });
+
+  test("a group that Redis lost is made again with all that the log holds", async () => {
+    const group = "lost";
+    await log.open(group);
+    const shard = await append("one");
+    const stream = `${store.keys.prefix(shard)}:in`;
+    await store.redis.command("", ["DEL", stream]);
+    const reader = member(group);
+    await log.takeLease(reader, shard);
+    expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
+    await store.redis.command("", ["XADD", stream, "*", "w", "w", "e", "two"]);
+    expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
+  });
+
+  test("an append wakes whoever listens, with its shard, until it no longer does", async () => {
+    const woken: number[] = [];
+    const stop = log.onWake((shard) => woken.push(shard));
+    const shard = await append("one");
+    await until("the wake has come", () => woken.includes(shard));
+    stop();
+    woken.length = 0;
+    const other: number[] = [];
+    const stopOther = log.onWake((each) => other.push(each));
+    const later = await append("two");
+    await until("the other wake has come", () => other.includes(later));
+    stopOther();
+    expect(woken).toEqual([]);
+  });
+});
+
+describe("the register of a group", () => {
+  test("names who is alive, in order", async () => {
+    const [b, a] = [member("names", "b"), member("names", "a")];
+    expect(await log.join(b, true)).toEqual(["b"]);
+    expect(await log.join(a, true)).toEqual(["a", "b"]);
+    expect(await log.join(b, false)).toEqual(["a", "b"]);
+    await log.leave(a);
+    expect(await log.join(b, false)).toEqual(["b"]);
+  });
+
+  test("gives a consumer's place to its newer stream, and the older cannot take the newer along", async () => {
+    const [older, newer] = [member("place"), member("place")];
+    await log.join(older, true);
+    expect(await log.join(newer, true)).toEqual(["c"]);
+    expect(await log.join(older, false)).toBeUndefined();
+    await log.leave(older);
+    expect(await log.join(newer, false)).toEqual(["c"]);
+  });
+
+  test("forgets who is silent for as long as a lease lasts", async () => {
+    const [silent, alive] = [member("silent", "a"), member("silent", "b")];
+    await log.join(silent, true);
+    await until(
+      "the silent one is gone",
+      async () => {
+        await sleep(200);
+        return (await log.join(alive, true))?.length === 1;
+      },
+      3 * LEASE_MS,
+    );
+    expect(await log.join(silent, false)).toEqual(["a", "b"]);
+  });
+});

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import type { PageStart } from "../../core/domain/cursor";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import { addWorkspace, openTestStore, publication, type TestStore } from "../harness/store";
+
+let redis: TestRedis;
+let stores: readonly [TestStore, TestStore, TestStore];
+beforeAll(async () => {
+  redis = await startTestRedis();
+  stores = [await openTestStore(redis.url), await openTestStore(redis.url), await openTestStore(redis.url)];
+});
+afterAll(async () => {
+  for (const store of stores) await store.close();
+  await redis.close();
+});
+
+interface Seen {
+  readonly label: string;
+  readonly sequence: number;
+}
+
+/** Publishes `sizes` batches, one after the other, and answers what was published. */
+async function write(
+  store: TestStore,
+  workspaceId: string,
+  name: string,
+  sizes: readonly number[],
+): Promise<Seen[]> {
+  const written: Seen[] = [];
+  for (const [batch, size] of sizes.entries()) {
+    const answers = await Promise.all(
+      Array.from({ length: size }, async (_, i) => {
+        const label = `${name}/${batch}/${i}`;
+        return { label, answer: await store.outboundEvents.publish(publication(workspaceId, label)) };
+      }),
+    );
+    for (const { label, answer } of answers) {
+      if (answer.outcome !== "published") throw new Error(answer.outcome);
+      written.push({ label, sequence: answer.sequence });
+    }
+  }
+  return written;
+}
+
+/** Follows `next` from a start until `isDone`, with the limits in turn; over the request limit it tries again. */
+async function follow(
+  store: TestStore,
+  record: WorkspaceRecord,
+  first: PageStart,
+  limits: readonly number[],
+  isDone: (cursor: string) => boolean,
+): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  let start = first;
+  for (let turn = 0; ; turn++) {
+    const limit = limits[turn % limits.length] ?? 1;
+    const page = await store.heldEvents.page({ record, page: { start, limit } });
+    if (page.outcome === "limited") {
+      await sleep(20);
+      continue;
+    }
+    if (page.outcome !== "page") throw new Error(page.outcome);
+    expect(page.gap).toBe(false);
+    seen.push(...(JSON.parse(`[${page.events.toString("utf8")}]`) as Seen[]));
+    if (page.last !== undefined) start = { from: "after", cursor: page.last };
+    if (!page.hasMore && start.from === "after" && isDone(start.cursor)) return seen;
+  }
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 });
+const limits = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
+
+test("whoever follows next sees every event once and in order, while several cores publish", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sizes, { minLength: 3, maxLength: 6 }),
+      fc.array(limits, { minLength: 3, maxLength: 3 }),
+      async (writers, readers) => {
+        const record = await addWorkspace(stores[0]);
+        const { id } = record.workspace;
+        const core = (i: number): TestStore => stores[i % 3] ?? stores[0];
+        let newest: string | undefined;
+        const isDone = (cursor: string): boolean => cursor === newest;
+
+        const writing = Promise.all(writers.map((batches, i) => write(core(i), id, `w${i}`, batches)));
+        const reading = readers.map((turns, i) => follow(core(i), record, { from: "oldest" }, turns, isDone));
+        const late = await stores[2].heldEvents.page({
+          record,
+          page: { start: { from: "latest" }, limit: 1 },
+        });
+        if (late.outcome !== "page") throw new Error(late.outcome);
+        const joined = late.last ?? "";
+        reading.push(follow(stores[1], record, { from: "after", cursor: joined }, [7], isDone));
+
+        const written = (await writing).flat().toSorted((a, b) => a.sequence - b.sequence);
+        newest = String(written.at(-1)?.sequence);
+        const [lateReader, ...fromOldest] = (await Promise.all(reading)).toReversed();
+        for (const seen of fromOldest) expect(seen).toEqual(written);
+        expect(lateReader).toEqual(written.filter(({ sequence }) => sequence > Number(joined)));
+      },
+    ),
+    { numRuns: 12 },
+  );
+});

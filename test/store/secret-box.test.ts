@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { createSecretBox } from "../../core/store/secret-box";
+
+const key = (name: string): Buffer => createHash("sha256").update(name).digest();
+const box = createSecretBox([key("a")]);
+
+test("what is sealed opens to the same text, and never looks the same twice", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.string(), (text, context) => {
+      const sealed = box.seal(text, context);
+      expect(box.open(sealed, context)).toBe(text);
+      expect(box.seal(text, context)).not.toBe(sealed);
+    }),
+  );
+});
+
+test("any change of what is sealed keeps it shut", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, where, flip) => {
+      const [name = "", body = ""] = box.seal(text, "w").split(".");
+      const bytes = Buffer.from(body, "base64url");
+      const at = where % bytes.length;
+      bytes.writeUInt8(bytes.readUInt8(at) ^ flip, at);
+      expect(() => box.open(`${name}.${bytes.toString("base64url")}`, "w")).toThrow();
+    }),
+  );
+});
+
+test("what is cut short stays shut, at every length", () => {
+  const [name = "", body = ""] = box.seal("a secret", "w").split(".");
+  const bytes = Buffer.from(body, "base64url");
+  for (let length = 0; length < bytes.length; length++) {
+    const cut = bytes.subarray(0, length).toString("base64url");
+    expect(() => box.open(`${name}.${cut}`, "w")).toThrow();
+  }
+});
+
+test("a sealed text opens in its own context only", () => {
+  const sealed = box.seal("a secret", "workspace 1");
+  expect(() => box.open(sealed, "workspace 2")).toThrow();
+  expect(() => box.open(sealed, "")).toThrow();
+});
+
+test("a key that was never used opens nothing, and the error says which one is missing, not what is sealed", () => {
+  const sealed = box.seal("a secret", "w");
+  const open = (): string => createSecretBox([key("b")]).open(sealed, "w");
+  expect(open).toThrow(/SECRETS_KEY/);
+  expect(open).toThrow(sealed.split(".")[0]);
+  expect(open).not.toThrow(/a secret/);
+});
+
+test("of a list of keys the first seals and all open", () => {
+  const rotated = createSecretBox([key("b"), key("a")]);
+  expect(rotated.open(box.seal("older", "w"), "w")).toBe("older");
+  const newer = rotated.seal("newer", "w");
+  expect(createSecretBox([key("b")]).open(newer, "w")).toBe("newer");
+  expect(() => box.open(newer, "w")).toThrow(/SECRETS_KEY/);
+});
+
+test.each(["", ".", "nonsense", "00000000.AAAA"])("%j is no sealed text", (sealed) => {
+  expect(() => box.open(sealed, "w")).toThrow();
+});
+
+test("a box needs a key", () => {
+  expect(() => createSecretBox([])).toThrow(RangeError);
+});

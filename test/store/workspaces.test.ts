@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { createSigningSecret } from "../../core/domain/workspace";
+import { asNumber } from "../../core/store/reply";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import {
+  addWorkspace,
+  newWorkspace,
+  openTestStore,
+  publication,
+  texts,
+  type TestStore,
+} from "../harness/store";
+
+let redis: TestRedis;
+let store: TestStore;
+let other: TestStore;
+beforeAll(async () => {
+  redis = await startTestRedis();
+  store = await openTestStore(redis.url);
+  other = await openTestStore(redis.url);
+});
+afterAll(async () => {
+  await store.close();
+  await other.close();
+  await redis.close();
+});
+
+test("a workspace is read as it was created, by every core", async () => {
+  const workspace = newWorkspace({
+    name: "Ünïcode 🎉",
+    ownerEmail: "owner@example.com",
+    targetUrl: "https://bridge.example.com/",
+    secrets: [createSigningSecret("newest", 2), createSigningSecret("retired", 1, 2)],
+  });
+  expect(await store.workspaces.create(workspace)).toBe(true);
+  expect(await other.workspaces.read(workspace.id)).toEqual({ workspace, version: 1 });
+  expect(await other.workspaces.read(randomUUID())).toBeUndefined();
+});
+
+test("an id that is taken is not created again", async () => {
+  const { workspace } = await addWorkspace(store, { name: "first" });
+  expect(await other.workspaces.create({ ...workspace, name: "second" })).toBe(false);
+  expect((await store.workspaces.read(workspace.id))?.workspace.name).toBe("first");
+});
+
+test("of changes to one version, made at several cores, one is made", async () => {
+  const { workspace, version } = await addWorkspace(store);
+  const made = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? store : other).workspaces.replace({ ...workspace, name: `change ${i}` }, version),
+    ),
+  );
+  expect(made.filter(Boolean)).toHaveLength(1);
+  expect(await store.workspaces.read(workspace.id)).toMatchObject({
+    workspace: { name: `change ${made.indexOf(true)}` },
+    version: version + 1,
+  });
+  expect(await store.workspaces.replace(workspace, version)).toBe(false);
+});
+
+test("a core remembers what it has read and forgets what it changes", async () => {
+  const { workspace, version } = await addWorkspace(store);
+  expect(store.workspaces.recall(workspace.id)).toMatchObject({ version });
+  await store.workspaces.replace(workspace, version);
+  expect(store.workspaces.recall(workspace.id)).toBeUndefined();
+  await store.workspaces.read(workspace.id);
+  await store.workspaces.delete(workspace);
+  expect(store.workspaces.recall(workspace.id)).toBeUndefined();
+});
+
+test("what a core remembers of a workspace that another changed is good for nothing", async () => {
+  const outdated = await addWorkspace(store);
+  await other.workspaces.replace({ ...outdated.workspace, connected: false }, outdated.version);
+  const identity = { by: "id", id: "1" } as const;
+  const append = { record: outdated, event: { identity, bytes: Buffer.from("hello") } };
+  expect(await store.inboundLog.append(append)).toEqual({ outcome: "stale" });
+  const page = { start: { from: "oldest" }, limit: 1 } as const;
+  expect(await store.heldEvents.page({ record: outdated, page })).toEqual({ outcome: "stale" });
+  await other.workspaces.delete(outdated.workspace);
+  expect(await store.inboundLog.append(append)).toEqual({ outcome: "stale" });
+  expect(await store.heldEvents.page({ record: outdated, page })).toEqual({ outcome: "stale" });
+});
+
+test("secrets are not in Redis as they are", async () => {
+  await addWorkspace(store, { secrets: [createSigningSecret("plainly-visible-secret", 1)] });
+  const everything: string[] = [];
+  for (const key of await texts(store, "KEYS", "*:ws:*"))
+    everything.push(...(await texts(store, "MGET", key)));
+  expect(everything.join()).not.toContain("plainly-visible-secret");
+  expect(everything.join()).not.toContain(Buffer.from("plainly-visible-secret").toString("base64url"));
+});
+
+test("one workspace whose secrets no key opens does not keep others from being read", async () => {
+  const broken = await addWorkspace(store);
+  let sound = await addWorkspace(store);
+  const shard = store.keys.shard(broken.workspace.id);
+  while (store.keys.shard(sound.workspace.id) !== shard) sound = await addWorkspace(store);
+  const key = `${store.keys.prefix(shard)}:ws:${broken.workspace.id}`;
+  const [record = ""] = await texts(store, "MGET", key);
+  await store.redis.command(key, ["SET", key, record.replace(/"sealed":"[0-9a-f]{8}/, '"sealed":"00000000')]);
+
+  const [ofBroken, ofSound] = await Promise.allSettled([
+    store.workspaces.read(broken.workspace.id),
+    store.workspaces.read(sound.workspace.id),
+  ]);
+  expect(ofBroken).toMatchObject({
+    status: "rejected",
+    reason: { message: expect.stringContaining("SECRETS_KEY") },
+  });
+  expect(ofSound).toMatchObject({ status: "fulfilled", value: sound });
+  await store.workspaces.delete(broken.workspace);
+});
+
+describe("the list", () => {
+  test("is newest first across shards, with ties in one order, whatever the page size", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 25 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (ages, size) => {
+          const made = ages.map((createdAtMs) => newWorkspace({ createdAtMs }));
+          await redisFlush();
+          await Promise.all(made.map((workspace) => store.workspaces.create(workspace)));
+          const listed: string[] = [];
+          let after: string | undefined;
+          do {
+            const page = await other.workspaces.list(size, after);
+            if (page === undefined) throw new Error(`${after} was not taken for a page token`);
+            expect(page.workspaces.length).toBeLessThanOrEqual(size);
+            listed.push(...page.workspaces.map(({ id }) => id));
+            after = page.next;
+            if (after !== undefined) expect(page.workspaces).toHaveLength(size);
+          } while (after !== undefined);
+          const newestFirst = made
+            .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+            .toReversed();
+          expect(listed).toEqual(newestFirst.map(({ id }) => id));
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each(["", "x", "+", "0000000000001", "0000000000001:x", "(0000000000001:", "0000000000001:é"])(
+    "does not take %j for a page token",
+    async (token) => {
+      expect(await store.workspaces.list(1, token)).toBeUndefined();
+    },
+  );
+
+  test("goes on after a workspace that was deleted meanwhile", async () => {
+    await redisFlush();
+    const made = await Promise.all([1, 2, 3].map((createdAtMs) => addWorkspace(store, { createdAtMs })));
+    const page = await store.workspaces.list(1, undefined);
+    expect(page?.workspaces).toEqual([made[2]?.workspace]);
+    for (const { workspace } of made.slice(1)) await store.workspaces.delete(workspace);
+    expect(await store.workspaces.list(1, page?.next)).toEqual({
+      workspaces: [made[0]?.workspace],
+      next: undefined,
+    });
+  });
+
+  /** Empties the store but for what its start made. */
+  async function redisFlush(): Promise<void> {
+    for (const key of await texts(store, "KEYS", "cb:{s*")) await store.redis.command(key, ["DEL", key]);
+  }
+});
+
+test("deleting a workspace leaves nothing of it but what lapses by itself within a day", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  await store.outboundEvents.publish(publication(id, 1, { idempotencyKey: "k" }));
+  await store.heldEvents.page({ record, page: { start: { from: "oldest" }, limit: 1 } });
+  const identity = { by: "id", id: "1" } as const;
+  await store.inboundLog.append({ record, event: { identity, bytes: Buffer.from("hello") } });
+  const kinds = async (): Promise<readonly string[]> =>
+    (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
+  expect(await kinds()).toEqual(expect.arrayContaining(["held", "key", "rate", "st", "ws"]));
+
+  expect(await other.workspaces.delete(record.workspace)).toBe(true);
+  expect(await kinds()).toEqual(["key"]);
+  const [key = ""] = await texts(store, "KEYS", `*${id}*`);
+  const left = asNumber(await store.redis.command(key, ["TTL", key]));
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(86_400);
+  for (const index of await texts(store, "EVAL", ZSETS, "0")) {
+    expect((await texts(store, "ZRANGE", index, "0", "-1")).filter((entry) => entry.endsWith(id))).toEqual(
+      [],
+    );
+  }
+  expect(await store.workspaces.read(id)).toBeUndefined();
+  expect(await store.workspaces.delete(record.workspace)).toBe(false);
+});
+
+const ZSETS = `
+  local found = {}
+  for _, key in ipairs(redis.call('KEYS', 'cb:*')) do
+    if redis.call('TYPE', key).ok == 'zset' then found[#found + 1] = key end
+  end
+  return found`;
+
+test("a change that meets a deletion does not bring the workspace back", async () => {
+  const record = await addWorkspace(store);
+  await other.workspaces.delete(record.workspace);
+  expect(await store.workspaces.replace(record.workspace, record.version)).toBe(false);
+  expect(await texts(store, "KEYS", `*${record.workspace.id}*`)).toEqual([]);
+});
