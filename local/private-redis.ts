@@ -1,9 +1,12 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasEnded, logTail, spawnGuarded, stopChild } from "./guarded-child";
+import { ask, redisAddress, type RedisAddress } from "./redis-address";
+import { StartFault } from "./start-fault";
 
-/** A Redis of our own: durable, and reached only through a socket in its folder. */
+/** A Redis of our own: durable, reached by nobody else, and gone when this process is. */
 export interface PrivateRedis {
   /** For REDIS_URL. */
   readonly url: string;
@@ -20,43 +23,46 @@ export interface PrivateRedisOptions {
   readonly folder: string;
   /** Further settings, such as ["--maxmemory", "50mb"]. */
   readonly settings?: readonly string[];
+  /** Where it logs; a file in its folder unless told. */
+  readonly logFile?: string;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal;
 }
 
-/** A socket's path may be no longer on any system. */
-const SOCKET_PATH_MAX = 100;
-const READY_WITHIN_MS = 10_000;
+/** Every write is on disk before it is answered, and nothing is ever thrown away to make room. */
+const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction --daemonize no".split(
+  " ",
+);
+
+/** Reading a large append-only file takes its time. */
+const READY_WITHIN_MS = 120_000;
+const STOP_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 10;
 
 /** Starts a Redis with its append-only file in `folder`, every write on disk before it is answered. */
 export async function startPrivateRedis({
   server,
   folder,
   settings = [],
+  logFile = join(folder, "redis.log"),
+  signal,
 }: PrivateRedisOptions): Promise<PrivateRedis> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const socket = join(folder, "redis.sock");
-  if (socket.length > SOCKET_PATH_MAX)
-    throw new Error(`the path ${socket} is too long for a socket: use a shorter folder`);
-  const child = spawn(
-    server,
-    [
-      ...["--port", "0", "--unixsocket", socket, "--unixsocketperm", "700"],
-      ...["--dir", folder, "--appendonly", "yes", "--appendfsync", "always", "--save", ""],
-      ...["--maxmemory-policy", "noeviction", "--daemonize", "no"],
-      ...settings,
-    ],
-    // In a group of its own, so that Ctrl-C in a terminal stops it last, by us.
-    { stdio: ["ignore", "pipe", "inherit"], detached: true },
-  );
-  await untilReady(child);
+  const address = await redisAddress(folder);
+  await endLeftover(address);
+  const command = [server, ...address.settings, "--dir", folder, "--save", "", ...DURABLE, ...settings];
+  const child = spawnGuarded(command, { logFile });
+  try {
+    await untilReady(child, address, logFile, signal);
+  } catch (error) {
+    await stopChild(child, STOP_WITHIN_MS);
+    throw error;
+  }
   return {
-    url: `unix://${socket}`,
+    url: address.url,
     pid: child.pid ?? 0,
     process: child,
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    },
+    stop: () => stopChild(child, STOP_WITHIN_MS),
   };
 }
 
@@ -65,25 +71,32 @@ export function holdsData(folder: string): boolean {
   return existsSync(join(folder, "appendonlydir"));
 }
 
-function untilReady(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    const fail = (why: string): void => {
-      clearTimeout(timer);
-      child.kill("SIGKILL");
-      reject(new Error(`Redis did not start: ${why}\n${said}`));
-    };
-    const timer = setTimeout(() => fail("it was not ready in time"), READY_WITHIN_MS);
-    child.once("error", (error) => fail(error.message));
-    child.once("exit", () => fail("it ended"));
-    child.stdout?.on("data", function listen(chunk: Buffer) {
-      said = (said + chunk.toString()).slice(-4_000);
-      if (!/ready to accept connections/i.test(said)) return;
-      clearTimeout(timer);
-      child.removeAllListeners("exit");
-      child.stdout?.off("data", listen);
-      child.stdout?.resume();
-      resolve();
-    });
-  });
+/**
+ * A server that still answers where only the folder's own can is one that was
+ * left behind, and two of them must not write one file.
+ */
+async function endLeftover(address: RedisAddress): Promise<void> {
+  const end = performance.now() + STOP_WITHIN_MS;
+  while ((await ask(address, "SHUTDOWN")) !== undefined) {
+    if (performance.now() > end) throw new StartFault("The Redis of an earlier run does not stop.");
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+async function untilReady(
+  child: ChildProcess,
+  address: RedisAddress,
+  logFile: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const end = performance.now() + READY_WITHIN_MS;
+  while ((await ask(address, "PING")) !== "+PONG") {
+    signal?.throwIfAborted();
+    const late = performance.now() > end;
+    if (late || hasEnded(child)) {
+      const what = late ? "was not ready in time" : "ended while it started";
+      throw new StartFault(`Redis ${what}. Its log is ${logFile}:\n${logTail(logFile)}`);
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
 }

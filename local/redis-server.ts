@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
+import { StartFault } from "./start-fault";
 
 const run = promisify(execFile);
 
@@ -7,42 +8,70 @@ const run = promisify(execFile);
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
 
-/** How each system's package manager installs one, without asking. */
-const INSTALLERS: readonly { readonly manager: string; readonly commands: readonly (readonly string[])[] }[] =
-  [
-    {
-      manager: "apt-get",
-      commands: [
-        ["apt-get", "update"],
-        ["apt-get", "install", "-y", "--no-install-recommends", "redis-server"],
-      ],
-    },
-    { manager: "dnf", commands: [["dnf", "install", "-y", "redis"]] },
-    { manager: "apk", commands: [["apk", "add", "redis"]] },
-    { manager: "brew", commands: [["brew", "install", "redis"]] },
-  ];
+/** How a system's package manager installs a server, without asking. */
+interface Installer {
+  readonly manager: string;
+  readonly prepare: readonly string[];
+  readonly install: readonly string[];
+  /** Packages to try, in turn. */
+  readonly packages: readonly string[];
+  /** Whether it needs the rights of root. */
+  readonly asRoot: boolean;
+}
+
+const INSTALLERS: readonly Installer[] = [
+  {
+    manager: "apt-get",
+    prepare: ["update"],
+    install: ["install", "-y", "--no-install-recommends"],
+    packages: ["redis-server", "valkey-server"],
+    asRoot: true,
+  },
+  { manager: "dnf", prepare: [], install: ["install", "-y"], packages: ["valkey", "redis"], asRoot: true },
+  { manager: "apk", prepare: [], install: ["add"], packages: ["redis", "valkey"], asRoot: true },
+  { manager: "brew", prepare: [], install: ["install"], packages: ["redis"], asRoot: false },
+];
+
+const NEEDED = "Redis 7 or Valkey is needed";
+const OR_SET = "or set REDIS_URL to one that runs";
 
 /**
  * The command of a Redis server on this machine. Where there is none, the
  * system's package manager installs one, if it may; `say` is told of it.
  *
- * Throws with one line that says what to install.
+ * Throws StartFault with one line that says what to install.
  */
-export async function findRedisServer(say: (line: string) => void): Promise<string> {
+export async function findRedisServer(say: (line: string) => void, signal?: AbortSignal): Promise<string> {
   const found = await findOnPath();
   if (found !== undefined) return found;
-  for (const { manager, commands } of INSTALLERS) {
-    if (!(await answers(manager, ["--version"]))) continue;
-    const prefix = await privilege(manager);
-    if (prefix === undefined) break;
-    say(`There is no Redis here: installing it with ${manager} …`);
-    for (const command of commands) await quietly([...prefix, ...command]);
+  for (const installer of INSTALLERS) {
+    if ((await answers(installer.manager, ["--version"])) === undefined) continue;
+    return install(installer, say, signal);
+  }
+  throw new StartFault(
+    `${NEEDED}: install redis-server or valkey-server and have it on the PATH, ${OR_SET}.`,
+  );
+}
+
+async function install(
+  { manager, prepare, install, packages, asRoot }: Installer,
+  say: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const byHand = [...(asRoot ? ["sudo"] : []), manager, ...install, packages[0]].join(" ");
+  const rights = asRoot ? await rootRights() : [];
+  if (rights === undefined) throw new StartFault(`${NEEDED}: run ${byHand}, ${OR_SET}.`);
+  say(`There is no Redis 7 here: ${manager} installs one …`);
+  let failure: string | undefined;
+  if (prepare.length > 0) failure = await fault([...rights, manager, ...prepare], signal);
+  for (const name of packages) {
+    failure = (await fault([...rights, manager, ...install, name], signal)) ?? failure;
+    signal?.throwIfAborted();
     const installed = await findOnPath();
     if (installed !== undefined) return installed;
   }
-  throw new Error(
-    "Redis 7 or Valkey is needed: install redis-server or valkey-server with your system's package manager, or set REDIS_URL to one that runs.",
-  );
+  const why = failure ?? "what it has is older";
+  throw new StartFault(`${NEEDED}, and ${manager} could not install it (${why}): run ${byHand}, ${OR_SET}.`);
 }
 
 async function findOnPath(): Promise<string | undefined> {
@@ -62,30 +91,30 @@ async function answers(command: string, args: readonly string[]): Promise<string
   }
 }
 
-/** What to put before a command of the manager so that it may install; undefined when it may not. */
-async function privilege(manager: string): Promise<readonly string[] | undefined> {
-  if (manager === "brew" || process.getuid?.() === 0) return [];
+/** What to put before a command that needs root; undefined when we may not. */
+async function rootRights(): Promise<readonly string[] | undefined> {
+  if (process.getuid?.() === 0) return [];
   return (await answers("sudo", ["-n", "true"])) === undefined ? undefined : ["sudo", "-n"];
 }
 
-/** Runs a command whose output matters only when it fails. */
-function quietly([command = "", ...args]: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** Runs a command, and answers its last line when it fails. */
+function fault(
+  [command = "", ...args]: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+      ...(signal === undefined ? {} : { signal }),
     });
-    const tail: Buffer[] = [];
+    let said = "";
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on("data", (chunk: Buffer) => {
-        tail.push(chunk);
-        if (tail.length > 20) tail.shift();
-      });
+      stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
     }
-    child.on("error", reject);
+    child.on("error", (error) => resolve(error.message));
     child.on("close", (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`${command} ${args.join(" ")} failed:\n${Buffer.concat(tail).toString()}`));
+      resolve(code === 0 ? undefined : said.trim().split("\n").at(-1) || `exit code ${code}`);
     });
   });
 }

@@ -64,7 +64,7 @@ function clientFor(url: string) {
     reconnectStrategy: (retries: number) => Math.min(RECONNECT_MAX_MS, 20 * 2 ** retries),
   };
   const where = url.startsWith("unix://")
-    ? { socket: { path: new URL(url).pathname, tls: false as const, ...timeouts } }
+    ? { socket: { path: decodeURIComponent(new URL(url).pathname), tls: false as const, ...timeouts } }
     : { url, socket: timeouts };
   return createClient({
     ...where,

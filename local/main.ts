@@ -1,0 +1,73 @@
+import { SettingsError } from "../runtime/settings";
+import { HELP } from "./help";
+import { runService } from "./service";
+import { StartFault } from "./start-fault";
+import { readStartSettings } from "./start-settings";
+import { whatNext } from "./what-next";
+
+const EXIT_FAULT = 1;
+const EXIT_USAGE = 64; // EX_USAGE
+const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
+const PARENT_CHECK_EVERY_MS = 250;
+
+/** Why to stop when someone asked for it. */
+class Asked extends Error {}
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    print(HELP);
+    return 0;
+  }
+  if (args.length > 0) {
+    complain(`There is no argument ${args[0]}; npm start -- --help says what there is.`);
+    return EXIT_USAGE;
+  }
+  if (process.platform === "win32") {
+    complain("npm start runs on Linux and macOS. On Windows, use WSL.");
+    return EXIT_FAULT;
+  }
+  const over = new AbortController();
+  stopWhenAsked(over);
+  try {
+    await runService({
+      settings: readStartSettings(process.env),
+      say: (line) => print(`· ${line}\n`),
+      ready: (facts) => print(whatNext(facts)),
+      over,
+    });
+  } catch (error) {
+    over.abort(error);
+  }
+  return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
+}
+
+/** Signals ask, once or more often; so does the end of the npm that runs us, which may not pass its signal on. */
+function stopWhenAsked(over: AbortController): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => over.abort(new Asked(signal)));
+  }
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) over.abort(new Asked("npm has ended"));
+  }, PARENT_CHECK_EVERY_MS).unref();
+}
+
+function explain(reason: unknown): number {
+  if (reason instanceof StartFault || reason instanceof SettingsError) complain(reason.message);
+  else
+    complain(`npm start has a fault of its own: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+function complain(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+// Whoever read what we print may have gone; that is no reason to leave things running.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+void main(process.argv.slice(2)).then((code) => process.exit(code));

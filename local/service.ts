@@ -1,0 +1,119 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { endedByItself, startChild, untilReady, type Child } from "./children";
+import { childEnvironments } from "./child-environments";
+import { demoWorkspace } from "./demo-workspace";
+import { hasEnded } from "./guarded-child";
+import { freeAddresses, reachable } from "./listen-addresses";
+import { holdsData, startPrivateRedis } from "./private-redis";
+import { findRedisServer } from "./redis-server";
+import { StartFault } from "./start-fault";
+import { takeRunLock } from "./run-lock";
+import { readKeptSettings, writeKeptSettings } from "./settings-file";
+import type { StartSettings } from "./start-settings";
+import type { Facts } from "./what-next";
+
+export interface ServiceOptions {
+  readonly settings: StartSettings;
+  /** Told of every step, one line each. */
+  say(line: string): void;
+  /** Told once that all of it runs. */
+  ready(facts: Facts): void;
+  /** Aborted by whoever wants it to stop, and by the service when a part of it ends by itself. */
+  readonly over: AbortController;
+}
+
+/** How long what an earlier run left behind may take to go away. */
+const LEFTOVER_WITHIN_MS = 15_000;
+
+/**
+ * Runs the service: Redis, then core and an edge. Resolves when everything has
+ * stopped again: the edge, core, Redis. The reason that `over` was aborted for
+ * says why, whether it had started or not. Throws when there was nothing to stop.
+ */
+export async function runService({ settings, say, ready, over }: ServiceOptions): Promise<void> {
+  const { dataDir } = settings;
+  const { signal } = over;
+  const logs = join(dataDir, "logs");
+  const keptFile = join(dataDir, "settings.json");
+  const logOf = (name: Child["name"]): string => join(logs, `${name}.log`);
+  const started: Child[] = [];
+
+  enter(dataDir, logs);
+  const lock = await takeRunLock();
+
+  function watch(child: Child): void {
+    started.unshift(child);
+    const ended = (): void => over.abort(endedByItself(child));
+    if (hasEnded(child.process)) ended();
+    else child.process.once("exit", ended);
+  }
+
+  async function startRedis(): Promise<string> {
+    const server = await findRedisServer(say, signal);
+    signal.throwIfAborted();
+    const folder = join(dataDir, "redis");
+    say(`Redis: ${holdsData(folder) ? "reads what it held" : "begins empty"} in ${folder}`);
+    const redis = await startPrivateRedis({ server, folder, logFile: logOf("redis"), signal });
+    watch({ name: "redis", logFile: logOf("redis"), ...redis });
+    return redis.url;
+  }
+
+  async function start(): Promise<Facts> {
+    const listen = await freeAddresses(settings.listen, lock.wasKilled ? LEFTOVER_WITHIN_MS : 0, signal);
+    const kept = readKeptSettings(keptFile);
+    if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, as REDIS_URL says`);
+    const redisUrl = settings.redisUrl ?? (await startRedis());
+    const environments = childEnvironments(process.env, listen, kept, redisUrl);
+    say("core and edge: start");
+    const core = startChild("core", environments.core, logOf("core"));
+    watch(core);
+    const edge = startChild("edge", environments.edge, logOf("edge"));
+    watch(edge);
+    await untilReady(core, reachable(listen.CORE_HEALTH_LISTEN), signal);
+    await untilReady(edge, reachable(listen.EDGE_HEALTH_LISTEN), signal);
+    const coreAddress = reachable(listen.CORE_LISTEN);
+    const where = settings.redisUrl === undefined ? "private" : nameOf(settings.redisUrl);
+    const known = kept.workspaces[where];
+    const workspace = await demoWorkspace(coreAddress, kept.tokens.operator, known);
+    if (workspace !== known) {
+      say("demo workspace: made");
+      writeKeptSettings(keptFile, { ...kept, workspaces: { ...kept.workspaces, [where]: workspace } });
+    }
+    signal.throwIfAborted();
+    return { workspace, listen, tokens: kept.tokens, logs, keptFile };
+  }
+
+  try {
+    ready(await start());
+    await new Promise((resolve) => {
+      if (signal.aborted) resolve(undefined);
+      else signal.addEventListener("abort", resolve, { once: true });
+    });
+  } catch (error) {
+    // What ended the start is told of where it was aborted.
+    if (!signal.aborted) over.abort(error);
+  }
+  for (const { name, stop } of started) {
+    say(`${name}: stops`);
+    await stop();
+  }
+  lock.release();
+}
+
+/** Makes the folders that are not there, and goes to the first: the path of its lock is short from there. */
+function enter(dataDir: string, logs: string): void {
+  try {
+    mkdirSync(logs, { recursive: true, mode: 0o700 });
+    process.chdir(dataDir);
+  } catch (error) {
+    throw new StartFault(`DATA_DIR: nothing can be kept in ${dataDir} (${(error as Error).message})`);
+  }
+}
+
+/** A Redis URL without who goes there. */
+function nameOf(url: string): string {
+  if (!URL.canParse(url)) return "what REDIS_URL says";
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

@@ -1,0 +1,166 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { until } from "../harness/wait";
+
+export const PROJECT = join(__dirname, "../..");
+const MAIN = join(PROJECT, "dist/local/main.js");
+/** A start takes seconds where others use the machine too. */
+export const PATIENCE_MS = 60_000;
+
+/** One run of what `npm start` runs, with a data folder of its own. */
+export interface Run {
+  readonly folder: string;
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  printed(): string;
+  printedErrors(): string;
+  /** Resolves with the page that it ends its start with; fails when it ends before. */
+  ready(): Promise<string>;
+  /** The exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+}
+
+export interface RunOptions {
+  readonly folder?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  /** What to run in the place of node and main.js. */
+  readonly command?: { readonly program: string; readonly cwd: string };
+}
+
+const ANY_PORTS = {
+  EDGE_LISTEN: "127.0.0.1:0",
+  CORE_LISTEN: "127.0.0.1:0",
+  EDGE_HEALTH_LISTEN: "127.0.0.1:0",
+  CORE_HEALTH_LISTEN: "127.0.0.1:0",
+};
+
+const folders: string[] = [];
+
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cb-start-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** Starts it in a process group of its own, as a terminal does. */
+export function start({ folder = newFolder(), env = {}, args = [], command }: RunOptions = {}): Run {
+  const [program, first, cwd] =
+    command === undefined
+      ? [process.execPath, [MAIN], PROJECT]
+      : [command.program, ["start", "--silent", "--"], command.cwd];
+  const child = spawn(program, [...first, ...args], {
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ANY_PORTS, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let printed = "";
+  let errors = "";
+  child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  let ended = false;
+  const exited = new Promise<number | null>((resolve) =>
+    child.once("exit", (code) => {
+      ended = true;
+      resolve(code);
+    }),
+  );
+  return {
+    folder,
+    child,
+    printed: () => printed,
+    printedErrors: () => errors,
+    exited,
+    ready: () =>
+      until(
+        "the page is printed",
+        () => {
+          if (ended) throw new Error(`it ended before it was ready:\n${printed}\n${errors}`);
+          return printed.includes("\ngrpcurl ") && printed;
+        },
+        PATIENCE_MS,
+      ),
+  };
+}
+
+/** Lines that can be pasted into a shell, by the number of their step on the page. */
+export function snippet(page: string, step: number): string {
+  const lines = page.split("\n");
+  const from = lines.findIndex((line) => line.startsWith(`${step}. `)) + 2;
+  return lines.slice(from, lines.indexOf("", from)).join("\n");
+}
+
+/** What a shell prints for pasted lines. */
+export async function paste(lines: string): Promise<string> {
+  return (await promisify(execFile)("bash", ["-c", lines], { cwd: PROJECT })).stdout;
+}
+
+/** What follows a word of the page, such as the id after "workspace". */
+export function fact(page: string, name: string): string {
+  return new RegExp(`^ +${name} +(\\S+)`, "m").exec(page)?.[1] ?? "";
+}
+
+/** A living process of a run, guards included. */
+export interface Living {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** All living processes that were started for a folder, however their parents went. */
+export function living(folder: string): readonly Living[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
+        const environment = readFileSync(`/proc/${name}/environ`, "utf8");
+        // A process that has ended and was not yet waited for has no folder.
+        const place = readlinkSync(`/proc/${name}/cwd`);
+        const ours = [command, environment, place].some((text) => text.includes(folder));
+        return ours ? [{ pid: Number(name), command }] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+export function pidOf(folder: string, command: RegExp): number {
+  const found = living(folder).filter((each) => command.test(each.command));
+  if (found.length !== 1 || found[0] === undefined) {
+    throw new Error(`${found.length} processes are ${command}: ${JSON.stringify(living(folder))}`);
+  }
+  return found[0].pid;
+}
+
+/** The processes of a run by what they are: the guards beside them are shells. */
+export const CORE = /^\S*node \S+dist\/core\/main\.js/;
+export const EDGE = /^\S*node \S+dist\/edge\/main\.js/;
+export const REDIS = /^\S*redis-server /;
+export const GUARD = /^\/bin\/sh -c .* guard /s;
+
+export async function nothingIsLeft(folder: string): Promise<void> {
+  await until("every process of the run has ended", () => living(folder).length === 0, PATIENCE_MS).catch(
+    (error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(living(folder))}`);
+    },
+  );
+}
+
+/** Ends what a failed test may have left running, and removes the folders. */
+export function cleanUp(): void {
+  for (const folder of folders.splice(0)) {
+    for (const { pid } of living(folder)) process.kill(pid, "SIGKILL");
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** A folder below one that will be cleaned up. */
+export function folderBelow(parent: string, name: string): string {
+  const folder = join(parent, name);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}

@@ -1,0 +1,177 @@
+import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createClient } from "redis";
+import { startTestRedis } from "../harness/redis";
+import { until } from "../harness/wait";
+import {
+  cleanUp,
+  fact,
+  folderBelow,
+  living,
+  newFolder,
+  nothingIsLeft,
+  paste,
+  PATIENCE_MS,
+  PROJECT,
+  REDIS,
+  snippet,
+  start,
+  type Run,
+} from "./npm-start";
+
+jest.setTimeout(2 * PATIENCE_MS);
+afterAll(cleanUp);
+
+async function stop(run: Run): Promise<void> {
+  run.child.kill("SIGTERM");
+  expect(await run.exited).toBe(0);
+}
+
+const [REPORT, PUBLISH, POLL, FOLLOW] = [1, 2, 3, 4];
+
+test("the page's commands work as they are pasted, and what they did is there after a restart", async () => {
+  const first = start();
+  const page = await first.ready();
+  expect(await paste(snippet(page, REPORT))).toMatch(/^HTTP\/1\.1 202 Accepted[^]*\{"ok":true\}$/);
+  expect(JSON.parse(await paste(snippet(page, PUBLISH)))).toMatchObject({
+    results: [{ published: { eventId: expect.stringMatching(/^evt_/) as string } }],
+  });
+  const polled = await paste(snippet(page, POLL));
+  expect(polled).toMatch(/^HTTP\/1\.1 200 OK/);
+  expect(polled).toContain('"text":"**Who is in?**"');
+  await stop(first);
+
+  const second = start({ folder: first.folder });
+  const again = await second.ready();
+  expect([fact(again, "workspace"), fact(again, "secret")]).toEqual([
+    fact(page, "workspace"),
+    fact(page, "secret"),
+  ]);
+  const events = /\{"events".*/.exec(polled)?.[0];
+  expect(await paste(snippet(again, POLL))).toContain(events);
+  await stop(second);
+  await nothingIsLeft(first.folder);
+});
+
+test("the page's follow command shows what members do, and takes acks, while its terminal is open", async () => {
+  const run = start();
+  const page = await run.ready();
+  const follow = spawn("bash", ["-c", snippet(page, FOLLOW)], {
+    cwd: PROJECT,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  let shown = "";
+  for (const stream of [follow.stdout, follow.stderr]) {
+    stream.on("data", (chunk: Buffer) => (shown += chunk.toString()));
+  }
+  const ended = new Promise((resolve) => follow.once("close", resolve));
+  await until("it follows", () => shown.includes('"opened": {}'), PATIENCE_MS);
+  await paste(snippet(page, REPORT));
+  const id = await until("it is shown", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1], PATIENCE_MS);
+  expect(shown).toContain('"name": "Ada"');
+  follow.stdin.end(`{"ack":{"deliveryIds":["${id}"]}}\n`);
+  expect(await ended).toBe(0);
+  await stop(run);
+});
+
+test("Redis keeps everything on disk before it answers, and only its owner may read what is kept", async () => {
+  const run = start();
+  await run.ready();
+  const redis = createClient({ socket: { path: join(run.folder, "redis/redis.sock"), tls: false } });
+  redis.on("error", () => undefined);
+  await redis.connect();
+  expect(await redis.configGet(["appendonly", "appendfsync"])).toMatchObject({
+    appendonly: "yes",
+    appendfsync: "always",
+  });
+  redis.destroy();
+  const modes = ["", "settings.json", "logs", "logs/core.log", "redis", "redis/redis.sock"].map(
+    (path) => statSync(join(run.folder, path)).mode & 0o077,
+  );
+  expect(modes).toEqual([0, 0, 0, 0, 0, 0]);
+  await stop(run);
+});
+
+test("a data folder that no socket's path fits in works over a loopback port with a password", async () => {
+  const parent = newFolder();
+  const folder = folderBelow(parent, `${"deep/".repeat(20)}and with blanks`);
+  const first = start({ folder });
+  const page = await first.ready();
+  expect(await paste(snippet(page, REPORT))).toContain("202 Accepted");
+  const command = living(folder).find((each) => REDIS.test(each.command))?.command;
+  expect(command).toMatch(/127\.0\.0\.1:\d+/);
+  await stop(first);
+  const second = start({ folder });
+  expect(fact(await second.ready(), "workspace")).toBe(fact(page, "workspace"));
+  await stop(second);
+  await nothingIsLeft(parent);
+});
+
+test("with REDIS_URL that Redis is used, and none is started", async () => {
+  const redis = await startTestRedis();
+  const run = start({ env: { REDIS_URL: redis.url } });
+  const page = await run.ready();
+  expect(await paste(snippet(page, REPORT))).toContain("202 Accepted");
+  expect(living(run.folder).some(({ command }) => REDIS.test(command))).toBe(false);
+  await stop(run);
+  await redis.close();
+});
+
+describe("a taken port is one line that names the setting to change", () => {
+  test.each(["EDGE_LISTEN", "CORE_LISTEN", "EDGE_HEALTH_LISTEN", "CORE_HEALTH_LISTEN"])(
+    "%s",
+    async (name) => {
+      const other = createServer();
+      await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+      const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+      const run = start({ env: { [name]: taken } });
+      expect(await run.exited).toBe(1);
+      expect(run.printedErrors()).toMatch(
+        new RegExp(`^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`),
+      );
+      expect(living(run.folder)).toEqual([]);
+      await new Promise((resolve) => other.close(resolve));
+    },
+  );
+});
+
+test("a second start on the same folder says that it runs already, and leaves the first alone", async () => {
+  const first = start();
+  const page = await first.ready();
+  const second = start({ folder: first.folder });
+  expect(await second.exited).toBe(1);
+  expect(second.printedErrors()).toMatch(
+    new RegExp(`^The service runs already on .* \\(process ${first.child.pid}\\)\\..*\\n$`),
+  );
+  expect(await paste(snippet(page, REPORT))).toContain("202 Accepted");
+  await stop(first);
+});
+
+test("--help says what there is, and anything else is pointed to it", async () => {
+  const help = start({ args: ["--help"] });
+  expect(await help.exited).toBe(0);
+  for (const word of ["DATA_DIR", "REDIS_URL", "EDGE_LISTEN", "127.0.0.1:50052", "Ctrl-C"]) {
+    expect(help.printed()).toContain(word);
+  }
+  const other = start({ args: ["--prot=1"] });
+  expect(await other.exited).toBe(64);
+  expect(other.printedErrors()).toContain("npm start -- --help");
+});
+
+test("settings that are at fault are told of at once", async () => {
+  const run = start({ env: { EDGE_LISTEN: "8080", CORE_LISTEN: "here" } });
+  expect(await run.exited).toBe(78);
+  expect(run.printedErrors()).toMatch(/EDGE_LISTEN must be host:port[^]*CORE_LISTEN must be host:port/);
+});
+
+test("what keeps core from starting is shown with where its log is", async () => {
+  const run = start({ env: { SECRETS_KEY: "too-short" } });
+  expect(await run.exited).toBe(1);
+  expect(run.printedErrors()).toMatch(
+    /^core has ended by itself \(exit code 78\)\. Its log is .*logs\/core\.log/,
+  );
+  expect(run.printedErrors()).toContain("SECRETS_KEY has a key that is not 32 bytes");
+  await nothingIsLeft(run.folder);
+});
