@@ -21,6 +21,8 @@ export interface Edge {
   close(): Promise<void>;
 }
 
+const FINISH_WITHIN_MS = 5_000;
+
 /** Puts an edge together and starts it. It serves at once, and answers 503 while core is out of reach. */
 export async function createEdge(
   config: EdgeConfig,
@@ -68,7 +70,10 @@ export async function createEdge(
     close() {
       stopping = true;
       closing ??= (async () => {
+        // A request that never becomes whole must not hold up the stop.
+        const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
         await app.close();
+        clearTimeout(late);
         core.close();
         await health.close();
       })();

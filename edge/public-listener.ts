@@ -16,7 +16,7 @@ const CHECK_CONNECTIONS_EVERY_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MAX_BYTES = 16_384;
 /** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
-const DRAIN_MAX_BYTES = 1_048_576;
+const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 

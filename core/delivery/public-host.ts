@@ -41,7 +41,10 @@ export async function findPublicAddresses(
     if (why !== undefined) {
       return {
         failure: "refused-address",
-        detail: `${host} is at ${address}, which is not a public address (${why})`,
+        detail:
+          literal === undefined
+            ? `${host} is at ${address}, which is not a public address (${why})`
+            : `${address} is not a public address (${why})`,
         addresses,
       };
     }

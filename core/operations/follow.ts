@@ -1,10 +1,11 @@
 import { createBell } from "../domain/bell";
-import type { FollowLog, GroupMember, LogEntry } from "../ports/follow-log";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
 
 export interface FollowOptions {
-  readonly member: GroupMember;
+  readonly member: Member;
   /** How many unacked events may be out at once. */
   readonly window: number;
   readonly ackDeadlineMs: number;
@@ -81,7 +82,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     const alive = await log.join(member, fresh);
     if (alive === undefined) return "replaced";
     fresh = false;
-    const place = alive.indexOf(member.consumer);
+    const place = alive.indexOf(member.name);
     const shards = Array.from({ length: log.shards }, (_, shard) => shard);
     await Promise.all(shards.map((shard) => settle(shard, shard % alive.length === place)));
     return undefined;
@@ -91,7 +92,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   async function settle(shard: number, mine: boolean): Promise<void> {
     const state = held.get(shard);
     if (mine || (state !== undefined && inFlight.has(shard))) {
-      if (!(await log.takeLease(member, shard))) forget(shard);
+      if (!(await log.take(member, shard))) forget(shard);
       else if (state === undefined)
         held.set(shard, { caughtUp: false, readAgainAfter: undefined, stirred: true, mine });
       else Object.assign(state, { stirred: true, mine });
@@ -99,7 +100,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       forget(shard);
       // First, or the next holder would send again what was acked.
       await writeAcks();
-      await log.dropLease(member, shard);
+      await log.drop(member, shard);
     }
   }
 
@@ -214,7 +215,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     stopWakes();
     // Leases and membership end by themselves when the store is away now.
     await writeAcks().catch(() => undefined);
-    const drops = [...held.keys()].map((shard) => log.dropLease(member, shard));
+    const drops = [...held.keys()].map((shard) => log.drop(member, shard));
     await Promise.allSettled([...drops, log.leave(member)]);
   }
 

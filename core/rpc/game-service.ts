@@ -109,7 +109,7 @@ async function serveFollow(
     await context.followLog.open(group);
     stream.write(FollowResponse.create({ say: { $case: "opened", value: {} } }));
     follower = follow(context.followLog, {
-      member: { group, consumer, token: context.ids.token() },
+      member: { group, name: consumer, token: context.ids.token() },
       window,
       ackDeadlineMs,
       signal: over.signal,

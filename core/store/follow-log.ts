@@ -1,13 +1,11 @@
-import type { FollowLog, GroupMember, LogEntry } from "../ports/follow-log";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Redis, Reply } from "./redis";
+import { createLeases } from "./leases";
+import type { Reply } from "./redis";
 import { asBytes, asList, asNumber, asText } from "./reply";
-
-/** How long a lease lasts that is not kept: how long a shard rests when its reader dies. */
-export const LEASE_MS = 4_000;
-
-const WAKE_CHANNEL = /^cb:\{s(\d+)\}:wake:in$/;
+import type { Wakes } from "./wakes";
 
 function toEntry(reply: Reply): LogEntry {
   const [entryId, attempt, workspaceId, event] = asList(reply);
@@ -22,17 +20,11 @@ function toEntry(reply: Reply): LogEntry {
   };
 }
 
-export async function createFollowLog(redis: Redis, functions: Functions, keys: Keys): Promise<FollowLog> {
-  const wakes = new Set<(shard: number) => void>();
-  await redis.subscribe("cb:{s*}:wake:in", (channel) => {
-    const shard = WAKE_CHANNEL.exec(channel)?.[1];
-    if (shard !== undefined) for (const wake of wakes) wake(Number(shard));
-  });
+export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes): FollowLog {
   const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
-  const register = (group: string): string => keys.prefix(keys.shard(group));
 
   async function again(
-    { group, token }: GroupMember,
+    { group, token }: Member,
     shard: number,
     count: number,
     after: string,
@@ -46,24 +38,9 @@ export async function createFollowLog(redis: Redis, functions: Functions, keys: 
   }
 
   return {
-    shards: keys.shards,
+    ...createLeases(functions, keys),
     async open(group) {
       await Promise.all(everyShard.map((prefix) => functions.call("open_group", prefix, [group])));
-    },
-    async join({ group, consumer, token }, fresh) {
-      const args = [group, consumer, token, fresh ? "1" : "0", String(LEASE_MS)];
-      const [mine, ...alive] = asList(await functions.call("join_group", register(group), args));
-      return asNumber(mine) === 1 ? alive.map(asText) : undefined;
-    },
-    async leave({ group, consumer, token }) {
-      await functions.call("leave_group", register(group), [group, consumer, token]);
-    },
-    async takeLease({ group, token }, shard) {
-      const taken = await functions.call("take_lease", keys.prefix(shard), [group, token, String(LEASE_MS)]);
-      return asNumber(taken) === 1;
-    },
-    async dropLease({ group, token }, shard) {
-      await functions.call("drop_lease", keys.prefix(shard), [group, token]);
     },
     async readNew({ group, token }, shard, count) {
       const reply = await functions.call("read_new", keys.prefix(shard), [group, token, String(count)]);
@@ -77,9 +54,6 @@ export async function createFollowLog(redis: Redis, functions: Functions, keys: 
     async ack(group, shard, entryIds) {
       if (entryIds.length > 0) await functions.call("ack", keys.prefix(shard), [group, ...entryIds]);
     },
-    onWake(wake) {
-      wakes.add(wake);
-      return () => wakes.delete(wake);
-    },
+    onWake: (wake) => wakes.on("in", wake),
   };
 }

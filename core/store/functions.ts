@@ -5,7 +5,7 @@ import { ErrorReply } from "redis";
 import type { Argument, Redis, Reply } from "./redis";
 
 /** The files of the function library, in the order in which they are joined. */
-const FILES = ["library", "admit", "append", "health", "hold", "push", "workspace", "follow"];
+const FILES = ["library", "leases", "admit", "append", "health", "hold", "push", "workspace", "follow"];
 
 /** The functions by name; each is described where it is written, in functions/*.lua. */
 export type FunctionName =

@@ -11,15 +11,19 @@ import { shardOf } from "../domain/shard";
  * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served; both: gone (highest expired sequence) |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
  * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish: id is `<sequence>-0`, field e the envelope |
- * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces |
+ * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes takes them out |
+ * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
+ * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, page: deliveries |
+ * | `:due`                      | zset   | while events wait            | hold, page: when a poll workspace comes to fail, ms |
+ * | `:mail`                     | stream | a mail until it is sent      | find_failing: mails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer under an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: w workspace, e event; groups of followers |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h after the half day      | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: when the last requests were let through, µs |
  * | `:ip:<address>`             | list   | seconds                      | admit: the same, by sending address |
- * | `:lease:follow:<group>`     | string | LEASE_MS                     | take_lease: the stream that reads the shard for the group |
- * | `:members:<group>`          | hash   | an hour                      | join_group: the open streams of a group |
+ * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: who works on the shard for the group: a core (`!cores`) or a stream of followers |
+ * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token and when it was last heard of |
  *
  * Beside them `cb:shards` holds the number of shards, fixed at the first start.
  */

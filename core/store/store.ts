@@ -78,6 +78,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       );
     }
     const clock = await createRedisClock(redis);
+    const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
     return {
       now: clock.now,
@@ -86,8 +87,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       inboundLog: createInboundLog(functions, keys, options.limits, options.inboundLogMax),
       heldEvents: createHeldEvents(functions, keys, options.limits),
       outboundEvents: createOutboundEvents(functions, keys),
-      followLog: await createFollowLog(redis, functions, keys),
-      pushQueue: createPushQueue(functions, keys, await listenForWakes(redis)),
+      followLog: createFollowLog(functions, keys, wakes),
+      pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       leases: createLeases(functions, keys),

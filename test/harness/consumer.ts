@@ -7,8 +7,9 @@ import {
   type FollowResponse,
   type GameServiceClient,
 } from "../../proto/gen/chatbridge/v1/game";
+import { post } from "./bridge";
 import { TOKENS } from "./processes";
-import { bearer } from "./service";
+import { bearer, type TestWorkspace } from "./service";
 import { until } from "./wait";
 
 /** A delivery as tests look at it. */
@@ -112,4 +113,12 @@ export function startConsumer(
   const value = FollowOpen.create({ group: "g", consumer: "c", window: 100, ...open });
   consumer.say(FollowRequest.create({ say: { $case: "open", value } }));
   return consumer;
+}
+
+let requests = 0;
+
+/** Types a message in a workspace, through the edge at `url`; false when it was not accepted. No two are the same request. */
+export async function type(url: string, workspace: TestWorkspace, text: string): Promise<boolean> {
+  const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
+  return (await post(url, workspace, event)).status === 202;
 }

@@ -1,4 +1,5 @@
-import type { FollowLog, GroupMember, LogEntry } from "../../core/ports/follow-log";
+import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
+import type { Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 
 /** A FollowLog in memory, of one group, on the clock of fake timers. */
@@ -58,7 +59,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     if (found === undefined) throw new RangeError(`no shard ${shard}`);
     return found;
   }
-  function holds({ token }: GroupMember, { lease }: Shard): boolean {
+  function holds({ token }: Member, { lease }: Shard): boolean {
     return lease.token === token && lease.until > now();
   }
   function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
@@ -120,7 +121,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       const log: FollowLog = {
         shards: shards.length,
         open: () => call(() => undefined),
-        join: ({ consumer, token }, fresh) =>
+        join: ({ name: consumer, token }, fresh) =>
           call(() => {
             const known = members.get(consumer);
             const mine = fresh || known === undefined || known.token === token;
@@ -128,18 +129,18 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             for (const [name, { seen }] of members) if (now() - seen > LEASE_MS) members.delete(name);
             return mine ? [...members.keys()].toSorted() : undefined;
           }),
-        leave: ({ consumer, token }) =>
+        leave: ({ name: consumer, token }) =>
           call(() => {
             if (members.get(consumer)?.token === token) members.delete(consumer);
           }),
-        takeLease: ({ token }, shard) =>
+        take: ({ token }, shard) =>
           call(() => {
             const { lease } = at(shard);
             if (lease.until > now() && lease.token !== token) return false;
             at(shard).lease = { token, until: now() + LEASE_MS };
             return true;
           }),
-        dropLease: (member, shard) =>
+        drop: (member, shard) =>
           call(() => {
             if (holds(member, at(shard))) at(shard).lease = { token: "", until: 0 };
           }),

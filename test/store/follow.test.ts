@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FollowLog, GroupMember, LogEntry } from "../../core/ports/follow-log";
-import { LEASE_MS } from "../../core/store/follow-log";
+import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
+import { LEASE_MS, type Member } from "../../core/ports/leases";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { addWorkspace, openTestStore, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
@@ -20,8 +20,8 @@ afterAll(async () => {
   await redis.close();
 });
 
-function member(group: string, consumer = "c"): GroupMember {
-  return { group, consumer, token: `token-${++members}` };
+function member(group: string, consumer = "c"): Member {
+  return { group, name: consumer, token: `token-${++members}` };
 }
 
 /** Appends events in one workspace and answers its shard. */
@@ -45,27 +45,27 @@ const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | un
 describe("the lease of a shard", () => {
   test("is one member's at a time, and the next one's when it is dropped", async () => {
     const [one, two] = [member("lease"), member("lease")];
-    expect(await log.takeLease(one, 0)).toBe(true);
-    expect(await log.takeLease(two, 0)).toBe(false);
-    expect(await log.takeLease(one, 0)).toBe(true);
-    await log.dropLease(two, 0);
-    expect(await log.takeLease(two, 0)).toBe(false);
-    await log.dropLease(one, 0);
-    expect(await log.takeLease(two, 0)).toBe(true);
+    expect(await log.take(one, 0)).toBe(true);
+    expect(await log.take(two, 0)).toBe(false);
+    expect(await log.take(one, 0)).toBe(true);
+    await log.drop(two, 0);
+    expect(await log.take(two, 0)).toBe(false);
+    await log.drop(one, 0);
+    expect(await log.take(two, 0)).toBe(true);
   });
 
   test("is each group's own", async () => {
-    expect(await log.takeLease(member("own-1"), 1)).toBe(true);
-    expect(await log.takeLease(member("own-2"), 1)).toBe(true);
+    expect(await log.take(member("own-1"), 1)).toBe(true);
+    expect(await log.take(member("own-2"), 1)).toBe(true);
   });
 
   test("runs out when it is not kept", async () => {
     const [one, two] = [member("lapse"), member("lapse")];
-    expect(await log.takeLease(one, 2)).toBe(true);
+    expect(await log.take(one, 2)).toBe(true);
     const began = performance.now();
-    await until("it has run out", () => log.takeLease(two, 2), 3 * LEASE_MS);
+    await until("it has run out", () => log.take(two, 2), 3 * LEASE_MS);
     expect(performance.now() - began).toBeGreaterThan(LEASE_MS / 2);
-    expect(await log.takeLease(one, 2)).toBe(false);
+    expect(await log.take(one, 2)).toBe(false);
   });
 
   test("is needed for every way of reading", async () => {
@@ -90,7 +90,7 @@ describe("reading", () => {
     await log.open("begin");
     await appendTo(record, "two");
     const reader = member("begin");
-    await log.takeLease(reader, shard);
+    await log.take(reader, shard);
     expect(shown(await log.readNew(reader, shard, 1))).toEqual(["one/1"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
@@ -101,15 +101,15 @@ describe("reading", () => {
     await log.open(group);
     const shard = await append("one", "two", "three", "four");
     const [first, second] = [member(group), member(group)];
-    await log.takeLease(first, shard);
+    await log.take(first, shard);
     const read = (await log.readNew(first, shard, 10)) ?? [];
     await log.ack(
       group,
       shard,
       read.filter(({ event }) => event.toString() === "two").map(({ entryId }) => entryId),
     );
-    await log.dropLease(first, shard);
-    await log.takeLease(second, shard);
+    await log.drop(first, shard);
+    await log.take(second, shard);
 
     const page = await log.readAgain(second, shard, 2, undefined);
     expect(shown(page?.entries)).toEqual(["one/2", "three/2"]);
@@ -125,7 +125,7 @@ describe("reading", () => {
     await log.open(group);
     const shard = await append("one", "two");
     const reader = member(group);
-    await log.takeLease(reader, shard);
+    await log.take(reader, shard);
     const [one] = (await log.readNew(reader, shard, 10)) ?? [];
     await store.redis.command("", ["XDEL", `${store.keys.prefix(shard)}:in`, one?.entryId ?? ""]);
     const page = await log.readAgain(reader, shard, 10, undefined);
@@ -143,7 +143,7 @@ describe("reading", () => {
     );
     await Promise.all(adds);
     const reader = member(group);
-    await log.takeLease(reader, shard);
+    await log.take(reader, shard);
     const ids = ((await log.readNew(reader, shard, 1_000)) ?? []).map(({ entryId }) => entryId);
     expect(await log.readEntries(reader, shard, ids)).toHaveLength(1_000);
     await log.ack(group, shard, ids);
@@ -157,7 +157,7 @@ describe("reading", () => {
     const stream = `${store.keys.prefix(shard)}:in`;
     await store.redis.command("", ["DEL", stream]);
     const reader = member(group);
-    await log.takeLease(reader, shard);
+    await log.take(reader, shard);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
     await store.redis.command("", ["XADD", stream, "*", "w", "w", "e", "two"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);

@@ -5,10 +5,6 @@
 -- next holder as it is.
 local READER = 'reader'
 
-local function lease_key(prefix, group)
-  return prefix .. ':lease:follow:' .. group
-end
-
 -- Reads a group's share, making the group again when a Redis that came back
 -- empty has lost it: what the log holds then arrived after the group's opening.
 local function read_group(log, group, count)
@@ -36,31 +32,13 @@ redis.register_function('open_group_@V@', function(keys, args)
   return 1
 end)
 
--- Takes or keeps a lease. ARGV: group, token of the holder, ms it lasts.
--- Returns 1 when the token holds the lease, else 0.
-redis.register_function('take_lease_@V@', function(keys, args)
-  local key = lease_key(keys[1], args[1])
-  local holder = redis.call('GET', key)
-  if holder and holder ~= args[2] then return 0 end
-  redis.call('SET', key, args[2], 'PX', args[3])
-  return 1
-end)
-
--- Gives a lease back. ARGV: group, token of the holder. Returns 1 if it held it.
-redis.register_function('drop_lease_@V@', function(keys, args)
-  local key = lease_key(keys[1], args[1])
-  if redis.call('GET', key) ~= args[2] then return 0 end
-  redis.call('PUBLISH', keys[1] .. ':wake:in', '')
-  return redis.call('DEL', key)
-end)
-
 -- Reads events that were never read. ARGV: group, token of the lease, count.
 -- Returns false when the lease is another's, else {entry id, attempt, workspace,
 -- event} for each.
 redis.register_function('read_new_@V@', function(keys, args)
   local prefix = keys[1]
   local group, token, count = unpack(args)
-  if redis.call('GET', lease_key(prefix, group)) ~= token then return false end
+  if not holds_lease(prefix, group, token) then return false end
   return deliveries(read_group(prefix .. ':in', group, count), {})
 end)
 
@@ -74,7 +52,7 @@ redis.register_function('read_again_@V@', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
   local group, token, count, after = unpack(args, 1, 4)
-  if redis.call('GET', lease_key(prefix, group)) ~= token then return false end
+  if not holds_lease(prefix, group, token) then return false end
   local ids, attempts = {}, {}
   local function add(from, to, most)
     local pending = redis.pcall('XPENDING', log, group, from, to, most)
@@ -99,38 +77,4 @@ end)
 -- Acks events. ARGV: group, then entry ids. Returns how many were pending.
 redis.register_function('ack_@V@', function(keys, args)
   return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
-end)
-
--- Says that a consumer is alive, on the shard that keeps the group's register.
--- ARGV: group, consumer, token of its stream, '1' when the stream has just
--- opened, ms after which a silent consumer is gone.
--- Returns {1 when the stream is the consumer's, else 0, consumers alive in
--- order of their names…}. A newer stream takes the consumer's place.
-redis.register_function('join_group_@V@', function(keys, args)
-  local group, consumer, token, fresh, silent = unpack(args)
-  local register = keys[1] .. ':members:' .. group
-  local now = clock() / 1000
-  local known = redis.call('HGET', register, consumer)
-  local mine = fresh == '1' or not known or string.match(known, '^%S+') == token
-  if mine then redis.call('HSET', register, consumer, token .. ' ' .. digits(now)) end
-  redis.call('EXPIRE', register, 3600)
-  local all, alive = redis.call('HGETALL', register), {}
-  for i = 1, #all, 2 do
-    local seen = tonumber(string.match(all[i + 1], '%d+$'))
-    if math.abs(now - seen) > tonumber(silent) then
-      redis.call('HDEL', register, all[i])
-    else
-      alive[#alive + 1] = all[i]
-    end
-  end
-  table.sort(alive)
-  return { mine and 1 or 0, unpack(alive) }
-end)
-
--- Says that a consumer has left. ARGV: group, consumer, token of its stream. Returns 1 if it was there.
-redis.register_function('leave_group_@V@', function(keys, args)
-  local register = keys[1] .. ':members:' .. args[1]
-  local known = redis.call('HGET', register, args[2])
-  if not known or string.match(known, '^%S+') ~= args[3] then return 0 end
-  return redis.call('HDEL', register, args[2])
 end)

@@ -4,9 +4,8 @@
 -- is still to be tried again stands in the hash `:tries`, so the next holder goes
 -- on where it stopped.
 
-local function holds_shard(prefix, token)
-  return redis.call('GET', prefix .. ':lease:follow:!cores') == token
-end
+-- The group of the cores. No group of followers can have this name.
+local CORES = '!cores'
 
 -- Reads events of the queue. ARGV: token of the lease, the entry id to begin after
 -- ('-' for the first), count.
@@ -15,7 +14,7 @@ end
 -- is retried, envelope, attempts made so far, when the first one failed in ms}.
 redis.register_function('read_pushes_@V@', function(keys, args)
   local prefix = keys[1]
-  if not holds_shard(prefix, args[1]) then return false end
+  if not holds_lease(prefix, CORES, args[1]) then return false end
   local from = args[2] == '-' and '-' or '(' .. args[2]
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', prefix .. ':push', from, '+', 'COUNT', args[3])) do
@@ -55,7 +54,7 @@ end
 -- pushed to again) | lost (the lease is another's, nothing was recorded).
 redis.register_function('record_pushes_@V@', function(keys, args)
   local prefix = keys[1]
-  local mine = holds_shard(prefix, args[1])
+  local mine = holds_lease(prefix, CORES, args[1])
   local now = clock()
   local answers = {}
   for i = 2, #args, 6 do

@@ -189,7 +189,7 @@ export interface Message {
   awaitsReply: boolean;
   /**
    * data is the platform-neutral view model behind the message, for bridges
-   * that draw their own; unset when there is none.
+   * that draw their own; unset when there is none. At most 30 levels deep.
    */
   data: { [key: string]: any } | undefined;
 }

@@ -1508,7 +1508,7 @@ export const GameServiceService = {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
    * core stops: open again.
    */
   follow: {
@@ -1549,7 +1549,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
    * core stops: open again.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
@@ -1596,7 +1596,7 @@ export interface GameServiceClient extends Client {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
    * core stops: open again.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;

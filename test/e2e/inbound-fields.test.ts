@@ -1,0 +1,214 @@
+import { post } from "../harness/bridge";
+import { startConsumer } from "../harness/consumer";
+import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectRefusal } from "../harness/refusals";
+import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+
+let service: TestService;
+let workspace: TestWorkspace;
+let outputs: readonly Output[];
+beforeAll(async () => {
+  service = await startService();
+  outputs = [service.core, service.edge].map(listenTo);
+});
+// A workspace of its own for each test, so that no limit is met.
+beforeEach(async () => {
+  workspace = await createWorkspace(service.clients);
+});
+afterAll(() => service.close());
+
+const USER = { id: "u1" };
+const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
+const ACTION = { type: "action", channel: "c1", user: USER, messageId: "m1", action: "a" };
+const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
+
+/** As many code points, each of two UTF-16 units and four bytes. */
+const astral = (length: number) => "😀".repeat(length);
+const dm = (length: number) => `dm:${"u".repeat(length - 3)}`;
+const without = (event: object, field: string) => ({ ...event, [field]: undefined });
+
+async function send(event: unknown) {
+  return post(service.url, workspace, JSON.stringify(event));
+}
+
+test.each<[string, object]>([
+  ["a command", COMMAND],
+  ["an action", ACTION],
+  ["a message", MESSAGE],
+  ["an id of 1 character", { ...COMMAND, id: "r" }],
+  ["an id of 128 characters", { ...COMMAND, id: astral(128) }],
+  ["an empty text of a command: help", { ...COMMAND, text: "" }],
+  ["a command's text of 2000 characters", { ...COMMAND, text: astral(2000) }],
+  ["a message's text of 1 character", { ...MESSAGE, text: astral(1) }],
+  ["a message's text of 4000 characters", { ...MESSAGE, text: astral(4000) }],
+  ["a channel of 128 characters", { ...COMMAND, channel: astral(128) }],
+  ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
+  ["a channel that contains dm:", { ...COMMAND, channel: " dm:u1" }],
+  ["a channel as an object", { ...COMMAND, channel: { id: "c1" } }],
+  ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
+  ["a channel's empty name", { ...ACTION, channel: { id: "c1", name: "" } }],
+  ["a channel's name of null", { ...MESSAGE, channel: { id: "c1", name: null } }],
+  ["a user's id of 128 characters", { ...COMMAND, user: { id: astral(128) } }],
+  ["a user's id that begins like a DM", { ...COMMAND, user: { id: "dm:" } }],
+  ["a user's name of 128 characters", { ...COMMAND, user: { ...USER, name: astral(128) } }],
+  ["a user's empty name", { ...ACTION, user: { ...USER, name: "" } }],
+  ["a user's name of null", { ...MESSAGE, user: { ...USER, name: null } }],
+  ["a message id of 1 character", { ...ACTION, messageId: "m" }],
+  ["a message id of 128 characters", { ...ACTION, messageId: astral(128) }],
+  ["an action of 1 character", { ...ACTION, action: "a" }],
+  ["an action of 512 characters", { ...ACTION, action: astral(512) }],
+  ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
+  ["an empty replyTo", { ...MESSAGE, replyTo: "" }],
+  ["a replyTo of null", { ...MESSAGE, replyTo: null }],
+  ["a typed message in the member's own DM", { ...MESSAGE, channel: "dm:u1" }],
+  ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
+  ["a DM of 4 characters", { ...ACTION, channel: "dm:u", user: { id: "u" } }],
+  ["a DM of 131 characters", { ...ACTION, channel: dm(131), user: { id: dm(131).slice(3) } }],
+  ["a DM of a user whose id begins like one", { ...MESSAGE, channel: "dm:dm:", user: { id: "dm:" } }],
+  ["texts with control characters and newlines", { ...MESSAGE, text: "\u0000\n\t\u007f" }],
+])("%s is accepted", async (_what, event) => {
+  const { status, headers, body } = await send(event);
+  expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
+  expect(headers["content-type"]).toMatch(/^application\/json\b/);
+});
+
+test.each<[string, object | string, string | undefined]>([
+  ["no type", without(COMMAND, "type"), "type"],
+  ["an unknown type", { ...COMMAND, type: "ping" }, "type"],
+  ["a type in capitals", { ...COMMAND, type: "Command" }, "type"],
+  ["a type of null", { ...COMMAND, type: null }, "type"],
+  ["a type that is a list", { ...COMMAND, type: ["command"] }, "type"],
+  ["an empty id", { ...COMMAND, id: "" }, "id"],
+  ["an id of 129 characters", { ...COMMAND, id: astral(129) }, "id"],
+  ["an id of null", { ...COMMAND, id: null }, "id"],
+  ["an id that is a number", { ...COMMAND, id: 1 }, "id"],
+  ["no channel", without(COMMAND, "channel"), "channel"],
+  ["an empty channel", { ...COMMAND, channel: "" }, "channel"],
+  ["a channel of 129 characters", { ...MESSAGE, channel: astral(129) }, "channel"],
+  ["a channel of null", { ...ACTION, channel: null }, "channel"],
+  ["a channel that is a number", { ...COMMAND, channel: 5 }, "channel"],
+  ["a channel that is a list", { ...COMMAND, channel: ["c1"] }, "channel"],
+  ["a channel without an id", { ...COMMAND, channel: { name: "x" } }, "channel.id"],
+  ["a channel's empty id", { ...COMMAND, channel: { id: "" } }, "channel.id"],
+  ["a channel's id of 129 characters", { ...ACTION, channel: { id: astral(129) } }, "channel.id"],
+  ["a channel's id of null", { ...COMMAND, channel: { id: null } }, "channel.id"],
+  [
+    "a channel's name of 129 characters",
+    { ...COMMAND, channel: { id: "c", name: astral(129) } },
+    "channel.name",
+  ],
+  ["a channel's name that is a number", { ...COMMAND, channel: { id: "c", name: 1 } }, "channel.name"],
+  ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
+  ["no user", without(COMMAND, "user"), "user"],
+  ["a user that is a text", { ...COMMAND, user: "u1" }, "user"],
+  ["a user of null", { ...COMMAND, user: null }, "user"],
+  ["a user that is a list", { ...COMMAND, user: [USER] }, "user"],
+  ["a user without an id", { ...COMMAND, user: { name: "x" } }, "user.id"],
+  ["a user's empty id", { ...ACTION, user: { id: "" } }, "user.id"],
+  ["a user's id of 129 characters", { ...MESSAGE, user: { id: astral(129) } }, "user.id"],
+  ["a user's id that is a number", { ...COMMAND, user: { id: 7 } }, "user.id"],
+  ["a user's name of 129 characters", { ...COMMAND, user: { ...USER, name: astral(129) } }, "user.name"],
+  ["a user's name that is an object", { ...COMMAND, user: { ...USER, name: {} } }, "user.name"],
+  ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
+  ["a command without text", without(COMMAND, "text"), "text"],
+  ["a command's text of 2001 characters", { ...COMMAND, text: "x".repeat(2001) }, "text"],
+  ["a command's text of null", { ...COMMAND, text: null }, "text"],
+  ["a message without text", without(MESSAGE, "text"), "text"],
+  ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
+  ["a message's text of 4001 characters", { ...MESSAGE, text: "x".repeat(4001) }, "text"],
+  ["an action without a message id", without(ACTION, "messageId"), "messageId"],
+  ["an empty message id", { ...ACTION, messageId: "" }, "messageId"],
+  ["a message id of 129 characters", { ...ACTION, messageId: astral(129) }, "messageId"],
+  ["a message id of null", { ...ACTION, messageId: null }, "messageId"],
+  ["an action without its action", without(ACTION, "action"), "action"],
+  ["an empty action", { ...ACTION, action: "" }, "action"],
+  ["an action of 513 characters", { ...ACTION, action: astral(513) }, "action"],
+  ["an action that is an object", { ...ACTION, action: {} }, "action"],
+  ["a replyTo of 129 characters", { ...MESSAGE, replyTo: astral(129) }, "replyTo"],
+  ["a replyTo that is a number", { ...MESSAGE, replyTo: 1 }, "replyTo"],
+  ["an unknown field", { ...COMMAND, extra: true }, "extra"],
+  ["a field of another type of event: replyTo on a command", { ...COMMAND, replyTo: null }, "replyTo"],
+  ["a field of another type of event: text on an action", { ...ACTION, text: "x" }, "text"],
+  ["a field of another type of event: action on a message", { ...MESSAGE, action: "x" }, "action"],
+  ["a field in other letters", { ...without(COMMAND, "text"), Text: "x" }, "text"],
+  ["an unknown field beside one at fault", { extra: 1, ...COMMAND, text: 1 }, "text"],
+  ["a DM on a command", { ...COMMAND, channel: "dm:u1" }, "channel"],
+  ["a DM on a command, as an object", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  ["a bare dm: on a command", { ...COMMAND, channel: "dm:" }, "channel"],
+  ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
+  ["a bare dm: as an object", { ...ACTION, channel: { id: "dm:", name: "x" } }, "channel"],
+  ["another member's DM", { ...MESSAGE, channel: "dm:u2" }, "channel"],
+  ["another member's DM, as an object", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
+  ["a DM in other letters than the user's id", { ...MESSAGE, channel: "dm:U1" }, "channel"],
+  ["a DM that only begins with the user's id", { ...MESSAGE, channel: "dm:u11" }, "channel"],
+  ["a DM of 132 characters", { ...ACTION, channel: dm(132), user: { id: dm(132).slice(3) } }, "channel"],
+  ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
+  ["a lone surrogate in an id", { ...MESSAGE, id: "a\udc00" }, "id"],
+  ["a lone surrogate in a channel", { ...MESSAGE, channel: "\ud800c" }, "channel"],
+  ["a lone surrogate in a user's name", { ...MESSAGE, user: { id: "u", name: "\udfff" } }, "user.name"],
+  [
+    "a number past 2^53",
+    '{"type":"message","channel":"c","user":{"id":9007199254740993},"text":"x"}',
+    "user.id",
+  ],
+  ["a number past all numbers", '{"type":"message","channel":"c","user":{"id":"u"},"text":1e999}', "text"],
+  ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
+  ["a type by __proto__", '{"__proto__":{"type":"command"}}', "type"],
+  [
+    "a user's id by __proto__",
+    { ...COMMAND, user: JSON.parse('{"__proto__":{"id":"u"}}') as object },
+    "user.id",
+  ],
+  ["constructor", { ...COMMAND, constructor: { prototype: {} } }, "constructor"],
+  ["prototype in a user", { ...COMMAND, user: { ...USER, prototype: {} } }, "user.prototype"],
+  ["nothing at all", {}, "type"],
+  ["a list", "[]", undefined],
+  ["a text", '"command"', undefined],
+  ["a number", "5", undefined],
+  ["true", "true", undefined],
+  ["null", "null", undefined],
+])("%s is refused, and the first field at fault named", async (_what, event, field) => {
+  expectRefusal(
+    await post(service.url, workspace, typeof event === "string" ? event : JSON.stringify(event)),
+    400,
+    field,
+  );
+});
+
+test("what was accepted reaches the game as it was sent", async () => {
+  const consumer = await startConsumer(service.clients.games).opened();
+  try {
+    const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
+    const channel = { id: "C 1/ä", name: 'lobby "one"' };
+    const user = { id: "U:1%", name: "Zoë 🎲" };
+    await send({ ...COMMAND, id: "r-1", channel, user, text });
+    await send({ ...ACTION, action: text });
+    await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" });
+    const seen = await consumer.sees(3);
+    expect(seen.map(({ received }) => received.event)).toEqual([
+      { id: "r-1", channel, user, kind: { $case: "command", value: { text } } },
+      {
+        id: undefined,
+        channel: { id: "c1", name: undefined },
+        user: { id: "u1", name: undefined },
+        kind: { $case: "action", value: { messageId: "m1", action: text } },
+      },
+      {
+        id: undefined,
+        channel: { id: "dm:u1", name: undefined },
+        user: { id: "u1", name: undefined },
+        kind: { $case: "message", value: { text: "hi", replyTo: "m9" } },
+      },
+    ]);
+  } finally {
+    consumer.cancel();
+  }
+});
+
+test("no text, name, body or secret is logged, whether an event was accepted or refused", async () => {
+  const words = ["private-text", "private-name", "private-channel", "private-field"];
+  const event = { ...MESSAGE, channel: { id: "c1", name: words[2] }, user: { ...USER, name: words[1] } };
+  expect((await send({ ...event, text: words[0] })).status).toBe(202);
+  expectRefusal(await send({ ...event, text: words[0], "private-field": 1 }), 400, "private-field");
+  expectQuiet(outputs, [...words, workspace.secret, "v1="]);
+});

@@ -1,0 +1,63 @@
+import { status } from "@grpc/grpc-js";
+import type { ListWorkspacesResponse } from "../../proto/gen/chatbridge/v1/workspace";
+import { startService, type TestService } from "../harness/service";
+import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
+
+let service: TestService;
+let api: WorkspaceApi;
+beforeAll(async () => {
+  service = await startService();
+  api = createWorkspaceApi(service.clients.workspaces);
+});
+afterAll(() => service.close());
+
+describe("listing", () => {
+  async function listAll(pageSize: number): Promise<readonly ListWorkspacesResponse[]> {
+    const pages = [await api.list(pageSize)];
+    for (let token = pages[0]?.nextPageToken; token; token = pages.at(-1)?.nextPageToken) {
+      pages.push(await api.list(pageSize, token));
+    }
+    return pages;
+  }
+
+  test("answers all workspaces newest first, whatever the size of the pages", async () => {
+    const created: string[] = [];
+    for (let i = 0; i < 12; i++) created.unshift((await api.make({ name: `listed ${i}` })).id);
+    const total = (await api.list(1_000)).workspaces.length;
+    for (const pageSize of [1, 5, total - 1, total, 1_000]) {
+      const pages = await listAll(pageSize);
+      const ids = pages.flatMap(({ workspaces }) => workspaces.map(({ id }) => id));
+      expect(ids.slice(0, 12)).toEqual(created);
+      expect(new Set(ids).size).toBe(total);
+      expect(ids).toHaveLength(total);
+      expect(pages.map(({ workspaces }) => workspaces.length)).toEqual(
+        pages.map((_, i) => (i < pages.length - 1 ? pageSize : total - pageSize * (pages.length - 1))),
+      );
+    }
+  });
+
+  test("goes on where it was when workspaces come and go meanwhile", async () => {
+    const [third, second, first] = [await api.make(), await api.make(), await api.make()];
+    const page = await api.list(1);
+    expect(page.workspaces.map(({ id }) => id)).toEqual([first.id]);
+    await api.make();
+    await api.delete(first.id);
+    const next = await api.list(2, page.nextPageToken);
+    expect(next.workspaces.map(({ id }) => id)).toEqual([second.id, third.id]);
+  });
+
+  test("answers 100 when no size is asked for", async () => {
+    const missing = 101 - (await api.list(1_000)).workspaces.length;
+    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => api.make()));
+    const page = await api.list();
+    expect([page.workspaces.length, page.nextPageToken === ""]).toEqual([100, false]);
+  });
+
+  test.each([
+    ["page_size", 1_001, ""],
+    ["page_token", 10, "nonsense"],
+    ["page_token", 10, "11111111-2222-4333-8444-555555555555"],
+  ])("is refused with INVALID_ARGUMENT that names %s: %j, %j", async (field, size, token) => {
+    await expect(api.list(size, token)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));
+  });
+});

@@ -1,0 +1,100 @@
+import { status } from "@grpc/grpc-js";
+import { DeliveryMode } from "../../proto/gen/chatbridge/v1/workspace";
+import { poll } from "../harness/bridge";
+import { publish, startService, textEvent, type TestService } from "../harness/service";
+import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
+
+let service: TestService;
+let api: WorkspaceApi;
+beforeAll(async () => {
+  service = await startService();
+  api = createWorkspaceApi(service.clients.workspaces);
+});
+afterAll(() => service.close());
+
+const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
+
+const DAY_MS = 86_400_000;
+
+test("a secret is shown only by the answer that made it", async () => {
+  const { id, secret } = await api.make();
+  const answers = [await api.get(id), await api.list(1_000), await api.update(id, { name: "again" })];
+  const rotated = await api.rotate(id);
+  answers.push(await api.get(id));
+  for (const text of answers.map((answer) => JSON.stringify(answer))) {
+    expect(text).toContain(id);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(rotated.signingSecret);
+  }
+  expect(JSON.stringify(rotated.workspace)).not.toContain(rotated.signingSecret);
+});
+
+describe("disconnecting and connecting", () => {
+  test("a disconnected workspace has no hooks and no secret; disconnecting twice is harmless", async () => {
+    const { id, secret } = await api.make();
+    for (let i = 0; i < 2; i++) {
+      const { workspace } = await api.disconnect(id);
+      expect(workspace).toMatchObject({ connected: false, mode: DeliveryMode.UNSPECIFIED, secrets: [] });
+      expect(await pollStatus(id, secret)).toBe(404);
+    }
+  });
+
+  test("connecting again makes a new secret, and the old one is dead", async () => {
+    const { id, secret } = await api.make();
+    await publish(service.clients, textEvent(id, "held"));
+    await api.disconnect(id);
+    const { workspace, signingSecret } = await api.connect(id);
+    expect(workspace).toMatchObject({ connected: true, mode: DeliveryMode.POLL });
+    expect(workspace?.secrets).toHaveLength(1);
+    expect(signingSecret).not.toBe(secret);
+    expect(await pollStatus(id, secret)).toBe(401);
+    const page = await poll(service.url, { id, secret: signingSecret });
+    expect(page.json).toMatchObject({ events: [{ message: { text: "held" } }] });
+  });
+
+  test("connecting one that is connected is a FAILED_PRECONDITION and changes no secret", async () => {
+    const { id, secret } = await api.make();
+    await expect(api.connect(id)).rejects.toMatchObject(
+      refusal(status.FAILED_PRECONDITION, "connected already"),
+    );
+    expect(await pollStatus(id, secret)).toBe(200);
+  });
+
+  test("a disconnected one cannot rotate", async () => {
+    const { id } = await api.make();
+    await api.disconnect(id);
+    await expect(api.rotate(id)).rejects.toMatchObject(refusal(status.FAILED_PRECONDITION, "not connected"));
+  });
+});
+
+describe("rotating the signing secret", () => {
+  test("up to four secrets are active, all of them valid, listed newest first with when they lapse", async () => {
+    const { id, secret } = await api.make();
+    const secrets = [secret];
+    for (let i = 0; i < 3; i++) secrets.unshift((await api.rotate(id)).signingSecret);
+    expect(new Set(secrets).size).toBe(4);
+    for (const each of secrets) expect(await pollStatus(id, each)).toBe(200);
+
+    const infos = (await api.get(id)).workspace?.secrets ?? [];
+    const createdAt = infos.map((info) => info.createdAt?.getTime() ?? 0);
+    expect(createdAt).toEqual(createdAt.toSorted((a, b) => b - a));
+    // Each was retired when the one after it was made.
+    expect(infos.map(({ expiresAt }) => expiresAt?.getTime())).toEqual([
+      undefined,
+      ...createdAt.slice(0, 3).map((retired) => retired + DAY_MS),
+    ]);
+
+    await expect(api.rotate(id)).rejects.toMatchObject(refusal(status.FAILED_PRECONDITION, "four secrets"));
+    expect(await pollStatus(id, secrets[3] ?? "")).toBe(200);
+  });
+
+  test("a poll's answer is signed by every active secret, the new one first", async () => {
+    const { id, secret } = await api.make();
+    const { signingSecret } = await api.rotate(id);
+    const signature = async (by: string): Promise<string> =>
+      String((await poll(service.url, { id, secret: by })).headers["service-signature"]);
+    for (const by of [secret, signingSecret]) {
+      expect(await signature(by)).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+    }
+  });
+});

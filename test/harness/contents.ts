@@ -1,0 +1,47 @@
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import type { OutboundEvent, PublishedEvent, PublishResult } from "../../proto/gen/chatbridge/v1/game";
+import { poll } from "./bridge";
+import type { TestWorkspace } from "./service";
+
+/** What goes into a publication, in the short forms that the generated code takes. */
+
+export type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
+export type ContentInit = NonNullable<EventInit["content"]>;
+export type MessageInit = NonNullable<
+  NonNullable<Extract<ContentInit, { $case: "messageCreate" }>["value"]>["message"]
+>;
+
+/** Names a message that nobody sent. */
+export const MESSAGE_ID = "msg_01J0ABCDEFGHJKMNPQRSTVWXYZ";
+export const CARD: MessageInit = { kind: MessageKind.CARD, text: "hi" };
+
+export const create = (channel: string, message: MessageInit = CARD): ContentInit => ({
+  $case: "messageCreate",
+  value: { channel, message },
+});
+export const update = (channel: string, message: MessageInit = { ...CARD, id: MESSAGE_ID }): ContentInit => ({
+  $case: "messageUpdate",
+  value: { channel, message },
+});
+export const ephemeral = (channel: string, user: string, message: MessageInit = CARD): ContentInit => ({
+  $case: "messageEphemeral",
+  value: { channel, user, message },
+});
+export const dm = (user: string, message: MessageInit = CARD): ContentInit => ({
+  $case: "dmCreate",
+  value: { user, message },
+});
+
+/** What a publication was answered with; throws when it was refused. */
+export function published(result: PublishResult | undefined): PublishedEvent {
+  if (result?.outcome?.$case !== "published") throw new Error(`not published: ${JSON.stringify(result)}`);
+  return result.outcome.value;
+}
+
+/** The oldest events that are held for a workspace, as its bridge gets them from the edge at `url`. */
+export async function heldFor(
+  url: string,
+  workspace: TestWorkspace,
+): Promise<readonly Record<string, unknown>[]> {
+  return ((await poll(url, workspace)).json as { events: Record<string, unknown>[] }).events;
+}

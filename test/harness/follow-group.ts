@@ -1,0 +1,116 @@
+import { follow, type Follower } from "../../core/operations/follow";
+import { createMemoryFollowLog, numberOf, type MemoryFollowLog } from "./memory-follow-log";
+
+export const DEADLINE_MS = 3_000;
+const SHARD_OF = { a: 0, b: 0, c: 1, d: 2, e: 3 } as const;
+export type WorkspaceId = keyof typeof SHARD_OF;
+export const WORKSPACES = Object.keys(SHARD_OF) as WorkspaceId[];
+
+export interface Delivered {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly number: number;
+  readonly attempt: number;
+  readonly atMs: number;
+}
+
+/** A stream and what it was sent, judged as it comes. */
+export interface Stream {
+  readonly consumer: string;
+  readonly delivered: Delivered[];
+  readonly follower: Follower;
+  ended: "stopped" | "replaced" | undefined;
+  stop(): void;
+  crash(): void;
+}
+
+/** A group of streams over one log, with what is known of each event. */
+export function createGroup(window: number) {
+  const memory: MemoryFollowLog = createMemoryFollowLog(SHARD_OF);
+  const acked = new Set<string>();
+  const latest = new Map<string, { readonly stream: Stream; readonly atMs: number }>();
+  const streams: Stream[] = [];
+  const faults: string[] = [];
+  let tokens = 0;
+
+  const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
+
+  /** A consumer never sees an event before every earlier unacked one of its workspace, since it last went back. */
+  function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
+    const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
+    let wentBack = mine.length - 1;
+    while (wentBack > 0 && (mine[wentBack - 1] ?? 0) < (mine[wentBack] ?? 0)) wentBack--;
+    const since = new Set(mine.slice(wentBack));
+    for (let n = 0; n < number; n++) {
+      if (!since.has(n) && !acked.has(name(workspaceId, n))) {
+        faults.push(`${name(workspaceId, number)} came before ${name(workspaceId, n)}`);
+      }
+    }
+  }
+
+  function judgeWindow(stream: Stream): void {
+    const nowMs = performance.now();
+    const out = [...latest].filter(
+      ([event, { stream: at, atMs }]) => at === stream && !acked.has(event) && nowMs - atMs < DEADLINE_MS,
+    );
+    if (out.length > window) faults.push(`${out.length} events are out of a window of ${window}`);
+  }
+
+  function open(consumer: string): Stream {
+    const { log, crash } = memory.connect();
+    const over = new AbortController();
+    const delivered: Delivered[] = [];
+    const follower = follow(log, {
+      member: { group: "g", name: consumer, token: `t${tokens++}` },
+      window,
+      ackDeadlineMs: DEADLINE_MS,
+      signal: over.signal,
+      deliver(id, entry) {
+        if (over.signal.aborted) return;
+        const { workspaceId, attempt } = entry;
+        const one = { id, workspaceId, attempt, number: numberOf(entry), atMs: performance.now() };
+        delivered.push(one);
+        latest.set(name(workspaceId, one.number), { stream, atMs: one.atMs });
+        judgeOrder(stream, one);
+        if (!memory.wasAway) judgeWindow(stream);
+      },
+    });
+    const stream: Stream = {
+      consumer,
+      delivered,
+      follower,
+      ended: undefined,
+      stop: () => over.abort(),
+      crash() {
+        crash();
+        stream.ended = "stopped";
+        over.abort();
+      },
+    };
+    void follower.ended.then((how) => (stream.ended = how));
+    streams.push(stream);
+    return stream;
+  }
+
+  function ack(stream: Stream, ...delivered: readonly Delivered[]): void {
+    for (const { workspaceId, number } of delivered) acked.add(name(workspaceId, number));
+    stream.follower.ack(delivered.map(({ id }) => id));
+  }
+
+  const alive = (): Stream[] => streams.filter(({ ended }) => ended === undefined);
+  return { memory, streams, faults, open, ack, alive };
+}
+
+export type Group = ReturnType<typeof createGroup>;
+
+export const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+export function seen({ delivered }: Stream): readonly string[] {
+  return delivered.map(({ workspaceId, number, attempt }) => `${workspaceId}${number}/${attempt}`);
+}
+
+export async function closeAll({ streams }: Group): Promise<void> {
+  for (const stream of streams) stream.stop();
+  await pass(2_000);
+  expect(jest.getTimerCount()).toBe(0);
+}

@@ -1,0 +1,124 @@
+import {
+  ListDeliveriesRequest,
+  SendTestEventRequest,
+  type LoggedDelivery,
+  type PushHealth,
+  type PushTest,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
+import { published, type EventInit } from "./contents";
+import { startNames, type TestNames } from "./names";
+import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
+import { call, publish, startService, type TestService } from "./service";
+import { createTestCa, type Certificate, type TestCa } from "./test-ca";
+import { verifyPush, type PushedEvent } from "./verify-push";
+import { until } from "./wait";
+import { createWorkspaceApi, type WorkspaceApi } from "./workspace-api";
+
+/** A bridge that is pushed to: a receiver under a name of its own, and its workspace. */
+export interface PushedBridge extends Receiver {
+  readonly name: string;
+  readonly workspaceId: string;
+  readonly secret: string;
+}
+
+/** The service with names and certificates of a test's own, so that it pushes to loopback over real TLS. */
+export interface PushService {
+  readonly ca: TestCa;
+  /** Of every name under bridge.test. */
+  readonly certificate: Certificate;
+  readonly names: TestNames;
+  readonly service: TestService;
+  readonly workspaces: WorkspaceApi;
+  /** Starts a bridge; one without a target URL polls, at first. */
+  bridge(options?: ReceiverOptions & { readonly polls?: boolean }): Promise<PushedBridge>;
+  publish(...events: readonly EventInit[]): Promise<readonly PublishedEvent[]>;
+  /** The log of a workspace, oldest first. */
+  deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]>;
+  /** Waits until the log has so many deliveries, and answers them, oldest first. */
+  logged(workspaceId: string, count: number, withinMs?: number): Promise<readonly LoggedDelivery[]>;
+  health(workspaceId: string): Promise<PushHealth>;
+  /** Sends a ping to a push workspace. */
+  ping(workspaceId: string): Promise<PushTest>;
+  close(): Promise<void>;
+}
+
+/** What lets a core push to loopback, and to nothing else that is not public. */
+export function pushEnvironment(ca: TestCa, names: TestNames): Record<string, string> {
+  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: names.server };
+}
+
+/** @param more settings of core, over those that let it push to loopback; an empty one is none */
+export async function startPushService(
+  more: (ca: TestCa) => Record<string, string> = () => ({}),
+): Promise<PushService> {
+  const ca = createTestCa();
+  const certificate = ca.issue(["*.bridge.test"]);
+  const names = await startNames();
+  const service = await startService({ core: { ...pushEnvironment(ca, names), ...more(ca) } });
+  const { clients } = service;
+  const workspaces = createWorkspaceApi(clients.workspaces);
+  const receivers: Receiver[] = [];
+  let bridges = 0;
+
+  async function deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]> {
+    const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
+    const page = await call(clients.workspaces, clients.workspaces.listDeliveries, request);
+    return page.deliveries.toReversed();
+  }
+  return {
+    ca,
+    certificate,
+    names,
+    service,
+    workspaces,
+    deliveries,
+    async bridge({ polls = false, ...options } = {}) {
+      const name = `b${++bridges}.bridge.test`;
+      names.set(name, [options.host ?? "127.0.0.1"]);
+      const receiver = await startReceiver({ certificate, names: [name], ...options });
+      receivers.push(receiver);
+      const { id, secret } = await workspaces.make({ targetUrl: polls ? "" : receiver.url });
+      return { ...receiver, name, workspaceId: id, secret };
+    },
+    publish: async (...events) => (await publish(clients, ...events)).map(published),
+    logged: (workspaceId, count, withinMs) =>
+      until(
+        `${count} deliveries in the log`,
+        async () => {
+          const found = await deliveries(workspaceId);
+          return found.length >= count && found;
+        },
+        withinMs,
+      ),
+    async health(workspaceId) {
+      const { health } = await workspaces.get(workspaceId);
+      if (health?.mode?.$case !== "push") throw new Error("it is no push workspace");
+      return health.mode.value;
+    },
+    async ping(workspaceId) {
+      const request = SendTestEventRequest.create({ workspaceId });
+      const { outcome } = await call(clients.workspaces, clients.workspaces.sendTestEvent, request);
+      if (outcome?.$case !== "push") throw new Error("it was not pushed");
+      return outcome.value;
+    },
+    async close() {
+      await service.close();
+      await Promise.all(receivers.map((receiver) => receiver.close()));
+      await names.close();
+      ca.close();
+    },
+  };
+}
+
+/** The events that a bridge got, each checked for its signature, oldest first. */
+export function eventsAt(
+  bridge: Pick<PushedBridge, "requests" | "secret">,
+): readonly (PushedEvent & { readonly request: ReceivedRequest })[] {
+  return bridge.requests.map((request) => ({ ...verifyPush(request, [bridge.secret]), request }));
+}
+
+/** The id of the event that a request pushes. */
+export function eventIdOf({ headers }: Pick<ReceivedRequest, "headers">): string {
+  return String(headers["service-event-id"]);
+}

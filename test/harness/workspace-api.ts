@@ -1,0 +1,55 @@
+import { status } from "@grpc/grpc-js";
+import {
+  ConnectWorkspaceRequest,
+  CreateWorkspaceRequest,
+  DeleteWorkspaceRequest,
+  DisconnectWorkspaceRequest,
+  GetWorkspaceRequest,
+  ListWorkspacesRequest,
+  RotateSigningSecretRequest,
+  SetTargetUrlRequest,
+  UpdateWorkspaceRequest,
+  type Workspace,
+  type WorkspaceServiceClient,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import { call } from "./service";
+
+export type CreateInit = Parameters<typeof CreateWorkspaceRequest.create>[0];
+export type UpdateInit = Parameters<typeof UpdateWorkspaceRequest.create>[0];
+
+/** WorkspaceService as functions of what its requests hold, with an operator's token. */
+export type WorkspaceApi = ReturnType<typeof createWorkspaceApi>;
+
+export function createWorkspaceApi(of: WorkspaceServiceClient) {
+  const create = (request: CreateInit = {}) =>
+    call(of, of.createWorkspace, CreateWorkspaceRequest.create({ name: "test", ...request }));
+  return {
+    create,
+    /** Creates a workspace and answers it with its secret. */
+    async make(request: CreateInit = {}): Promise<Workspace & { readonly secret: string }> {
+      const { workspace, signingSecret } = await create(request);
+      if (workspace === undefined) throw new Error("no workspace was answered");
+      return { ...workspace, secret: signingSecret };
+    },
+    get: (workspaceId: string) => call(of, of.getWorkspace, GetWorkspaceRequest.create({ workspaceId })),
+    list: (pageSize = 0, pageToken = "") =>
+      call(of, of.listWorkspaces, ListWorkspacesRequest.create({ pageSize, pageToken })),
+    update: (workspaceId: string, change: UpdateInit = {}) =>
+      call(of, of.updateWorkspace, UpdateWorkspaceRequest.create({ workspaceId, ...change })),
+    connect: (workspaceId: string) =>
+      call(of, of.connectWorkspace, ConnectWorkspaceRequest.create({ workspaceId })),
+    disconnect: (workspaceId: string) =>
+      call(of, of.disconnectWorkspace, DisconnectWorkspaceRequest.create({ workspaceId })),
+    delete: (workspaceId: string) =>
+      call(of, of.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId })),
+    rotate: (workspaceId: string) =>
+      call(of, of.rotateSigningSecret, RotateSigningSecretRequest.create({ workspaceId })),
+    setTargetUrl: (workspaceId: string, targetUrl: string) =>
+      call(of, of.setTargetUrl, SetTargetUrlRequest.create({ workspaceId, targetUrl })),
+  };
+}
+
+/** What a call rejects with: a status, and details that match. */
+export function refusal(code: status, words: string | RegExp): object {
+  return { code, details: expect.stringMatching(words) as string };
+}

@@ -1,0 +1,95 @@
+import * as fc from "fast-check";
+import { renderEnvelope } from "../../core/domain/envelope";
+import type { MessageBody, OutboundContent } from "../../core/domain/outbound-event";
+
+const HEAD = {
+  eventId: "evt_01J00000000000000000000000",
+  workspaceId: "11111111-2222-4333-8444-555555555555",
+  createdAtMs: Date.UTC(2025, 0, 2, 3, 4, 5, 6),
+  expiresAtMs: Date.UTC(2025, 0, 2, 3, 14, 5, 6),
+};
+const MESSAGE_ID = "msg_01J00000000000000000000001";
+const BODY: MessageBody = {
+  kind: "card",
+  text: "hi",
+  buttons: [[{ label: "Go", action: "go" }], [{ label: "Read", url: "https://a.example/" }]],
+  image: "https://a.example/i.gif",
+  awaitsReply: true,
+  data: { a: [1, null, "x"] },
+};
+const MESSAGE = { id: MESSAGE_ID, ...BODY };
+
+function render(
+  content: OutboundContent | { type: "ping" },
+  head: Parameters<typeof renderEnvelope>[0] = HEAD,
+): string {
+  const { beforeSequence, afterSequence } = renderEnvelope(head, content, MESSAGE_ID);
+  return `${beforeSequence}1700000000000000${afterSequence}`;
+}
+
+test.each<[OutboundContent["type"] | "ping", OutboundContent | { type: "ping" }, object]>([
+  [
+    "message.create",
+    { type: "message.create", channel: "c1", message: BODY },
+    { channel: "c1", message: MESSAGE },
+  ],
+  [
+    "message.update",
+    { type: "message.update", channel: "dm:u1", messageId: MESSAGE_ID, message: BODY },
+    { channel: "dm:u1", message: MESSAGE },
+  ],
+  [
+    "message.ephemeral",
+    { type: "message.ephemeral", channel: "c1", user: "u1", message: BODY },
+    { channel: "c1", user: "u1", message: MESSAGE },
+  ],
+  ["dm.create", { type: "dm.create", user: "u1", message: BODY }, { user: "u1", message: MESSAGE }],
+  ["ping", { type: "ping" }, {}],
+])("the envelope of %s has the common fields, its own and no others", (type, content, own) => {
+  expect(JSON.parse(render(content))).toStrictEqual({
+    id: HEAD.eventId,
+    type,
+    workspace: HEAD.workspaceId,
+    sequence: 1700000000000000,
+    createdAt: "2025-01-02T03:04:05.006Z",
+    expiresAt: "2025-01-02T03:14:05.006Z",
+    ...own,
+  });
+});
+
+test("expiresAt is null when the event never goes stale", () => {
+  const rendered = JSON.parse(render({ type: "ping" }, { ...HEAD, expiresAtMs: null })) as object;
+  expect(rendered).toHaveProperty("expiresAt", null);
+});
+
+test("a message without buttons, image and data says so: an empty array and nulls", () => {
+  const message: MessageBody = {
+    kind: "text",
+    text: "",
+    buttons: [],
+    image: null,
+    awaitsReply: false,
+    data: null,
+  };
+  const rendered = JSON.parse(render({ type: "dm.create", user: "u1", message })) as object;
+  expect(rendered).toHaveProperty("message", { id: MESSAGE_ID, ...message });
+});
+
+test("whatever texts and data hold, the envelope is JSON that reads back the same", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "grapheme" }),
+      fc.string({ unit: "binary" }),
+      fc.dictionary(
+        fc.string().filter((key) => key !== "__proto__"),
+        fc.jsonValue(),
+      ),
+      (channel, text, data) => {
+        // JSON has no -0.
+        const message = { ...BODY, text, data: JSON.parse(JSON.stringify(data)) as Record<string, unknown> };
+        const rendered = JSON.parse(render({ type: "message.create", channel, message })) as object;
+        expect(rendered).toMatchObject({ channel, message: { text, data: message.data } });
+      },
+    ),
+  );
+});

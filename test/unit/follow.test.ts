@@ -1,0 +1,157 @@
+import { deliveryId } from "../../core/operations/in-flight";
+import { closeAll, createGroup, DEADLINE_MS, pass, seen } from "../harness/follow-group";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+describe("one stream", () => {
+  test("takes events in order, no more than its window, and the next as acks make room", async () => {
+    const group = createGroup(2);
+    const stream = group.open("c");
+    for (let i = 0; i < 4; i++) group.memory.append("a");
+    await pass(500);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1"]);
+    group.ack(stream, ...stream.delivered);
+    await pass(500);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1", "a2/1", "a3/1"]);
+    await closeAll(group);
+  });
+
+  test("gets an overdue event again with the later ones of its workspace, the attempts counting", async () => {
+    const group = createGroup(10);
+    const stream = group.open("c");
+    for (const workspace of ["a", "a", "b", "a"] as const) group.memory.append(workspace);
+    await pass(500);
+    group.ack(
+      stream,
+      ...stream.delivered.filter(({ workspaceId, number }) => workspaceId === "b" || number === 0),
+    );
+    await pass(DEADLINE_MS);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
+    await closeAll(group);
+  });
+
+  test("a busy shard does not keep others waiting, however small the window", async () => {
+    const group = createGroup(1);
+    for (let i = 0; i < 20; i++) group.memory.append("a");
+    group.memory.append("c");
+    group.memory.append("d");
+    const stream = group.open("c");
+    for (let i = 0; i < 5; i++) {
+      await pass(500);
+      group.ack(stream, ...stream.delivered.slice(-1));
+    }
+    expect(seen(stream).slice(0, 5)).toEqual(expect.arrayContaining(["c0/1", "d0/1"]));
+    await closeAll(group);
+  });
+
+  test("acks of what was never delivered do no harm", async () => {
+    const group = createGroup(10);
+    const stream = group.open("c");
+    stream.follower.ack(["", "nonsense", deliveryId(0, "7-0"), deliveryId(99, "1-0")]);
+    group.memory.append("a");
+    await pass(500);
+    expect(seen(stream)).toEqual(["a0/1"]);
+    await closeAll(group);
+  });
+
+  test("goes on where it was when the store comes back", async () => {
+    const group = createGroup(10);
+    const stream = group.open("c");
+    group.memory.append("a");
+    await pass(500);
+    group.memory.away = true;
+    await pass(500);
+    group.ack(stream, ...stream.delivered);
+    group.memory.append("a");
+    await pass(2_000);
+    group.memory.away = false;
+    await pass(1_000);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1"]);
+    await closeAll(group);
+  });
+});
+
+describe("several streams of a group", () => {
+  test("share the shards: the first keeps what it has until it is acked, then each has its part", async () => {
+    const group = createGroup(10);
+    const first = group.open("c1");
+    for (const workspace of ["a", "c"] as const) group.memory.append(workspace);
+    await pass(500);
+    const second = group.open("c2");
+    await pass(2_000);
+    expect([seen(first), seen(second)]).toEqual([["a0/1", "c0/1"], []]);
+    group.ack(first, ...first.delivered);
+    await pass(2_500);
+    for (const workspace of ["a", "c", "d", "e"] as const) group.memory.append(workspace);
+    await pass(500);
+    // Shards 0 and 2 are of the first of two, 1 and 3 of the second; what was acked does not come again.
+    expect([seen(first).slice(2), seen(second)].map((each) => each.toSorted())).toEqual([
+      ["a1/1", "d0/1"],
+      ["c1/1", "e0/1"],
+    ]);
+    await closeAll(group);
+  });
+
+  test("a stream that never acks does not keep the shards that are another's now", async () => {
+    const group = createGroup(10);
+    const stuck = group.open("c1");
+    group.memory.append("c");
+    await pass(500);
+    const healthy = group.open("c2");
+    await pass(DEADLINE_MS + 3_000);
+    expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
+    await closeAll(group);
+  });
+
+  test("what was overdue while a shard was to be another's comes again when the other leaves first", async () => {
+    const group = createGroup(10);
+    const stream = group.open("c1");
+    await pass(500);
+    group.memory.append("c");
+    await pass(1_700);
+    const passing = group.open("c2");
+    await pass(1_500);
+    passing.stop();
+    await pass(2_000);
+    expect([seen(stream), seen(passing)]).toEqual([["c0/1", "c0/2"], []]);
+    await closeAll(group);
+  });
+
+  test("a newer stream of the same consumer takes the place of the older", async () => {
+    const group = createGroup(10);
+    const older = group.open("c");
+    group.memory.append("a");
+    await pass(500);
+    const newer = group.open("c");
+    await pass(3_000);
+    expect([older.ended, newer.ended, seen(newer)]).toEqual(["replaced", undefined, ["a0/2"]]);
+    await closeAll(group);
+  });
+
+  test("when one leaves, its unacked events come again to the others", async () => {
+    const group = createGroup(10);
+    const first = group.open("c1");
+    group.memory.append("a");
+    await pass(500);
+    const second = group.open("c2");
+    first.stop();
+    await pass(2_500);
+    expect(seen(second)).toEqual(["a0/2"]);
+    await closeAll(group);
+  });
+
+  test("when one crashes, another takes over as soon as its leases have run out", async () => {
+    const group = createGroup(10);
+    const first = group.open("c1");
+    group.memory.append("a");
+    await pass(500);
+    const second = group.open("c2");
+    await pass(500);
+    first.crash();
+    group.memory.append("a");
+    await pass(6_000);
+    expect(seen(second).slice(0, 2)).toEqual(["a0/2", "a1/1"]);
+    await closeAll(group);
+  });
+});

@@ -1,0 +1,147 @@
+import * as fc from "fast-check";
+import { createInFlight, deliveryId, parseDeliveryId } from "../../core/operations/in-flight";
+import type { LogEntry } from "../../core/ports/follow-log";
+
+const DEADLINE_MS = 5_000;
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+function entry(entryId: string, workspaceId = "a"): LogEntry {
+  return { entryId, attempt: 1, workspaceId, receivedAtMs: 0, event: Buffer.alloc(0) };
+}
+
+describe("delivery ids", () => {
+  test("a delivery id names a shard and an entry", () => {
+    expect(parseDeliveryId(deliveryId(7, "1700000000000-3"), 16)).toEqual({
+      shard: 7,
+      entryId: "1700000000000-3",
+    });
+  });
+
+  test.each([
+    [""],
+    ["0"],
+    ["0:"],
+    ["0:1"],
+    ["0:1-"],
+    ["0:-1"],
+    [":1-0"],
+    ["a:1-0"],
+    ["-1:1-0"],
+    ["0:1-0 "],
+    ["0:1-0\n"],
+    ["0:+1-0"],
+    ["0:$"],
+    ["16:1-0"],
+    ["99999999:1-0"],
+    ["0:99999999999999999999-0"],
+    ["0:0-18446744073709551616"],
+  ])("%j is none of 16 shards", (id) => {
+    expect(parseDeliveryId(id, 16)).toBeUndefined();
+  });
+
+  test("whatever text comes as a delivery id, it is none or names a shard that there is", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
+        const parsed = parseDeliveryId(id, 16);
+        if (parsed === undefined) return;
+        expect(parsed.shard).toBeLessThan(16);
+        // What Redis takes: both halves below 2^64.
+        for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
+      }),
+    );
+  });
+});
+
+describe("events that wait for their acks", () => {
+  test("nothing is overdue before the deadline of the first", () => {
+    const inFlight = createInFlight(DEADLINE_MS);
+    expect(inFlight.nextDeadline).toBe(Infinity);
+    inFlight.add(0, entry("1-0"));
+    jest.advanceTimersByTime(DEADLINE_MS - 1);
+    inFlight.add(0, entry("2-0"));
+    expect(inFlight.overdue()).toBeUndefined();
+    expect(inFlight.nextDeadline - performance.now()).toBeCloseTo(1);
+  });
+
+  test("an overdue event comes again together with the later ones of its workspace, in order", () => {
+    const inFlight = createInFlight(DEADLINE_MS);
+    for (const id of ["9-0", "10-0"]) inFlight.add(0, entry(id));
+    inFlight.add(0, entry("10-1", "b"));
+    inFlight.add(1, entry("11-0"));
+    jest.advanceTimersByTime(DEADLINE_MS - 1);
+    for (const id of ["10-2", "10-10"]) inFlight.add(0, entry(id));
+    jest.advanceTimersByTime(1);
+    expect(inFlight.overdue()).toEqual({ shard: 0, entryIds: ["9-0", "10-0", "10-2", "10-10"] });
+  });
+
+  test("what was acked is not overdue", () => {
+    const inFlight = createInFlight(DEADLINE_MS);
+    for (const id of ["1-0", "2-0", "3-0"]) inFlight.add(0, entry(id));
+    inFlight.remove(0, ["1-0", "7-0"]);
+    jest.advanceTimersByTime(DEADLINE_MS);
+    expect([inFlight.size, inFlight.overdue()]).toEqual([2, { shard: 0, entryIds: ["2-0", "3-0"] }]);
+  });
+
+  test("a shard that is forgotten takes its events along and no others", () => {
+    const inFlight = createInFlight(DEADLINE_MS);
+    inFlight.add(0, entry("1-0"));
+    inFlight.add(1, entry("1-0"));
+    inFlight.forget(0);
+    expect([inFlight.size, inFlight.has(0), inFlight.has(1)]).toEqual([1, false, true]);
+  });
+
+  test("whatever is added, acked and sent again, order holds and every unacked event comes again in time", () => {
+    type Step = { add: string } | { ack: number } | { pass: number };
+    const step: fc.Arbitrary<Step> = fc.oneof(
+      fc.record({ add: fc.constantFrom("a", "b", "c") }),
+      fc.record({ ack: fc.nat(20) }),
+      fc.record({ pass: fc.integer({ min: 1, max: DEADLINE_MS }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const inFlight = createInFlight(DEADLINE_MS);
+        const shardOf: Record<string, number> = { a: 0, b: 0, c: 1 };
+        const out = new Map<string, { workspace: string; shard: number; id: string; since: number }>();
+        let next = 1;
+
+        function sendAgain(): void {
+          for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
+            const { shard } = due;
+            const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
+            const [first] = again;
+            // All that is out of the workspace, in order: the first overdue one is always its oldest.
+            const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
+            expect(again).toEqual(expected);
+            inFlight.remove(shard, due.entryIds);
+            for (const each of expected) {
+              inFlight.add(shard, entry(each.id, each.workspace));
+              each.since = performance.now();
+            }
+          }
+        }
+
+        for (const each of steps) {
+          if ("add" in each) {
+            const shard = shardOf[each.add] ?? 0;
+            const id = `${next++}-0`;
+            inFlight.add(shard, entry(id, each.add));
+            out.set(deliveryId(shard, id), { workspace: each.add, shard, id, since: performance.now() });
+          } else if ("ack" in each) {
+            const found = [...out.values()][each.ack];
+            if (found === undefined) continue;
+            inFlight.remove(found.shard, [found.id]);
+            out.delete(deliveryId(found.shard, found.id));
+          } else {
+            jest.advanceTimersByTime(each.pass);
+            sendAgain();
+          }
+          expect(inFlight.size).toBe(out.size);
+          const oldest = Math.min(...[...out.values()].map(({ since }) => since));
+          expect(inFlight.nextDeadline).toBe(oldest + DEADLINE_MS);
+        }
+      }),
+    );
+  });
+});

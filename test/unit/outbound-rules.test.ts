@@ -1,0 +1,134 @@
+import * as fc from "fast-check";
+import {
+  MESSAGE_KINDS,
+  type Button,
+  type MessageBody,
+  type OutboundEvent,
+} from "../../core/domain/outbound-event";
+import { findOutboundFault } from "../../core/domain/outbound-rules";
+
+const CARD: MessageBody = {
+  kind: "card",
+  text: "hi",
+  buttons: [],
+  image: null,
+  awaitsReply: false,
+  data: null,
+};
+const ID = "msg_01J0ABCDEFGHJKMNPQRSTVWXYZ";
+
+function event(content: OutboundEvent["content"], rest: Partial<OutboundEvent> = {}): OutboundEvent {
+  return { workspaceId: "w", content, idempotencyKey: "", lifetimeMs: undefined, ...rest };
+}
+
+const create = (channel: string, message: Partial<MessageBody> = {}): OutboundEvent =>
+  event({ type: "message.create", channel, message: { ...CARD, ...message } });
+const update = (channel: string, messageId = ID): OutboundEvent =>
+  event({ type: "message.update", channel, messageId, message: CARD });
+const ephemeral = (channel: string, user: string): OutboundEvent =>
+  event({ type: "message.ephemeral", channel, user, message: CARD });
+const dm = (user: string): OutboundEvent => event({ type: "dm.create", user, message: CARD });
+const button = (press: Button): OutboundEvent =>
+  create("c1", { buttons: [[{ label: "ok", action: "ok" }], [{ label: "ok", action: "ok" }, press]] });
+
+const BUTTON = "message.rows[1].buttons[1]";
+const smile = "\u{1f600}";
+
+test.each<[string, string, OutboundEvent]>([
+  ["an empty channel", "channel", create("")],
+  ["a channel of 129 characters", "channel", create("c".repeat(129))],
+  ["a channel of 129 characters outside of the BMP", "channel", create(smile.repeat(129))],
+  ["a DM on a create", "channel", create("dm:u1")],
+  ["a DM on an ephemeral", "channel", ephemeral("dm:u1", "u1")],
+  ["a DM of nobody on an update", "channel", update("dm:")],
+  ["a DM of 132 characters on an update", "channel", update(`dm:${"u".repeat(129)}`)],
+  ["an empty user on an ephemeral", "user", ephemeral("c1", "")],
+  ["an empty user on a DM", "user", dm("")],
+  ["a user of 129 characters", "user", dm("u".repeat(129))],
+  ["no message id on an update", "message.id", update("c1", "")],
+  ["an event id as a message id", "message.id", update("c1", ID.replace("msg", "evt"))],
+  ["a message id in lower case", "message.id", update("c1", ID.toLowerCase())],
+  ["a message id with an I", "message.id", update("c1", ID.replace("A", "I"))],
+  ["a message id with an L", "message.id", update("c1", ID.replace("A", "L"))],
+  ["a message id with an O", "message.id", update("c1", ID.replace("A", "O"))],
+  ["a message id with a U", "message.id", update("c1", ID.replace("A", "U"))],
+  ["a message id that is short", "message.id", update("c1", ID.slice(0, -1))],
+  ["a message id that is long", "message.id", update("c1", `${ID}0`)],
+  ["a message id with a line break", "message.id", update("c1", `${ID}\n`)],
+  ["text that is no Unicode", "message.text", create("c1", { text: "\ud800" })],
+  ["buttons on the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
+  ["data on the kind text", "message.data", create("c1", { kind: "text", data: {} })],
+  ["a row without buttons", "message.rows[0]", create("c1", { buttons: [[]] })],
+  ["an empty label", `${BUTTON}.label`, button({ label: "", action: "a" })],
+  ["an empty action", `${BUTTON}.action`, button({ label: "a", action: "" })],
+  ["an action of 513 characters", `${BUTTON}.action`, button({ label: "a", action: "a".repeat(513) })],
+  ["an empty url", `${BUTTON}.url`, button({ label: "a", url: "" })],
+  ["a relative url", `${BUTTON}.url`, button({ label: "a", url: "/a" })],
+  ["a url with a blank", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/a b" })],
+  [
+    "a url that is no URI: other scripts",
+    `${BUTTON}.url`,
+    button({ label: "a", url: "https://a.example/ü" }),
+  ],
+  ["a url that is no URI: braces", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/{a}" })],
+  ["a url that is no URI: a stray %", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/%zz" })],
+  ["a url without a host", `${BUTTON}.url`, button({ label: "a", url: "https://" })],
+  ["an empty image", "message.image", create("c1", { image: "" })],
+  ["an image that is inline", "message.image", create("c1", { image: "data:image/gif;base64,R0lGODlh" })],
+  ["an image by ftp", "message.image", create("c1", { image: "ftp://a.example/i.gif" })],
+  ["an image without a host", "message.image", create("c1", { image: "https:i.gif" })],
+  ["a relative image", "message.image", create("c1", { image: "//a.example/i.gif" })],
+  [
+    "an idempotency key of 129 characters",
+    "idempotency_key",
+    { ...dm("u1"), idempotencyKey: "k".repeat(129) },
+  ],
+  ["a lifetime of under a second", "lifetime", { ...dm("u1"), lifetimeMs: 999.999 }],
+  ["a lifetime of nothing", "lifetime", { ...dm("u1"), lifetimeMs: 0 }],
+  ["a lifetime in the past", "lifetime", { ...dm("u1"), lifetimeMs: -60_000 }],
+  ["a lifetime of over 24 hours", "lifetime", { ...dm("u1"), lifetimeMs: 86_400_000.001 }],
+  ["a lifetime that is no number", "lifetime", { ...dm("u1"), lifetimeMs: NaN }],
+])("%s is refused at %s", (_name, field, bad) => {
+  expect(findOutboundFault(bad)).toEqual({ field, message: expect.stringContaining(field) as string });
+});
+
+test.each<[string, OutboundEvent]>([
+  ["a channel of 128 characters outside of the BMP", create(smile.repeat(128))],
+  ["a channel that only looks like a DM", create("dm")],
+  ["a DM on an update", update("dm:u1")],
+  ["a DM of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
+  ["an ephemeral", ephemeral("c1", "u1")],
+  ["a user of 128 characters", dm(smile.repeat(128))],
+  ["an empty text", create("c1", { text: "" })],
+  ["an action of 512 characters outside of the BMP", button({ label: "a", action: smile.repeat(512) })],
+  ["a link to mail", button({ label: "a", url: "mailto:a@b.example" })],
+  ["a link with everything", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],
+  ["an image by http in capitals", create("c1", { image: "HTTP://a.example/i.gif" })],
+  ["an idempotency key of 128 characters", { ...dm("u1"), idempotencyKey: smile.repeat(128) }],
+  ["a lifetime of a second", { ...dm("u1"), lifetimeMs: 1_000 }],
+  ["a lifetime of 24 hours", { ...dm("u1"), lifetimeMs: 86_400_000 }],
+])("%s is in order", (_name, good) => {
+  expect(findOutboundFault(good)).toBeUndefined();
+});
+
+test.each(MESSAGE_KINDS)("the kind %s is in order", (kind) => {
+  expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
+});
+
+test.each(MESSAGE_KINDS.filter((kind) => kind !== "text"))(
+  "the kind %s may have buttons and data",
+  (kind) => {
+    const message = { kind, buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
+    expect(findOutboundFault(create("c1", message))).toBeUndefined();
+  },
+);
+
+test("actions are judged by their length in code points alone", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 0, maxLength: 600, size: "max" }), (action) => {
+      const fault = findOutboundFault(button({ label: "a", action }));
+      const length = [...action].length;
+      expect(fault === undefined).toBe(length >= 1 && length <= 512);
+    }),
+  );
+});

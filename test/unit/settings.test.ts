@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { readCoreConfig } from "../../core/config";
+import { readEdgeConfig } from "../../edge/config";
+import { formatHostPort, readSettings, SettingsError, type Settings } from "../../runtime/settings";
+
+const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const CORE = { REDIS_URL: "redis://127.0.0.1:7000", SECRETS_KEY: KEY };
+const EDGE = { CORE_TOKEN: "edge-token-for-tests" };
+
+/** The lines that say what is wrong. */
+function faults(read: () => unknown): readonly string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+test("core needs a Redis and a key for secrets, and has a default for everything else", () => {
+  expect(readCoreConfig(CORE)).toMatchObject({
+    redisUrl: CORE.REDIS_URL,
+    listen: { host: "127.0.0.1", port: 50051 },
+    healthListen: { host: "127.0.0.1", port: 50052 },
+    tokens: [],
+    secretsKeys: [Buffer.from(KEY, "hex")],
+    tls: undefined,
+    shards: 16,
+    pushAllow: [],
+    logLevel: "info",
+  });
+});
+
+test("the edge needs a token, and has a default for everything else", () => {
+  expect(readEdgeConfig(EDGE)).toEqual({
+    listen: { host: "127.0.0.1", port: 8080 },
+    healthListen: { host: "127.0.0.1", port: 8081 },
+    coreAddress: "127.0.0.1:50051",
+    coreToken: EDGE.CORE_TOKEN,
+    coreTls: undefined,
+    coreCalls: "lane",
+    limitsLifted: false,
+    trustProxy: [],
+    logLevel: "info",
+  });
+});
+
+test("settings do not change once they are read", () => {
+  expect(Object.isFrozen(readEdgeConfig(EDGE))).toBe(true);
+});
+
+test("an empty setting is an unset one", () => {
+  expect(readEdgeConfig({ ...EDGE, EDGE_LISTEN: "", TRUST_PROXY: "", LOG_LEVEL: "" })).toEqual(
+    readEdgeConfig(EDGE),
+  );
+  expect(faults(() => readEdgeConfig({ CORE_TOKEN: "" }))).toEqual([
+    expect.stringMatching(/^CORE_TOKEN is missing/),
+  ]);
+});
+
+describe("core's settings", () => {
+  test.each([
+    ["REDIS_URL", "127.0.0.1:7000", /^REDIS_URL /],
+    ["REDIS_URL", "http://127.0.0.1:7000", /^REDIS_URL /],
+    ["SECRETS_KEY", "abc", /^SECRETS_KEY .*32 bytes/],
+    ["SECRETS_KEY", `${KEY},abc`, /^SECRETS_KEY .*32 bytes/],
+    ["CORE_TOKENS", "edge", /^CORE_TOKENS .*role=token/],
+    ["CORE_TOKENS", "king=sixteen-characters", /^CORE_TOKENS .*role=token/],
+    ["CORE_TOKENS", "edge=", /^CORE_TOKENS .*role edge/],
+    ["CORE_TOKENS", "game=fifteen-charact", /^CORE_TOKENS .*role game/],
+    ["CORE_LISTEN", "50051", /^CORE_LISTEN .*host:port/],
+    ["CORE_LISTEN", "127.0.0.1:65536", /^CORE_LISTEN .*host:port/],
+    ["CORE_LISTEN", "::1:50051", /^CORE_LISTEN .*host:port/],
+    ["CORE_LISTEN", "0.0.0.0:50051", /^CORE_TOKENS is missing: without tokens/],
+    ["HEALTH_LISTEN", "127.0.0.1:", /^HEALTH_LISTEN .*host:port/],
+    ["SHARDS", "0", /^SHARDS .*from 1 to 1024/],
+    ["SHARDS", "1025", /^SHARDS .*from 1 to 1024/],
+    ["SHARDS", "1.5", /^SHARDS .*integer/],
+    ["SHARDS", "16x", /^SHARDS .*integer/],
+    ["PUSH_ALLOW", "10.0.0.0", /^PUSH_ALLOW .*CIDR/],
+    ["LOG_LEVEL", "loud", /^LOG_LEVEL .*one of fatal, error/],
+    ["CORE_TLS_CERT", "/nowhere/cert.pem", /^CORE_TLS_CERT .*cannot be read/],
+  ])("refuse %s when it is %j", (name, value, fault) => {
+    const found = faults(() => readCoreConfig({ ...CORE, [name]: value }));
+    expect(found.filter((line) => fault.test(line))).toHaveLength(1);
+    if (value.length > 4) expect(found.join("\n")).not.toContain(value);
+  });
+
+  test("take secrets' keys in hex or base64, the first to encrypt with", () => {
+    const base64 = Buffer.alloc(32, 7).toString("base64");
+    expect(readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` }).secretsKeys).toEqual([
+      Buffer.alloc(32, 7),
+      Buffer.from(KEY, "hex"),
+    ]);
+  });
+
+  test("take several tokens, also of one role, and tokens that contain an equals sign", () => {
+    const { tokens } = readCoreConfig({
+      ...CORE,
+      CORE_LISTEN: "[::]:1",
+      CORE_TOKENS: "edge=sixteen-of-them-1=, edge=sixteen-of-them-2,game=sixteen-of-them-3",
+    });
+    expect(tokens).toEqual([
+      { role: "edge", token: "sixteen-of-them-1=" },
+      { role: "edge", token: "sixteen-of-them-2" },
+      { role: "game", token: "sixteen-of-them-3" },
+    ]);
+  });
+});
+
+describe("the edge's settings", () => {
+  test.each([
+    ["CORE_TOKEN", "two words", /^CORE_TOKEN /],
+    ["EDGE_LISTEN", "everywhere", /^EDGE_LISTEN .*host:port/],
+    ["HEALTH_LISTEN", "127.0.0.1:99999", /^HEALTH_LISTEN .*host:port/],
+    ["CORE_ADDRESS", "http://core:50051", /^CORE_ADDRESS /],
+    ["CORE_ADDRESS", "chat-core", /^CORE_ADDRESS /],
+    ["CORE_ADDRESS", "core:port", /^CORE_ADDRESS /],
+    ["TRUST_PROXY", "10.0.0.0/33", /^TRUST_PROXY .*CIDR/],
+    ["TRUST_PROXY", "10.0.0.1, proxy.internal", /^TRUST_PROXY .*CIDR/],
+    ["LOG_LEVEL", "chatty", /^LOG_LEVEL .*one of fatal, error/],
+    ["CORE_TLS_CA", "/nowhere/ca.pem", /^CORE_TLS_CA .*cannot be read/],
+  ])("refuse %s when it is %j", (name, value, fault) => {
+    const found = faults(() => readEdgeConfig({ ...EDGE, [name]: value }));
+    expect(found.filter((line) => fault.test(line))).toHaveLength(1);
+    expect(found.join("\n")).not.toContain(value);
+  });
+
+  test.each(["core:50051", "127.0.0.1:50051", "[::1]:50051", "dns:///core.internal:50051"])(
+    "take %s as core's address",
+    (address) => {
+      expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).coreAddress).toBe(address);
+    },
+  );
+
+  test("take addresses and blocks of proxies", () => {
+    expect(readEdgeConfig({ ...EDGE, TRUST_PROXY: "10.0.0.0/8, 2001:db8::1" }).trustProxy).toEqual([
+      "10.0.0.0/8",
+      "2001:db8::1",
+    ]);
+  });
+});
+
+describe("settings that name files", () => {
+  let folder: string;
+  let pem: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "cb-settings-"));
+    pem = join(folder, "a.pem");
+    writeFileSync(pem, "a certificate");
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("are read at once", () => {
+    const tls = readCoreConfig({ ...CORE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem }).tls;
+    expect(tls).toEqual({
+      cert: Buffer.from("a certificate"),
+      key: Buffer.from("a certificate"),
+      clientCa: undefined,
+    });
+    expect(readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem }).coreTls).toEqual({
+      ca: Buffer.from("a certificate"),
+      cert: undefined,
+      key: undefined,
+    });
+  });
+
+  test.each([
+    ["a certificate without its key", () => readCoreConfig({ ...CORE, CORE_TLS_CERT: pem })],
+    ["an authority without a certificate", () => readCoreConfig({ ...CORE, CORE_TLS_CLIENT_CA: pem })],
+    [
+      "the edge's certificate without its key",
+      () => readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem, CORE_TLS_CERT: pem }),
+    ],
+    [
+      "the edge's certificate without an authority",
+      () => readEdgeConfig({ ...EDGE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem }),
+    ],
+  ])("belong together: %s is a fault", (_what, read) => {
+    expect(faults(read)).toHaveLength(1);
+  });
+});
+
+test("every fault is named at once, each on a line of one message, and no value is repeated", () => {
+  const anySetting = fc.constantFrom<(settings: Settings, name: string) => unknown>(
+    (settings, name) => settings.hostPort(name, "an address"),
+    (settings, name) => settings.integer(name, "a number", { min: 1, max: 9 }, 5),
+    (settings, name) => settings.choice(name, ["one", "two"], "one"),
+    (settings, name) => settings.file(name, "a file"),
+    (settings, name) =>
+      settings.parsed(name, "none", () => {
+        throw new Error("is not to be had");
+      }),
+  );
+  const secretValue = fc.stringMatching(/^[A-Z]{12,20}$/);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(anySetting, secretValue), { minLength: 1 }), (wanted) => {
+      const environment = Object.fromEntries(wanted.map(([, value], i) => [`SETTING_${i}_`, value]));
+      const found = faults(() =>
+        readSettings(environment, (settings) => {
+          for (const [i, [ask]] of wanted.entries()) ask(settings, `SETTING_${i}_`);
+          return {};
+        }),
+      );
+      expect(found).toHaveLength(wanted.length);
+      for (const [i, line] of found.entries()) expect(line).toMatch(new RegExp(`^SETTING_${i}_ `));
+      const { message } = new SettingsError(found);
+      expect(message.split("\n")).toHaveLength(wanted.length + 1);
+      for (const [, value] of wanted) expect(message).not.toContain(value);
+    }),
+  );
+});
+
+test("an address is written as it was read", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain()),
+      fc.integer({ min: 0, max: 65_535 }),
+      (host, port) => {
+        const written = formatHostPort({ host, port });
+        const { at } = readSettings({ AT: written }, (settings) => ({ at: settings.hostPort("AT", "") }));
+        expect(at).toEqual({ host, port });
+      },
+    ),
+  );
+});

@@ -1,0 +1,193 @@
+import { createSecretKey } from "node:crypto";
+import * as fc from "fast-check";
+import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
+import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import { judgeCaller } from "../../core/operations/judge-caller";
+import { SIGNATURE_VECTORS } from "../e2e/vectors";
+import { signatureOf } from "../harness/bridge";
+
+const keyOf = (secret: string) => createSecretKey(Buffer.from(secret));
+
+function matches(header: string, raw: Uint8Array | string, ...secrets: readonly string[]): boolean {
+  const parsed = parseSignature(header);
+  return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
+}
+
+const MAC = "ab".repeat(32);
+
+describe.each(SIGNATURE_VECTORS)("the digest that openssl makes of $what", ({ secret, t, raw, mac }) => {
+  test("is accepted, in lower and in upper case", () => {
+    expect(matches(`t=${t},v1=${mac}`, raw, secret)).toBe(true);
+    expect(matches(`t=${t},v1=${mac.toUpperCase()}`, raw, secret)).toBe(true);
+  });
+
+  test("is refused under another secret, timestamp or text", () => {
+    expect(matches(`t=${t},v1=${mac}`, raw, `${secret}x`)).toBe(false);
+    expect(matches(`t=0${t},v1=${mac}`, raw, secret)).toBe(false);
+    expect(matches(`t=${t},v1=${mac}`, Buffer.concat([Buffer.from(raw), Buffer.from(" ")]), secret)).toBe(
+      false,
+    );
+  });
+
+  test("is what the tests' own signer makes", () => {
+    expect(signatureOf(secret, raw, t)).toBe(`t=${t},v1=${mac}`);
+  });
+});
+
+test("the service signs with one entry a secret, in their order, in lower case, in whole seconds", () => {
+  const [one, two] = SIGNATURE_VECTORS;
+  const keys = [keyOf("secret-two"), keyOf("secret-one")];
+  expect(signatureHeader(Buffer.from(String(one?.raw)), keys, 1_700_000_000_999)).toBe(
+    `t=1700000000,v1=${two?.mac},v1=${one?.mac}`,
+  );
+});
+
+test.each([
+  ["nothing", ""],
+  ["no entry", "t=1700000000"],
+  ["no timestamp", `v1=${MAC}`],
+  ["an empty timestamp", `t=,v1=${MAC}`],
+  ["an empty entry", "t=1700000000,v1="],
+  ["an empty entry after a whole one", `t=1700000000,v1=${MAC},v1=`],
+  ["a timestamp with a sign", `t=-1700000000,v1=${MAC}`],
+  ["a timestamp with a fraction", `t=1700000000.5,v1=${MAC}`],
+  ["digits that are not ASCII", `t=١٧,v1=${MAC}`],
+  ["the entry first", `v1=${MAC},t=1700000000`],
+  ["two timestamps", `t=1700000000,t=1700000000,v1=${MAC}`],
+  ["a blank after the comma", `t=1700000000, v1=${MAC}`],
+  ["a blank at the end", `t=1700000000,v1=${MAC} `],
+  ["a line break at the end", `t=1700000000,v1=${MAC}\n`],
+  ["a comma at the end", `t=1700000000,v1=${MAC},`],
+  ["no hex", `t=1700000000,v1=${"gh".repeat(32)}`],
+  ["another version", `t=1700000000,v2=${MAC}`],
+  ["names in capitals", `T=1700000000,V1=${MAC}`],
+  ["two headers joined", `t=1700000000,v1=${MAC}, t=1700000000,v1=${MAC}`],
+])("a header with %s is malformed", (_what, header) => {
+  expect(parseSignature(header)).toBeUndefined();
+});
+
+test("an entry of another length matches nothing and does no harm beside one that is right", () => {
+  const [{ secret, t, raw, mac } = { secret: "", t: "", raw: "", mac: "" }] = SIGNATURE_VECTORS;
+  for (const other of [mac.slice(2), mac.slice(1), `${mac}00`, "a"]) {
+    expect(matches(`t=${t},v1=${other}`, raw, secret)).toBe(false);
+    expect(matches(`t=${t},v1=${other},v1=${mac}`, raw, secret)).toBe(true);
+  }
+});
+
+test("any one right entry is sufficient, under any of the secrets, whatever stands around it", () => {
+  const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
+      fc.nat({ max: 2 ** 31 }),
+      fc.array(hex, { maxLength: 5 }),
+      fc.array(hex, { maxLength: 5 }),
+      fc.nat(),
+      (raw, secrets, t, before, after, pick) => {
+        const chosen = secrets[pick % secrets.length] ?? "";
+        const right = signatureOf(chosen, Buffer.from(raw), t).split("v1=")[1] ?? "";
+        const entries = [...before, right, ...after].map((entry) => `,v1=${entry}`).join("");
+        expect(matches(`t=${t}${entries}`, raw, ...secrets)).toBe(true);
+        const wrong = [...before, ...after].map((entry) => `,v1=${entry}`).join("");
+        expect(matches(`t=${t}${wrong}`, raw, ...secrets)).toBe(false);
+      },
+    ),
+  );
+});
+
+test("one bit changed anywhere in the text makes the signature wrong", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), (raw, at) => {
+      const header = signatureHeader(raw, [keyOf("secret-one")], 1_700_000_000_000);
+      expect(matches(header, raw, "secret-one")).toBe(true);
+      const changed = Uint8Array.from(raw);
+      const index = at % raw.length;
+      changed[index] = (changed[index] ?? 0) ^ (1 << (at % 8));
+      expect(matches(header, changed, "secret-one")).toBe(false);
+    }),
+  );
+});
+
+describe("by the service clock", () => {
+  const NOW_S = 1_700_000_000;
+  const HOUR_MS = 3_600_000;
+
+  /** What is decided on a request that is signed with `secret` at `t`, `nowMs` by the service clock. */
+  async function judge(nowMs: number, t: number | string, secret = "newest", workspace = ROTATED) {
+    const record = { workspace, version: 1 };
+    const outcome = await judgeCaller(
+      {
+        now: () => nowMs,
+        requestLimits: { admitAddress: async () => undefined },
+        workspaces: {
+          recall: () => record,
+          read: async () => record,
+          create: async () => false,
+          replace: async () => false,
+          delete: async () => false,
+          list: async () => undefined,
+        },
+      },
+      {
+        workspaceId: workspace.id,
+        sourceAddress: "127.0.0.1",
+        signature: signatureOf(secret, "{}", t),
+        signed: "{}",
+      },
+      async () => ({ accepted: true }),
+    );
+    return "refused" in outcome ? outcome.refused : "accepted";
+  }
+
+  const ROTATED: Workspace = {
+    id: "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11",
+    name: "test",
+    ownerEmail: "",
+    platform: "custom",
+    connected: true,
+    targetUrl: "",
+    secrets: [
+      createSigningSecret("newest", NOW_S * 1000),
+      createSigningSecret("retired", 0, NOW_S * 1000),
+      createSigningSecret("retired before", 0, NOW_S * 1000 - HOUR_MS),
+    ],
+    createdAtMs: 0,
+  };
+
+  test.each([
+    ["exactly 5 minutes old", NOW_S * 1000, NOW_S - 300, "accepted"],
+    ["a millisecond older than 5 minutes", NOW_S * 1000 + 1, NOW_S - 300, "timestamp"],
+    ["exactly 5 minutes ahead", NOW_S * 1000, NOW_S + 300, "accepted"],
+    ["a millisecond further ahead than 5 minutes", NOW_S * 1000 - 1, NOW_S + 300, "timestamp"],
+    ["written with leading zeros", NOW_S * 1000, `000${NOW_S}`, "accepted"],
+    ["zero", NOW_S * 1000, "0", "timestamp"],
+    ["of 30 digits", NOW_S * 1000, "9".repeat(30), "timestamp"],
+    ["of 400 digits, past all numbers", NOW_S * 1000, "9".repeat(400), "timestamp"],
+  ])("a timestamp %s is judged so", async (_what, nowMs, t, outcome) => {
+    expect(await judge(nowMs, t)).toBe(outcome);
+  });
+
+  test("a wrong signature is answered before a timestamp that is off", async () => {
+    expect(await judge(NOW_S * 1000, NOW_S - 301, "unknown")).toBe("signature");
+  });
+
+  test.each([
+    ["the newest secret", "newest", 0, "accepted"],
+    ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
+    ["the retired secret 24 hours after", "retired", 24 * HOUR_MS, "signature"],
+    ["an earlier one just before its own 24 hours", "retired before", 23 * HOUR_MS - 1, "accepted"],
+    ["an earlier one after its own 24 hours", "retired before", 23 * HOUR_MS, "signature"],
+    ["the newest secret a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
+  ])("after a rotation, %s is judged so", async (_what, secret, afterMs, outcome) => {
+    const nowMs = NOW_S * 1000 + afterMs;
+    expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);
+  });
+
+  test.each([
+    ["native", { platform: "native" }],
+    ["disconnected", { connected: false }],
+  ] as const)("a %s workspace is unknown before its signature is looked at", async (_what, change) => {
+    expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe("unknown-workspace");
+  });
+});

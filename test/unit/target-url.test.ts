@@ -1,0 +1,75 @@
+import { createTargetUrlCheck } from "../../core/delivery/target-url-check";
+import { literalAddress, parseTargetUrl } from "../../core/domain/target-url";
+
+test.each([
+  ["http://bridge.example/events", "must begin with https://"],
+  ["ftp://bridge.example/events", "must begin with https://"],
+  ["bridge.example/events", "must be an absolute URL"],
+  ["/events", "must be an absolute URL"],
+  ["https://", "must be an absolute URL"],
+  [" https://bridge.example/", "must be an absolute URL"],
+  ["https://bridge.example/a b", "must be an absolute URL"],
+  ["https://bridge.example/\n", "must be an absolute URL"],
+  ["https://user@bridge.example/", "must not carry a user name or password"],
+  ["https://:word@bridge.example/", "must not carry a user name or password"],
+  ["https://user:word@bridge.example/", "must not carry a user name or password"],
+  ["https://bridge.example/#top", "must not have a fragment"],
+  [`https://bridge.example/${"a".repeat(2048)}`, "must be at most 2048 characters"],
+])("the target URL %j is refused: it %s", (text, why) => {
+  expect(parseTargetUrl(text)).toEqual(expect.stringContaining(why));
+});
+
+test.each([
+  ["https://bridge.example/events"],
+  ["HTTPS://Bridge.Example:8443/a/b?c=d&e"],
+  ["https://bridge.example"],
+  ["https://[2001:4860:4860::8888]/events"],
+])("the target URL %s has the form of one", (text) => {
+  expect(parseTargetUrl(text)).toBeInstanceOf(URL);
+});
+
+test.each([
+  ["https://8.8.8.8/", "8.8.8.8"],
+  ["https://127.1/", "127.0.0.1"],
+  ["https://2130706433/", "127.0.0.1"],
+  ["https://0x7f.0.0.1/", "127.0.0.1"],
+  ["https://127.0.0.1./", "127.0.0.1"],
+  ["https://[::1]/", "::1"],
+  ["https://[::ffff:127.0.0.1]/", "::ffff:7f00:1"],
+  ["https://bridge.example/", undefined],
+  ["https://127.0.0.1.example/", undefined],
+])("the host of %s names the address %s", (text, address) => {
+  expect(literalAddress(new URL(text))).toBe(address);
+});
+
+describe("where pushes may go", () => {
+  const addresses: Readonly<Record<string, readonly string[]>> = {
+    "public.example": ["8.8.8.8", "2001:4860:4860::8888"],
+    "mixed.example": ["8.8.8.8", "10.0.0.1"],
+    "empty.example": [],
+  };
+  const check = createTargetUrlCheck({
+    names: {
+      async addresses(name) {
+        const found = addresses[name];
+        if (found === undefined) throw new Error("ENOTFOUND");
+        return found;
+      },
+    },
+    allow: [],
+  });
+
+  test.each([
+    ["https://public.example/events", undefined],
+    ["https://8.8.4.4/events", undefined],
+    ["https://mixed.example/events", "10.0.0.1, which is not a public address (private)"],
+    ["https://empty.example/events", "has no address"],
+    ["https://unknown.example/events", "could not be looked up"],
+    ["https://2130706433/events", "127.0.0.1, which is not a public address (loopback)"],
+    ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
+    ["http://public.example/events", "must begin with https://"],
+  ])("the fault of %s is %s", async (url, why) => {
+    const fault = await check.findFault(url);
+    expect(fault).toEqual(why === undefined ? undefined : expect.stringContaining(why));
+  });
+});
