@@ -11,6 +11,7 @@ const ARROWS = {
   "^runtime/": [],
   "^bridge/": [],
   "^proto/gen/": [],
+  "^bench/": ["^proto/gen/", "^local/"],
   "^local/": ["^proto/gen/", "^runtime/"],
 };
 

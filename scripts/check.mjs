@@ -18,6 +18,7 @@ const STEPS = [
     "edge",
     "runtime",
     "local",
+    "bench",
     "proto/gen",
   ],
   ["dead code", "knip"],

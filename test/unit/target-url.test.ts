@@ -65,7 +65,7 @@ describe("where pushes may go", () => {
     ["https://mixed.example/events", "10.0.0.1, which is not a public address (private)"],
     ["https://empty.example/events", "has no address"],
     ["https://unknown.example/events", "could not be looked up"],
-    ["https://2130706433/events", "127.0.0.1, which is not a public address (loopback)"],
+    ["https://2130706433/events", "127.0.0.1 is not a public address (loopback)"],
     ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
     ["http://public.example/events", "must begin with https://"],
   ])("the fault of %s is %s", async (url, why) => {
