@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { PollRequest, ReceiveRequest } from "../proto/gen/chatbridge/v1/bridge";
 import type { CoreClient } from "./core-client";
 import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
@@ -30,16 +29,14 @@ export function addHooks(app: FastifyInstance, core: CoreClient): void {
     const json = readJson(body); // check 1
     if (json === undefined) return sendError(reply, { status: 400, message: "the body must be valid JSON" });
     const read = readInboundEvent(json.value); // check 7, answered by core after check 6
-    const { outcome } = await core.receive(
-      ReceiveRequest.create({
-        ...caller(request),
-        body,
-        reading:
-          "event" in read
-            ? { $case: "event", value: read.event }
-            : { $case: "violation", value: read.violation },
-      }),
-    );
+    const { outcome } = await core.receive({
+      ...caller(request),
+      body,
+      reading:
+        "event" in read
+          ? { $case: "event", value: read.event }
+          : { $case: "violation", value: read.violation },
+    });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     return sendJson(reply, 202, ACCEPTED_BODY);
   });
@@ -47,16 +44,14 @@ export function addHooks(app: FastifyInstance, core: CoreClient): void {
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
     const read = readPollQuery(queryString);
-    const { outcome } = await core.poll(
-      PollRequest.create({
-        ...caller(request),
-        queryString,
-        reading:
-          "query" in read
-            ? { $case: "query", value: read.query }
-            : { $case: "violation", value: read.violation },
-      }),
-    );
+    const { outcome } = await core.poll({
+      ...caller(request),
+      queryString,
+      reading:
+        "query" in read
+          ? { $case: "query", value: read.query }
+          : { $case: "violation", value: read.violation },
+    });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     if (outcome === undefined) throw new Error("core answered a poll with nothing");
     const { body, signature, workspaceId } = outcome.value;

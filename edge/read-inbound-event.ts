@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { InboundEvent } from "../proto/gen/chatbridge/v1/event";
+import type { InboundEvent } from "../proto/gen/chatbridge/v1/event";
 import type { FieldViolation } from "../proto/gen/chatbridge/v1/bridge";
 import { INBOUND_EVENT_SCHEMAS, type InboundEventBody, type InboundType } from "./inbound-event-schema";
 
@@ -175,12 +175,12 @@ function isInboundType(type: unknown): type is InboundType {
 function toMessage(body: InboundEventBody): InboundEvent {
   const { channel, user } = body;
   const { id, name } = typeof channel === "string" ? { id: channel, name: undefined } : channel;
-  return InboundEvent.create({
+  return {
     id: body.id,
     channel: { id, name: name ?? undefined },
     user: { id: user.id, name: user.name ?? undefined },
     kind: toKind(body),
-  });
+  };
 }
 
 function toKind(body: InboundEventBody): NonNullable<InboundEvent["kind"]> {

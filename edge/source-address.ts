@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
@@ -9,6 +10,8 @@ import ipaddr from "ipaddr.js";
  * @param socket the address of the connection
  */
 export function canonicalAddress(claimed: string | undefined, socket: string | undefined): string {
+  // Canonical as it is, and by far the most common.
+  if (claimed !== undefined && isIPv4(claimed)) return claimed;
   for (const address of [claimed, socket]) {
     const bare = (address ?? "").replace(/%.*$/, "");
     if (ipaddr.isValid(bare)) return ipaddr.process(bare).toString();

@@ -56,7 +56,10 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
       seen.sent = true;
       done("send", "signed with every active secret, newest first");
     });
-    const deadline = AbortSignal.timeout(PUSH_DEADLINE_MS);
+    // No AbortSignal.timeout: of every attempt, however short, that makes an error when the 5 seconds are over.
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), PUSH_DEADLINE_MS);
+    const deadline = late.signal;
     const outcome = (
       status: number | undefined,
       fault?: Pick<PushFault, "failure" | "message" | "address">,
@@ -75,6 +78,7 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
     } catch (error) {
       return outcome(status, toPushFault(error, deadline, seen.sent, status));
     } finally {
+      clearTimeout(timer);
       sentTo.delete(attempt.eventId);
     }
   }

@@ -1,10 +1,14 @@
+import { StoreUnavailable } from "../ports/store-unavailable";
+
 /**
- * Joins calls for the same shard that are made in one turn of the event loop
- * into one: a hundred requests that arrive together cost one call of Redis and
- * one write of its append-only file.
+ * Joins calls for the same shard into one: those of one turn of the event loop,
+ * and those that come while the call before them is under way. A hundred requests
+ * that arrive together cost one call of Redis and one write of its append-only
+ * file, and the busier the store, the more share them.
  *
  * `run` gets up to `most` items and answers one output for each, in their order;
- * when it throws, every item of that call fails with its error.
+ * when it throws, every item of that call fails with its error, and when the store
+ * is out of reach, so do those that wait behind it.
  */
 export function createBatch<Item, Output>({
   most,
@@ -18,19 +22,15 @@ export function createBatch<Item, Output>({
     resolve(output: Output): void;
     reject(error: unknown): void;
   }
-  let turn = new Map<number, Waiting[]>();
+  /** Of each shard with a call under way or about to be made. */
+  const queues = new Map<number, Waiting[]>();
 
-  function flush(): void {
-    const due = turn;
-    turn = new Map();
-    for (const [shard, waiting] of due) {
-      for (let from = 0; from < waiting.length; from += most) {
-        void send(shard, waiting.slice(from, from + most));
-      }
-    }
+  async function work(shard: number, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) await send(shard, queue, queue.splice(0, most));
+    queues.delete(shard);
   }
 
-  async function send(shard: number, waiting: readonly Waiting[]): Promise<void> {
+  async function send(shard: number, queue: Waiting[], waiting: readonly Waiting[]): Promise<void> {
     try {
       const outputs = await run(
         shard,
@@ -42,15 +42,20 @@ export function createBatch<Item, Output>({
         else resolve(output);
       }
     } catch (error) {
-      for (const { reject } of waiting) reject(error);
+      const behind = error instanceof StoreUnavailable ? queue.splice(0) : [];
+      for (const { reject } of [...waiting, ...behind]) reject(error);
     }
   }
 
   return (shard, item) =>
     new Promise((resolve, reject) => {
-      if (turn.size === 0) setImmediate(flush);
-      const waiting = turn.get(shard);
-      if (waiting === undefined) turn.set(shard, [{ item, resolve, reject }]);
-      else waiting.push({ item, resolve, reject });
+      const queue = queues.get(shard);
+      if (queue !== undefined) {
+        queue.push({ item, resolve, reject });
+        return;
+      }
+      const fresh = [{ item, resolve, reject }];
+      queues.set(shard, fresh);
+      setImmediate(() => void work(shard, fresh));
     });
 }

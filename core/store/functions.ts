@@ -52,6 +52,24 @@ function readLibrary(): { readonly version: string; readonly code: string } {
   return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
 }
 
+const LENGTH_BYTES = 4;
+
+/** The arguments as one, each behind its length: the library takes them apart. */
+function packArguments(args: readonly Argument[]): Buffer {
+  let size = 0;
+  for (const arg of args) size += LENGTH_BYTES + Buffer.byteLength(arg);
+  const packed = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const arg of args) {
+    const written =
+      typeof arg === "string"
+        ? packed.write(arg, at + LENGTH_BYTES, "utf8")
+        : arg.copy(packed, at + LENGTH_BYTES);
+    at = packed.writeUInt32LE(written, at) + written;
+  }
+  return packed;
+}
+
 export function createFunctions(redis: Redis): Functions {
   const { version, code } = readLibrary();
   const names = new Map<FunctionName, string>();
@@ -73,7 +91,7 @@ export function createFunctions(redis: Redis): Functions {
   return {
     load,
     async call(name, prefix, args) {
-      const command = ["FCALL", fullName(name), "1", prefix, ...args];
+      const command = ["FCALL", fullName(name), "1", prefix, packArguments(args)];
       try {
         return await redis.command(prefix, command);
       } catch (error) {

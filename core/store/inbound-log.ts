@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { HOLD_SECONDS, type Limits } from "../domain/contract";
 import type { Append, Appended, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { createBatch } from "./batch";
@@ -15,10 +15,11 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** The digest under which a request is remembered; it is the workspace's own, so that none can touch another's. */
 function digest(workspaceId: string, identity: RequestIdentity): Buffer {
-  const hash = createHash("sha256").update(workspaceId);
-  if (identity.by === "id") hash.update(`/id/${identity.id}`);
-  else hash.update(`/same/${identity.timestamp}/`).update(identity.body);
-  return hash.digest().subarray(0, DIGEST_BYTES);
+  const named =
+    identity.by === "id"
+      ? `${workspaceId}/id/${identity.id}`
+      : Buffer.concat([Buffer.from(`${workspaceId}/same/${identity.timestamp}/`), identity.body]);
+  return hash("sha256", named, "buffer").subarray(0, DIGEST_BYTES);
 }
 
 function toArguments({ record, event }: Append): readonly Argument[] {

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import * as fc from "fast-check";
 import { createBatch } from "../../core/store/batch";
 
@@ -56,12 +57,14 @@ test("a call whose output is missing fails, and the ones that have theirs do not
   expect(last).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("fewer") } });
 });
 
-test("calls that are made while a batch is under way wait for none of it", async () => {
+test("calls that are made while a batch is under way go together when it has ended, and other shards go on", async () => {
+  const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];
   const batch = createBatch<string, string>({
     most: 10,
-    run: (_shard, items) =>
+    run: (shard, items) =>
       new Promise((resolve) => {
+        runs.push([shard, items]);
         const answer = (): void => resolve(items);
         if (items.includes("slow")) release.push(answer);
         else answer();
@@ -70,8 +73,33 @@ test("calls that are made while a batch is under way wait for none of it", async
   const slow = batch(0, "slow");
   // A turn later, the slow one has gone on its way.
   await new Promise(setImmediate);
-  expect(await batch(0, "quick")).toBe("quick");
-  expect(release).toHaveLength(1);
+  const behind = [batch(0, "one")];
+  await new Promise(setImmediate);
+  behind.push(batch(0, "two"));
+  expect(await batch(1, "elsewhere")).toBe("elsewhere");
+  expect(runs).toEqual([
+    [0, ["slow"]],
+    [1, ["elsewhere"]],
+  ]);
   for (const answer of release) answer();
-  expect(await slow).toBe("slow");
+  expect(await Promise.all([slow, ...behind])).toEqual(["slow", "one", "two"]);
+  expect(runs.at(-1)).toEqual([0, ["one", "two"]]);
+});
+
+test("when the store is out of reach, what waits behind a batch fails with it", async () => {
+  let runs = 0;
+  const batch = createBatch<string, string>({
+    most: 10,
+    run: async () => {
+      runs += 1;
+      await new Promise(setImmediate);
+      throw new StoreUnavailable("away");
+    },
+  });
+  const first = batch(0, "first").catch((error: unknown) => error);
+  await new Promise(setImmediate);
+  const behind = batch(0, "behind").catch((error: unknown) => error);
+  expect(await first).toBeInstanceOf(StoreUnavailable);
+  expect(await behind).toBeInstanceOf(StoreUnavailable);
+  expect(runs).toBe(1);
 });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createAddressShield } from "../../edge/address-shield";
 
 const LIMIT = 500;

@@ -1,7 +1,7 @@
 -- Check 2: the limit of the sending addresses.
 -- ARGV: limit a second, then the addresses, one for each request.
 -- Returns for each, in order: 0 when let through, else microseconds to wait.
-redis.register_function('admit_@V@', function(keys, args)
+register('admit', function(keys, args)
   local now = clock()
   local limit = tonumber(args[1])
   local answers = {}

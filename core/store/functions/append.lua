@@ -60,7 +60,7 @@ end
 -- signed timestamp, event.
 -- Returns for each, in order: stored | repeated | fault | stale (the record has
 -- changed since it was read) | microseconds to wait.
-redis.register_function('append_@V@', function(keys, args)
+register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local seconds = math.floor(now / MICROSECONDS)

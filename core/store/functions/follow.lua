@@ -26,7 +26,7 @@ local function deliveries(entries, attempts)
 end
 
 -- Makes the group begin here, if it is new. ARGV: group. Returns 1.
-redis.register_function('open_group_@V@', function(keys, args)
+register('open_group', function(keys, args)
   local made = redis.pcall('XGROUP', 'CREATE', keys[1] .. ':in', args[1], '$', 'MKSTREAM')
   if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
   return 1
@@ -35,7 +35,7 @@ end)
 -- Reads events that were never read. ARGV: group, token of the lease, count.
 -- Returns false when the lease is another's, else {entry id, attempt, workspace,
 -- event} for each.
-redis.register_function('read_new_@V@', function(keys, args)
+register('read_new', function(keys, args)
   local prefix = keys[1]
   local group, token, count = unpack(args)
   if not holds_lease(prefix, group, token) then return false end
@@ -48,7 +48,7 @@ end)
 -- Returns false when the lease is another's, else {the last entry id looked at
 -- or '' when there was none, then as read_new}; what the log no longer holds is
 -- left out.
-redis.register_function('read_again_@V@', function(keys, args)
+register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
   local group, token, count, after = unpack(args, 1, 4)
@@ -75,6 +75,6 @@ redis.register_function('read_again_@V@', function(keys, args)
 end)
 
 -- Acks events. ARGV: group, then entry ids. Returns how many were pending.
-redis.register_function('ack_@V@', function(keys, args)
+register('ack', function(keys, args)
   return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
 end)

@@ -39,7 +39,7 @@ end
 -- Finds workspaces that have come to fail, marks them and puts a mail for each in
 -- the outbox, in one step: one mail an outage, whoever asks and how often.
 -- ARGV: none. Returns their ids.
-redis.register_function('find_failing_@V@', function(keys)
+register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local found = {}
@@ -62,33 +62,25 @@ end)
 -- How polling goes. ARGV: workspace.
 -- Returns {failing since in ms or 0, last poll in ms or 0, how many events wait (up
 -- to 1,000), when the oldest was published in ms or 0}.
-redis.register_function({
-  function_name = 'poll_health_@V@',
-  flags = { 'no-writes' },
-  callback = function(keys, args)
-    local now = clock()
-    local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served')
-    local entries = waiting(keys[1], args[1], now, fields[3], 1000)
-    local oldest = entries[1] and tonumber(string.match(entries[1][1], '^%d+')) / 1000 or 0
-    return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), #entries, digits(oldest) }
-  end,
-})
+register('poll_health', function(keys, args)
+  local now = clock()
+  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served')
+  local entries = waiting(keys[1], args[1], now, fields[3], 1000)
+  local oldest = entries[1] and tonumber(string.match(entries[1][1], '^%d+')) / 1000 or 0
+  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), #entries, digits(oldest) }
+end, { 'no-writes' })
 
 -- Reads the outbox. ARGV: count. Returns {entry id, workspace, failing since in
 -- ms, oldest waiting event in ms} for each.
-redis.register_function({
-  function_name = 'read_mail_@V@',
-  flags = { 'no-writes' },
-  callback = function(keys, args)
-    local answers = {}
-    for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', '-', '+', 'COUNT', args[1])) do
-      answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
-    end
-    return answers
-  end,
-})
+register('read_mail', function(keys, args)
+  local answers = {}
+  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', '-', '+', 'COUNT', args[1])) do
+    answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
+  end
+  return answers
+end, { 'no-writes' })
 
 -- Takes a mail out of the outbox: it was sent, or given up. ARGV: entry id. Returns 1 if it was there.
-redis.register_function('remove_mail_@V@', function(keys, args)
+register('remove_mail', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':mail', args[1])
 end)

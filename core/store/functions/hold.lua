@@ -54,7 +54,7 @@ end
 -- Returns for each, in order: {page, last sequence of the page or '', 1 when more
 -- wait, 1 when events after the cursor expired, the events joined by commas} |
 -- {counted} | {stale} | {wait, microseconds}.
-redis.register_function('page_@V@', function(keys, args)
+register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local limit = tonumber(args[1])
@@ -106,7 +106,7 @@ end
 -- sequence, and after it.
 -- Returns for each, in order: {published | repeated, event id, sequence, message
 -- id, expiry, and when published the mode by which the workspace gets it} | {unknown} (no such workspace, or none with a bridge).
-redis.register_function('publish_@V@', function(keys, args)
+register('publish', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local answers = {}

@@ -13,7 +13,7 @@ end
 
 -- Takes or keeps a lease. ARGV: group, token of the holder, ms it lasts.
 -- Returns 1 when the token holds the lease, else 0.
-redis.register_function('take_lease_@V@', function(keys, args)
+register('take_lease', function(keys, args)
   local key = lease_key(keys[1], args[1])
   local holder = redis.call('GET', key)
   if holder and holder ~= args[2] then return 0 end
@@ -22,7 +22,7 @@ redis.register_function('take_lease_@V@', function(keys, args)
 end)
 
 -- Gives a lease back. ARGV: group, token of the holder. Returns 1 if it held it.
-redis.register_function('drop_lease_@V@', function(keys, args)
+register('drop_lease', function(keys, args)
   if not holds_lease(keys[1], args[1], args[2]) then return 0 end
   return redis.call('DEL', lease_key(keys[1], args[1]))
 end)
@@ -32,19 +32,19 @@ end)
 -- member is gone.
 -- Returns {1 when the name is the token's, else 0, the names alive, in order…}. A
 -- newer member takes the place of an older one of its name.
-redis.register_function('join_group_@V@', function(keys, args)
+register('join_group', function(keys, args)
   local group, name, token, fresh, silent = unpack(args)
-  local register = keys[1] .. ':members:' .. group
+  local members = keys[1] .. ':members:' .. group
   local now = clock() / 1000
-  local known = redis.call('HGET', register, name)
+  local known = redis.call('HGET', members, name)
   local mine = fresh == '1' or not known or string.match(known, '^%S+') == token
-  if mine then redis.call('HSET', register, name, token .. ' ' .. digits(now)) end
-  redis.call('EXPIRE', register, 3600)
-  local all, alive = redis.call('HGETALL', register), {}
+  if mine then redis.call('HSET', members, name, token .. ' ' .. digits(now)) end
+  redis.call('EXPIRE', members, 3600)
+  local all, alive = redis.call('HGETALL', members), {}
   for i = 1, #all, 2 do
     local seen = tonumber(string.match(all[i + 1], '%d+$'))
     if math.abs(now - seen) > tonumber(silent) then
-      redis.call('HDEL', register, all[i])
+      redis.call('HDEL', members, all[i])
     else
       alive[#alive + 1] = all[i]
     end
@@ -54,9 +54,9 @@ redis.register_function('join_group_@V@', function(keys, args)
 end)
 
 -- Says that a member has left. ARGV: group, name, token. Returns 1 if it was there.
-redis.register_function('leave_group_@V@', function(keys, args)
-  local register = keys[1] .. ':members:' .. args[1]
-  local known = redis.call('HGET', register, args[2])
+register('leave_group', function(keys, args)
+  local members = keys[1] .. ':members:' .. args[1]
+  local known = redis.call('HGET', members, args[2])
   if not known or string.match(known, '^%S+') ~= args[3] then return 0 end
-  return redis.call('HDEL', register, args[2])
+  return redis.call('HDEL', members, args[2])
 end)

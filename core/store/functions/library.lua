@@ -1,6 +1,25 @@
 -- Shared by all functions of the library. Every function takes one key, the
 -- prefix of a shard with its hash tag ("cb:{s7}"), and makes the names of the
 -- shard's keys from it as keys.ts does; all of them are in that key's slot.
+--
+-- Arguments ("ARGV" in the head of each function) travel as one, each behind its
+-- length in four bytes: a batch has hundreds, and one is cheaper to send and read.
+local function register(name, callback, flags)
+  redis.register_function({
+    function_name = name .. '_@V@',
+    flags = flags or {},
+    callback = function(keys, packed)
+      local args, count, at = {}, 0, 1
+      local blob = packed[1]
+      local size = #blob
+      while at <= size do
+        count = count + 1
+        args[count], at = struct.unpack('<I4c0', blob, at)
+      end
+      return callback(keys, args)
+    end,
+  })
+end
 
 local MICROSECONDS = 1000000
 local HOLD_US = 86400 * MICROSECONDS

@@ -12,7 +12,7 @@ local CORES = '!cores'
 -- Returns false when the lease is another's, else for each event {entry id,
 -- workspace, event id, sequence, message id, expiry in ms or '', type, 1 when it
 -- is retried, envelope, attempts made so far, when the first one failed in ms}.
-redis.register_function('read_pushes_@V@', function(keys, args)
+register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
   local from = args[2] == '-' and '-' or '(' .. args[2]
@@ -52,7 +52,7 @@ end
 -- attempts made, when the first one failed in ms.
 -- Returns for each, in order: recorded | pushed (to be held, but its workspace is
 -- pushed to again) | lost (the lease is another's, nothing was recorded).
-redis.register_function('record_pushes_@V@', function(keys, args)
+register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
   local now = clock()
@@ -77,7 +77,7 @@ redis.register_function('record_pushes_@V@', function(keys, args)
 end)
 
 -- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns 1.
-redis.register_function('log_delivery_@V@', function(keys, args)
+register('log_delivery', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 1 then log_delivery(keys[1], args[1], args[2]) end
   return 1
 end)
@@ -85,15 +85,11 @@ end)
 -- Reads the log of deliveries, newest first. ARGV: workspace, the entry id to
 -- begin before ('+' for the newest), count, the oldest time wanted in ms.
 -- Returns {entry id, delivery} for each.
-redis.register_function({
-  function_name = 'read_deliveries_@V@',
-  flags = { 'no-writes' },
-  callback = function(keys, args)
-    local from = args[2] == '+' and '+' or '(' .. args[2]
-    local answers = {}
-    for i, entry in ipairs(redis.call('XREVRANGE', keys[1] .. ':log:' .. args[1], from, args[4], 'COUNT', args[3])) do
-      answers[i] = { entry[1], entry[2][2] }
-    end
-    return answers
-  end,
-})
+register('read_deliveries', function(keys, args)
+  local from = args[2] == '+' and '+' or '(' .. args[2]
+  local answers = {}
+  for i, entry in ipairs(redis.call('XREVRANGE', keys[1] .. ':log:' .. args[1], from, args[4], 'COUNT', args[3])) do
+    answers[i] = { entry[1], entry[2][2] }
+  end
+  return answers
+end, { 'no-writes' })

@@ -4,7 +4,7 @@
 -- ARGV: workspace, the version that is replaced ('0': there must be none yet),
 -- record, mode, index entry.
 -- Returns the new version, or 0 when the version is not the one to replace.
-redis.register_function('put_workspace_@V@', function(keys, args)
+register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
   local state = prefix .. ':st:' .. workspace
@@ -27,22 +27,18 @@ end)
 
 -- ARGV: workspaces.
 -- Returns for each, in order: {record, version}, or {} when there is none.
-redis.register_function({
-  function_name = 'get_workspaces_@V@',
-  flags = { 'no-writes' },
-  callback = function(keys, args)
-    local answers = {}
-    for i = 1, #args do
-      local record = redis.call('GET', keys[1] .. ':ws:' .. args[i])
-      answers[i] = record and { record, redis.call('HGET', keys[1] .. ':st:' .. args[i], 'version') } or {}
-    end
-    return answers
-  end,
-})
+register('get_workspaces', function(keys, args)
+  local answers = {}
+  for i = 1, #args do
+    local record = redis.call('GET', keys[1] .. ':ws:' .. args[i])
+    answers[i] = record and { record, redis.call('HGET', keys[1] .. ':st:' .. args[i], 'version') } or {}
+  end
+  return answers
+end, { 'no-writes' })
 
 -- ARGV: workspace, index entry.
 -- Returns 1 when it was there and is gone with all that was held for it, else 0.
-redis.register_function('delete_workspace_@V@', function(keys, args)
+register('delete_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, entry = unpack(args)
   redis.call('ZREM', prefix .. ':all', entry)
