@@ -20,8 +20,9 @@ export function addHooks(app: FastifyInstance, core: CoreClient): void {
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES }, (_request, body, done) =>
     done(null, body),
   );
-  app.addHook("onRequest", async (request) => {
+  app.addHook("onRequest", (request, _reply, done) => {
     request.headers["content-type"] = "application/octet-stream";
+    done();
   });
 
   app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {

@@ -47,9 +47,12 @@ export function createPublicListener({ trustProxy, report }: PublicListenerOptio
   // Any expectation but 100-continue is ignored, and there is no tunnel to open.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
-  app.addHook("onRequest", async (request, reply) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === "1.1")
-      return sendError(reply.header("connection", "close"), NOT_HTTP);
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
+      void sendError(reply.header("connection", "close"), NOT_HTTP);
+    } else {
+      done();
+    }
   });
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOT_FOUND));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
