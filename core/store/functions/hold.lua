@@ -1,18 +1,23 @@
 -- Held events. The stream of a workspace is addressed by sequence: the id of an
 -- entry is "<sequence>-0", and a cursor is the sequence of the last event served.
 
+local function sequence_of(entry)
+  return tonumber(string.match(entry[1], '^%d+'))
+end
+
 -- Drops what is older than a day and remembers the highest sequence that went,
 -- in the field `gone`. When the whole stream went by itself, all of it did.
 local function drop_expired(prefix, workspace, now, held, gone)
   local stream = prefix .. ':held:' .. workspace
-  local cutoff = digits(now - HOLD_US)
-  local last = redis.call('XREVRANGE', stream, cutoff, '-', 'COUNT', 1)[1]
+  local cutoff = now - HOLD_US
+  -- The oldest first: looking backwards for what is not there goes through all there is.
+  local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
   local through = gone
-  if last then
-    through = tonumber(string.match(last[1], '^%d+'))
-    redis.call('XTRIM', stream, 'MINID', digits(now - HOLD_US + 1))
-  elseif held > gone and redis.call('EXISTS', stream) == 0 then
-    through = held
+  if not oldest then
+    through = math.max(gone, held)
+  elseif sequence_of(oldest) <= cutoff then
+    through = sequence_of(redis.call('XREVRANGE', stream, digits(cutoff), '-', 'COUNT', 1)[1])
+    redis.call('XTRIM', stream, 'MINID', digits(cutoff + 1))
   end
   if through > gone then
     redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through))
