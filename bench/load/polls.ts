@@ -1,0 +1,63 @@
+import { createHmac } from "node:crypto";
+import { join } from "node:path";
+import { request } from "undici";
+import type { Workspace } from "../core-clients";
+import { check, type PartContext } from "../part";
+import type { Measure } from "../rounds";
+import { signatureOf } from "../signature";
+import { signedPoll, writeRequests } from "./request-file";
+import { runWrk } from "./wrk";
+
+/** A page as a poll got it. */
+export interface Page {
+  readonly body: Buffer;
+  readonly events: readonly object[];
+  readonly next: string | null;
+}
+
+const HEADERS_MAX_BYTES = 1_000;
+
+/** Polls once. Throws unless a page comes whose signature is right. */
+export async function poll(url: string, { id, secret }: Workspace, query: string): Promise<Page> {
+  const answer = await request(`${url}/hooks/${id}/events?${query}`, {
+    headers: { "Service-Signature": signatureOf(secret, query) },
+  });
+  const body = Buffer.from(await answer.body.arrayBuffer());
+  check(answer.statusCode === 200, `a poll was answered ${answer.statusCode}: ${body.toString("utf8")}`);
+  const signature = String(answer.headers["service-signature"]);
+  const t = /^t=(\d+)/.exec(signature)?.[1] ?? "";
+  const digest = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
+  check(signature === `t=${t},v1=${digest}`, "the signature of a page is wrong");
+  return { body, ...(JSON.parse(body.toString("utf8")) as Omit<Page, "body">) };
+}
+
+/** Load by signed polls, one for each workspace, in turn. */
+export interface Polls {
+  /** Throws unless each was answered by a page of `pageBytes`. Requests a second. */
+  run(url: string, seconds: number): Promise<Measure>;
+}
+
+/** @param queryOf what a workspace is polled with */
+export function createPolls(
+  { scope }: PartContext,
+  workspaces: readonly Workspace[],
+  queryOf: (workspace: Workspace) => string,
+  pageBytes: number,
+): Polls {
+  const path = join(scope.folder, "polls.requests");
+  return {
+    async run(url, seconds) {
+      const file = writeRequests(path, workspaces.length, (number) => {
+        const workspace = workspaces[number];
+        if (workspace === undefined) throw new Error("there are no workspaces");
+        return signedPoll(workspace, queryOf(workspace));
+      });
+      const result = await runWrk(scope, url, file, "cycle", seconds);
+      const bytes = result.bytes / result.requests;
+      // What was under way when wrk stopped is in its bytes and not in its requests.
+      const fits = bytes > pageBytes && bytes < pageBytes * 1.02 + HEADERS_MAX_BYTES;
+      check(fits, `answers of ${bytes.toFixed(0)} bytes came where a page has ${pageBytes}`);
+      return { perSecond: result.requests / result.seconds, p50Ms: result.p50Ms, p99Ms: result.p99Ms };
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { signatureOf } from "../signature";
+import type { Workspace } from "../core-clients";
+
+/** Whole HTTP requests, one after the other, all of one length. */
+export interface RequestFile {
+  readonly path: string;
+  readonly recordBytes: number;
+  readonly count: number;
+}
+
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+export function writeRequests(path: string, count: number, request: (number: number) => string): RequestFile {
+  const file = openSync(path, "w");
+  try {
+    let recordBytes = 0;
+    let chunk: string[] = [];
+    const write = (): void => {
+      writeSync(file, chunk.join(""));
+      chunk = [];
+    };
+    for (let number = 0; number < count; number++) {
+      const record = request(number);
+      recordBytes ||= record.length;
+      if (record.length !== recordBytes) throw new Error("the requests of a file must have one length");
+      chunk.push(record);
+      if (chunk.length * recordBytes >= CHUNK_BYTES) write();
+    }
+    write();
+    // Or the disk would still be at it while Redis waits for its own writes.
+    fsyncSync(file);
+    return { path, recordBytes, count };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Bodies must be ASCII: lengths are counted in characters. */
+export function signedPost({ id, secret }: Workspace, body: string, t?: number): string {
+  return (
+    `POST /hooks/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${body.length}\r\nService-Signature: ${signatureOf(secret, body, t)}\r\n\r\n${body}`
+  );
+}
+
+export function signedPoll({ id, secret }: Workspace, query: string, t?: number): string {
+  return (
+    `GET /hooks/${id}/events?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
+    `Service-Signature: ${signatureOf(secret, query, t)}\r\n\r\n`
+  );
+}

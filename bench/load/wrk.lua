@@ -1,0 +1,102 @@
+-- The load that wrk makes: requests that were signed beforehand and are read from
+-- a file, where each has the same length and each thread has a part of its own.
+--
+-- Arguments: file, bytes of a request, how many there are, threads, seconds, and
+-- "once" or "cycle". "once" sends each request once, for so many seconds, and from
+-- then on the last one again and again: the service answers such a repeat and
+-- stores nothing, so that when wrk stops all that was sent before has its answer.
+-- "cycle" sends all of them round and round, and as long as wrk runs.
+
+local ffi = require("ffi")
+ffi.cdef([[
+  typedef struct { long seconds; long microseconds; } bench_time;
+  int gettimeofday(bench_time *time, void *zone);
+]])
+local time = ffi.new("bench_time")
+local LOOK_EVERY = 16
+
+local threads = {}
+local file, bytes, last, left, records, ends_at
+local began, count = nil, 0
+
+local function now()
+  ffi.C.gettimeofday(time, nil)
+  return tonumber(time.seconds) + tonumber(time.microseconds) / 1e6
+end
+
+function setup(thread)
+  thread:set("number", #threads)
+  threads[#threads + 1] = thread
+end
+
+function init(args)
+  bytes = tonumber(args[2])
+  left = math.floor(tonumber(args[3]) / tonumber(args[4]))
+  file = assert(io.open(args[1], "rb"))
+  file:setvbuf("full", 1048576)
+  ends_at = tonumber(args[5])
+  sent, took, ran_out = 0, 0, 0
+  -- wrk asks the first thread for a request that it looks at and does not send.
+  looked_at = number ~= 0
+  if args[6] == "once" then
+    file:seek("set", number * left * bytes)
+  else
+    records = {}
+    for i = 1, tonumber(args[3]) do records[i] = file:read(bytes) end
+  end
+end
+
+local function finish(at)
+  sent, took = count, at - began
+  file:close()
+  file = nil
+end
+
+local function next_once()
+  if file == nil then return last end
+  if count % LOOK_EVERY == 0 then
+    local at = now()
+    began = began or at
+    if at - began >= ends_at then
+      finish(at)
+      return last
+    end
+  end
+  if count == left then
+    ran_out = 1
+    finish(now())
+    return last
+  end
+  last = file:read(bytes)
+  count = count + 1
+  return last
+end
+
+function request()
+  if records ~= nil then
+    count = count + 1
+    return records[count % #records + 1]
+  end
+  if not looked_at then
+    looked_at = true
+    local record = file:read(bytes)
+    file:seek("set", 0)
+    return record
+  end
+  return next_once()
+end
+
+function done(summary, latency)
+  local sent, took, ran_out = 0, 0, 0
+  for _, thread in ipairs(threads) do
+    sent = sent + thread:get("sent")
+    took = math.max(took, thread:get("took"))
+    ran_out = ran_out + thread:get("ran_out")
+  end
+  local errors = summary.errors
+  io.write(string.format(
+    '\nRESULT {"requests":%d,"seconds":%f,"bytes":%.0f,"p50Ms":%f,"p99Ms":%f,"maxMs":%f,"sent":%d,"sentSeconds":%f,"ranOut":%d,' ..
+    '"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
+    summary.requests, summary.duration / 1e6, summary.bytes, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    latency.max / 1e3, sent, took, ran_out, errors.connect, errors.read, errors.write, errors.status, errors.timeout))
+end

@@ -1,0 +1,77 @@
+import { execFile } from "node:child_process";
+import { statfs } from "node:fs/promises";
+import { cpus, freemem, loadavg, release, tmpdir, totalmem, type } from "node:os";
+import { promisify } from "node:util";
+import { findRedisServer } from "../local/redis-server";
+
+/** What figures depend on. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly freeMemoryGb: number;
+  readonly kernel: string;
+  readonly node: string;
+  readonly redis: string;
+  readonly wrk: string;
+  /** Where Redis writes, and what kind of file system that is. */
+  readonly disk: string;
+  /** Of the last minute, before the run. */
+  readonly loadAverage: number;
+}
+
+const GB = 1024 ** 3;
+/** By the numbers of statfs(2). */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0xef53: "ext4",
+  0x01021994: "tmpfs",
+  0x58465342: "xfs",
+  0x9123683e: "btrfs",
+  0x794c7630: "overlayfs",
+  0x2fc12fc1: "zfs",
+};
+
+export async function describeMachine(): Promise<Machine> {
+  const redisServer = await findRedisServer((line) => process.stdout.write(`${line}\n`));
+  const { type: fileSystem } = await statfs(tmpdir());
+  return {
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: cpus().length,
+    memoryGb: inGb(totalmem()),
+    freeMemoryGb: inGb(freemem()),
+    kernel: `${type()} ${release()}`,
+    node: process.version,
+    redis: await firstLine(redisServer, "--version"),
+    wrk: (await firstLine("wrk", "-v")) || "not installed",
+    disk: `${tmpdir()} on ${FILE_SYSTEMS[fileSystem] ?? `file system 0x${fileSystem.toString(16)}`}`,
+    loadAverage: loadavg()[0] ?? 0,
+  };
+}
+
+/** What to say of a machine before figures of it. */
+export function machineLines(machine: Machine): readonly string[] {
+  const { cpu, cores, memoryGb, freeMemoryGb, kernel, node, redis, wrk, disk, loadAverage } = machine;
+  const lines = [
+    `${cpu}, ${cores} cores, ${memoryGb} GB of memory (${freeMemoryGb} free)`,
+    `${kernel}, Node ${node}, ${redis}, ${wrk}`,
+    `Redis writes in ${disk}`,
+  ];
+  if (/tmpfs/.test(disk))
+    lines.push("NOTE: that is memory, where a durable write costs nothing. Set TMPDIR.");
+  if (loadAverage > cores / 4) {
+    lines.push(`NOTE: the load average is ${loadAverage.toFixed(1)}: something else runs here, too.`);
+  }
+  return lines;
+}
+
+function inGb(bytes: number): number {
+  return Math.round((bytes / GB) * 10) / 10;
+}
+
+/** The first line that a command prints, whatever its exit code; empty when it is not there. */
+async function firstLine(command: string, argument: string): Promise<string> {
+  const { stdout = "", stderr = "" } = await promisify(execFile)(command, [argument]).catch(
+    (error: { stdout?: string; stderr?: string }) => error,
+  );
+  return `${stdout}${stderr}`.split("\n")[0]?.trim() ?? "";
+}

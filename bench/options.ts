@@ -1,0 +1,68 @@
+import { parseArgs } from "node:util";
+
+export interface Options {
+  /** How often ours and the reference are measured, in turn. */
+  readonly rounds: number;
+  /** How long each of them is loaded, each time. */
+  readonly seconds: number;
+  /** What the sizes of `memory` and `growth` are multiplied by. */
+  readonly scale: number;
+  /** Where the raw figures are kept. */
+  readonly json: string | undefined;
+  /** Where CPU profiles of core and the edge are kept. */
+  readonly profile: string | undefined;
+}
+
+/** What was asked for that cannot be done, in words for whoever asked. */
+export class UsageFault extends Error {
+  override readonly name = "UsageFault";
+}
+
+const ROUNDS_MAX = 20;
+/** A round's requests are signed before it, and a signature is good for five minutes. */
+const SECONDS_MAX = 60;
+
+export function readOptions(args: readonly string[]): {
+  readonly parts: readonly string[];
+  readonly help: boolean;
+  readonly options: Options;
+} {
+  const { values, positionals } = parse(args);
+  const number = (name: string, text: string, min: number, max: number): number => {
+    const value = Number(text);
+    if (!(value >= min && value <= max)) throw new UsageFault(`--${name} must be from ${min} to ${max}`);
+    return value;
+  };
+  const rounds = number("rounds", values.rounds, 1, ROUNDS_MAX);
+  if (!Number.isInteger(rounds)) throw new UsageFault("--rounds must be a whole number");
+  return {
+    parts: positionals,
+    help: values.help,
+    options: {
+      rounds,
+      seconds: number("seconds", values.seconds, 1, SECONDS_MAX),
+      scale: number("scale", values.scale, 0.001, 1),
+      json: values.json,
+      profile: values.profile,
+    },
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        help: { type: "boolean", short: "h", default: false },
+        rounds: { type: "string", default: "3" },
+        seconds: { type: "string", default: "8" },
+        scale: { type: "string", default: "1" },
+        json: { type: "string" },
+        profile: { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageFault((error as Error).message);
+  }
+}

@@ -1,0 +1,23 @@
+import type { Part } from "../part";
+import { growth } from "./growth";
+import { inbound } from "./inbound";
+import { latency } from "./latency";
+import { memory } from "./memory";
+import { pollEmpty } from "./poll-empty";
+import { pollPage } from "./poll-page";
+import { publish } from "./publish";
+import { push } from "./push";
+import { unary } from "./unary";
+
+/** The parts in the order in which all of them are run. */
+export const PARTS: readonly Part[] = [
+  inbound,
+  unary,
+  pollEmpty,
+  pollPage,
+  push,
+  publish,
+  latency,
+  memory,
+  growth,
+];

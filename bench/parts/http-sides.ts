@@ -1,0 +1,26 @@
+import { createWorkspaces, type Workspace } from "../core-clients";
+import { assertWrk } from "../load/wrk";
+import type { PartContext } from "../part";
+import { startService, type Service } from "../service";
+import type { ReferenceServer } from "../workers/reference-server";
+import { startWorker, type Worker } from "../worker";
+
+/** Workspaces that HTTP load is for, in turn. */
+export const WORKSPACES = 8;
+
+/** The service and the reference server, knowing the same workspaces. */
+export interface HttpSides {
+  readonly service: Service;
+  readonly workspaces: readonly Workspace[];
+  readonly reference: Worker<ReferenceServer>;
+  readonly referenceUrl: string;
+}
+
+export async function startHttpSides(context: PartContext): Promise<HttpSides> {
+  await assertWrk();
+  const service = await startService(context);
+  const workspaces = await createWorkspaces(service.clients, WORKSPACES);
+  const reference = await startWorker<ReferenceServer>(context.scope, "reference-server");
+  const port = await reference.call("start", { workspaces });
+  return { service, workspaces, reference, referenceUrl: `http://127.0.0.1:${port}` };
+}

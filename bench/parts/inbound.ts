@@ -1,0 +1,21 @@
+import { createPosts, postAndCount } from "../load/posts";
+import type { Part } from "../part";
+import { alternate, resultOf } from "../rounds";
+import { startHttpSides } from "./http-sides";
+
+/** Signed POSTs, accepted and stored, against one process that checks as much and stores nothing. */
+export const inbound: Part = {
+  name: "inbound",
+  what: "signed POSTs accepted and stored, against one process that stores nothing",
+  async run(context) {
+    const { service, workspaces, referenceUrl } = await startHttpSides(context);
+    const posts = createPosts(context, workspaces);
+    const rounds = await alternate(context, {
+      unit: "requests",
+      prepare: () => posts.prepare(),
+      ours: (seconds) => postAndCount(posts, service.store, service.url, seconds),
+      reference: (seconds) => posts.run(referenceUrl, seconds),
+    });
+    return resultOf(rounds);
+  },
+};

@@ -1,0 +1,66 @@
+import { makeCertificate } from "../certificate";
+import { createWorkspaces } from "../core-clients";
+import type { Part } from "../part";
+import { startService } from "../service";
+import { median, spreadOf, type Spread } from "../statistics";
+import { INBOUND_STREAMS } from "../store";
+import { createTable } from "../table";
+import type { LatencyLoad } from "../workers/latency-load";
+import { startWorker } from "../worker";
+
+const WORKSPACES = 8;
+/** The contract's most for one workspace. */
+const POSTS_PER_SECOND = 250;
+const PUSHES_PER_SECOND = 50;
+const RETRIES = { perSecond: 25, seconds: 1, offsetsMs: [1_000, 4_000] };
+
+/** How long things take at a load that the service is far from its end at. */
+export const latency: Part = {
+  name: "latency",
+  what: "how long a 202, a push and a retry take at a fixed rate; figures only",
+  async run(context) {
+    const { scope, options, say } = context;
+    const certificate = makeCertificate(scope);
+    const { clients, store, url, coreAddress } = await startService(context, {
+      PUSH_ALLOW: "127.0.0.0/8",
+      PUSH_CA: certificate.certPath,
+    });
+    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const port = await load.call("start", { ...certificate, coreAddress });
+    const polling = await createWorkspaces(clients, WORKSPACES);
+    const pushed = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
+
+    const post = async (run: string, seconds: number): Promise<Spread> => {
+      const rate = { workspaces: polling, perSecond: POSTS_PER_SECOND, seconds };
+      const latencies = await load.call("post", { ...rate, origin: url, run });
+      await store.assertEntries(INBOUND_STREAMS, latencies.length, "events were answered with 202");
+      await store.emptyStreams(INBOUND_STREAMS);
+      return spreadOf(latencies);
+    };
+    const push = async (seconds: number): Promise<Spread> =>
+      spreadOf(await load.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds }));
+
+    await post("warmup", 1);
+    await push(1);
+    const row = createTable(say, ["round", "what", "count", "p50 ms", "p99 ms", "max ms"]);
+    const show = (round: number | string, what: string, { count, p50, p99, max }: Spread): void =>
+      row([round, what, count, p50.toFixed(2), p99.toFixed(2), max.toFixed(2)]);
+    const rounds: { readonly accepted: Spread; readonly push: Spread }[] = [];
+    for (let number = 1; number <= options.rounds; number++) {
+      const accepted = await post(`r${number}`, options.seconds);
+      show(number, "202", accepted);
+      const came = await push(options.seconds);
+      show(number, "push", came);
+      rounds.push({ accepted, push: came });
+    }
+    const retry = spreadOf(await load.call("retry", { workspaces: pushed, ...RETRIES }));
+    show("", "retry late", retry);
+
+    const p50 = median(rounds.map(({ accepted }) => accepted.p50));
+    const p99 = median(rounds.map(({ accepted }) => accepted.p99));
+    return {
+      lastLine: `p50=${p50.toFixed(2)} p99=${p99.toFixed(2)} ratio=${(p99 / p50).toFixed(2)}`,
+      raw: { rounds, retry },
+    };
+  },
+};

@@ -1,0 +1,118 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { untilReady, type Child } from "../local/children";
+import { giveBack, listenOn, portOf } from "../local/free-port";
+import { spawnGuarded, stopChild } from "../local/guarded-child";
+import { startPrivateRedis } from "../local/private-redis";
+import { findRedisServer } from "../local/redis-server";
+import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
+import type { PartContext } from "./part";
+import { connectToStore, type Store } from "./store";
+
+/** The service as a part loads it: processes of its own over a Redis of its own, with the limits lifted. */
+export interface Service {
+  readonly store: Store;
+  readonly coreAddress: string;
+  readonly core: Child;
+  readonly edge: Child;
+  readonly clients: CoreClients;
+  /** http://127.0.0.1:port of the edge. */
+  readonly url: string;
+  /** Starts one more edge and answers its URL. */
+  startEdge(environment: NodeJS.ProcessEnv): Promise<string>;
+}
+
+const LOOPBACK = "127.0.0.1";
+/** All load comes from one address, to few workspaces. */
+const LIMITS_LIFTED = { UNSAFE_LIFT_LIMITS: "yes" };
+const STOP_WITHIN_MS = 12_000;
+const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+export async function startService(
+  context: PartContext,
+  coreEnvironment: NodeJS.ProcessEnv = {},
+): Promise<Service> {
+  const { scope, say } = context;
+  const server = await findRedisServer(say, scope.signal);
+  const logFile = scope.logFile("redis");
+  const folder = logFile.replace(/\.log$/, "");
+  const redis = await scope.own(
+    startPrivateRedis({ server, folder, logFile, signal: scope.signal }),
+    ({ stop }) => stop(),
+  );
+  const store = await scope.own(connectToStore(redis.url), ({ close }) => close());
+  await store.assertDurable();
+
+  const [coreAddress, coreHealth] = [await freeAddress(), await freeAddress()];
+  const core = await startProcess(context, "core", coreHealth, {
+    REDIS_URL: redis.url,
+    CORE_LISTEN: coreAddress,
+    CORE_TOKENS: Object.entries(TOKENS)
+      .map(([role, token]) => `${role}=${token}`)
+      .join(","),
+    SECRETS_KEY,
+    ...LIMITS_LIFTED,
+    // Nothing is to be trimmed that is counted afterwards.
+    INBOUND_LOG_MAX: "100000000",
+    ...coreEnvironment,
+  });
+
+  async function startEdge(environment: NodeJS.ProcessEnv): Promise<{ url: string; edge: Child }> {
+    const [address, health] = [await freeAddress(), await freeAddress()];
+    const edge = await startProcess(context, "edge", health, {
+      EDGE_LISTEN: address,
+      CORE_ADDRESS: coreAddress,
+      CORE_TOKEN: TOKENS.edge,
+      ...LIMITS_LIFTED,
+      ...environment,
+    });
+    return { url: `http://${address}`, edge };
+  }
+
+  const { url, edge } = await startEdge({});
+  const clients = await scope.own(Promise.resolve(connectToCore(coreAddress)), (each) => each.close());
+  return {
+    store,
+    coreAddress,
+    core,
+    edge,
+    clients,
+    url,
+    startEdge: async (environment) => (await startEdge(environment)).url,
+  };
+}
+
+async function startProcess(
+  { scope, options }: PartContext,
+  name: "core" | "edge",
+  health: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<Child> {
+  const logFile = scope.logFile(name);
+  const main = join(__dirname, "..", name, "main.js");
+  if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true });
+  const profile =
+    options.profile === undefined
+      ? []
+      : [
+          "--cpu-prof",
+          "--cpu-prof-dir",
+          options.profile,
+          "--cpu-prof-name",
+          `${name}-${Date.now()}.cpuprofile`,
+        ];
+  const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
+  const started = spawnGuarded([process.execPath, ...profile, main], { logFile, env });
+  const child: Child = { name, process: started, logFile, stop: () => stopChild(started, STOP_WITHIN_MS) };
+  await scope.own(Promise.resolve(child), ({ stop }) => stop());
+  await untilReady(child, health, scope.signal);
+  return child;
+}
+
+/** A loopback address that is free now. */
+async function freeAddress(): Promise<string> {
+  const server = await listenOn(LOOPBACK, 0);
+  const address = `${LOOPBACK}:${portOf(server)}`;
+  await giveBack(server);
+  return address;
+}

@@ -1,0 +1,76 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { hasEnded, stopChild } from "../local/guarded-child";
+import type { Scope } from "./scope";
+
+/** What a worker can be asked, by name. */
+export type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
+
+/** A process of its own, that does one side of a measurement. */
+export interface Worker<Of extends Calls<Of>> {
+  call<Name extends keyof Of & string>(
+    name: Name,
+    input: Parameters<Of[Name]>[0],
+  ): Promise<Awaited<ReturnType<Of[Name]>>>;
+}
+
+interface Asked {
+  readonly number: number;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+interface Answered {
+  readonly number: number;
+  readonly output?: unknown;
+  readonly fault?: string;
+}
+
+const STOP_WITHIN_MS = 2_000;
+
+/** Starts workers/<name>.ts in a process of its own. */
+export async function startWorker<Of extends Calls<Of>>(scope: Scope, name: string): Promise<Worker<Of>> {
+  const child = fork(join(__dirname, "workers", `${name}.js`), {
+    serialization: "advanced",
+    // Ctrl-C is for us, who stop things in order.
+    detached: true,
+  });
+  const waiting = new Map<number, (answer: Answered) => void>();
+  let last = 0;
+  child.on("message", (answer: Answered) => waiting.get(answer.number)?.(answer));
+  child.on("exit", () => {
+    for (const [number, settle] of waiting) settle({ number, fault: "it ended by itself" });
+  });
+  await scope.own(Promise.resolve(child), (each) => stopChild(each, STOP_WITHIN_MS));
+  if (!hasEnded(child) && child.pid === undefined) await once(child, "spawn");
+
+  return {
+    call: (callName, input) =>
+      new Promise((resolve, reject) => {
+        const number = ++last;
+        waiting.set(number, ({ output, fault }) => {
+          waiting.delete(number);
+          if (fault === undefined) resolve(output as never);
+          else reject(new Error(`${name}: ${fault}`));
+        });
+        const asked: Asked = { number, name: callName, input };
+        child.send(asked);
+      }),
+  };
+}
+
+/** The worker's side: answers calls until whoever started it is gone. */
+export function serveWorker<Of extends Calls<Of>>(calls: Of): void {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", ({ number, name, input }: Asked) => {
+    const answer = (rest: Omit<Answered, "number">): void => {
+      process.send?.({ number, ...rest });
+    };
+    calls[name as keyof Of](input as never).then(
+      (output) => answer({ output }),
+      (error: unknown) =>
+        answer({ fault: error instanceof Error ? (error.stack ?? error.message) : "unknown" }),
+    );
+  });
+}

@@ -1,0 +1,147 @@
+import { createServer, type Server } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "undici";
+import type { Certificate } from "../certificate";
+import { connectToCore, publish, type CoreClients, type Workspace } from "../core-clients";
+import { cardEvent, typedMessage } from "../sample-events";
+import { signatureOf } from "../signature";
+import { serveWorker } from "../worker";
+
+/**
+ * Load at a given rate, whatever the answers take: each request is due at a time
+ * that is fixed beforehand, and how late its answer is is counted from then on.
+ * So a service that stalls is charged for every request that was due meanwhile.
+ */
+export type LatencyLoad = typeof calls;
+
+interface Rate {
+  readonly workspaces: readonly Workspace[];
+  /** For each of the workspaces. */
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+const CONNECTIONS = 64;
+const ARRIVE_WITHIN_MS = 15_000;
+const LOOK_EVERY_MS = 10;
+
+/** Does something at a fixed rate, `count` times, and answers what it resolved to. */
+async function atRate<T>(
+  { workspaces, perSecond, seconds }: Rate,
+  make: (number: number, workspace: Workspace, dueAt: number) => Promise<T>,
+): Promise<readonly T[]> {
+  const all: Promise<T>[] = [];
+  const rate = workspaces.length * perSecond;
+  const count = Math.floor(rate * seconds);
+  const began = performance.now() + 10;
+  const dueAt = (number: number): number => began + (number * 1000) / rate;
+  while (all.length < count) {
+    await sleep(1);
+    const now = performance.now();
+    while (all.length < count && dueAt(all.length) <= now) {
+      const workspace = workspaces[all.length % workspaces.length];
+      if (workspace === undefined) throw new Error("there are no workspaces");
+      all.push(make(all.length, workspace, dueAt(all.length)));
+    }
+  }
+  return Promise.all(all);
+}
+
+/** What is done with a pushed event; false answers it with an error. */
+let onPush: (number: number) => boolean = () => true;
+let clients: CoreClients | undefined;
+const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
+
+/** The number that cardEvent put into the text. */
+const NUMBER = /Round (\d+)/;
+
+function receive(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const number = Number(NUMBER.exec(Buffer.concat(chunks).toString("utf8"))?.[1]);
+    response.writeHead(onPush(number) ? 204 : 500).end();
+  });
+}
+
+function publishOne(workspace: Workspace, number: number): Promise<unknown> {
+  if (clients === undefined) throw new Error("connect first");
+  return publish(clients, [cardEvent(workspace.id, number)]);
+}
+
+async function untilAll(set: ReadonlyMap<number, unknown>, count: number): Promise<void> {
+  const end = performance.now() + ARRIVE_WITHIN_MS;
+  while (set.size < count && performance.now() < end) await sleep(LOOK_EVERY_MS);
+  if (set.size !== count) throw new Error(`${count} events were published, but ${set.size} came`);
+}
+
+const calls = {
+  /** Connects to core, and listens for pushes; answers the port. */
+  async start({ coreAddress, key, cert }: Certificate & { readonly coreAddress: string }): Promise<number> {
+    clients = connectToCore(coreAddress);
+    const server: Server = createServer({ key, cert, keepAliveTimeout: 60_000 }, receive);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return (server.address() as AddressInfo).port;
+  },
+
+  /** Posts events; answers how long after it was due each was answered, in ms. */
+  async post({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) {
+    return atRate(rate, async (number, { id, secret }, dueAt) => {
+      const body = typedMessage(run, number);
+      const { statusCode, body: answer } = await dispatcher.request({
+        origin,
+        path: `/hooks/${id}`,
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Service-Signature": signatureOf(secret, body) },
+        body,
+      });
+      await answer.dump();
+      if (statusCode !== 202) throw new Error(`a request was answered ${statusCode}`);
+      return performance.now() - dueAt;
+    });
+  },
+
+  /** Publishes events; answers how long after it was due to be published each came, in ms. */
+  async push(rate: Rate): Promise<readonly number[]> {
+    const due = new Map<number, number>();
+    const latencies = new Map<number, number>();
+    onPush = (number) => {
+      latencies.set(number, performance.now() - (due.get(number) ?? NaN));
+      return true;
+    };
+    await atRate(rate, (number, workspace, dueAt) => {
+      due.set(number, dueAt);
+      return publishOne(workspace, number);
+    });
+    await untilAll(latencies, due.size);
+    return [...latencies.values()];
+  },
+
+  /** Publishes events whose first two attempts fail; answers how late the second and the third came, in ms. */
+  async retry({
+    offsetsMs,
+    ...rate
+  }: Rate & { readonly offsetsMs: readonly number[] }): Promise<readonly number[]> {
+    const failedAt = new Map<number, number>();
+    const attempts = new Map<number, number>();
+    const done = new Map<number, true>();
+    const lateness: number[] = [];
+    onPush = (number) => {
+      const now = performance.now();
+      const attempt = (attempts.get(number) ?? 0) + 1;
+      attempts.set(number, attempt);
+      if (attempt === 1) failedAt.set(number, now);
+      else lateness.push(now - (failedAt.get(number) ?? NaN) - (offsetsMs[attempt - 2] ?? NaN));
+      if (attempt <= offsetsMs.length) return false;
+      done.set(number, true);
+      return true;
+    };
+    const published = await atRate(rate, (number, workspace) => publishOne(workspace, number));
+    await untilAll(done, published.length);
+    return lateness;
+  },
+};
+
+serveWorker(calls);

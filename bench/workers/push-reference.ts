@@ -1,0 +1,54 @@
+import { Agent } from "undici";
+import { signatureOf } from "../signature";
+import { serveWorker } from "../worker";
+
+/** The reference for pushes: a bare loop that POSTs the same bytes and does nothing else. */
+export type PushReference = typeof calls;
+
+export interface PushReferenceInput {
+  readonly origin: string;
+  readonly ca: string;
+  readonly body: Uint8Array;
+  /** Requests under way at once, each on a connection of its own. */
+  readonly concurrency: number;
+  readonly seconds: number;
+}
+
+let agent: Agent | undefined;
+let sent = 0;
+
+const calls = {
+  /** Answers how many were sent in how many seconds. */
+  async run({ origin, ca, body, concurrency, seconds }: PushReferenceInput) {
+    agent ??= new Agent({ connections: concurrency, pipelining: 1, connect: { ca } });
+    const dispatcher = agent;
+    const bytes = Buffer.from(body);
+    const signature = signatureOf("no matter what", bytes);
+    const began = performance.now();
+    const end = began + seconds * 1000;
+    let count = 0;
+    const work = async (): Promise<void> => {
+      while (performance.now() < end) {
+        const { statusCode, body: answer } = await dispatcher.request({
+          origin,
+          path: "/events",
+          method: "POST",
+          headers: {
+            "Content-Type": "application/json",
+            "Service-Signature": signature,
+            "Service-Event-Id": `evt_${String(++sent).padStart(26, "0")}`,
+            "Service-Workspace": "00000000-0000-0000-0000-000000000000",
+          },
+          body: bytes,
+        });
+        if (statusCode !== 204) throw new Error(`the receiver answered ${statusCode}`);
+        await answer.dump();
+        count += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    return { count, seconds: (performance.now() - began) / 1000 };
+  },
+};
+
+serveWorker(calls);

@@ -1,0 +1,108 @@
+import { createSecretKey, createHmac, timingSafeEqual, type KeyObject } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import type { Workspace } from "../core-clients";
+import { signatureOf } from "../signature";
+import { serveWorker } from "../worker";
+
+/**
+ * The reference for the HTTP side: one process that does what any receiver of
+ * signed requests must do, and nothing else. It keeps no events, no limits, no
+ * request ids, and has nobody to ask.
+ */
+export type ReferenceServer = typeof calls;
+
+const text = (minLength: number, maxLength: number) => ({ type: "string", minLength, maxLength });
+const optionalText = (maxLength: number) => ({ type: ["string", "null"], maxLength });
+const closed = (required: readonly string[], properties: object) => ({
+  type: "object",
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+const id = text(1, 128);
+const channel = {
+  if: { type: "object" },
+  then: closed(["id"], { id: text(1, 131), name: optionalText(128) }),
+  else: text(1, 131),
+};
+const user = closed(["id"], { id, name: optionalText(128) });
+const inboundEvent = (type: string, required: readonly string[], properties: object) =>
+  closed(["type", "channel", "user", ...required], {
+    type: { const: type },
+    id,
+    channel,
+    user,
+    ...properties,
+  });
+
+const ajv = new Ajv2020({ strict: true, strictTypes: false });
+const VALIDATE = new Map(
+  Object.entries({
+    command: inboundEvent("command", ["text"], { text: text(0, 2000) }),
+    action: inboundEvent("action", ["messageId", "action"], { messageId: id, action: text(1, 512) }),
+    message: inboundEvent("message", ["text"], { text: text(1, 4000), replyTo: optionalText(128) }),
+  }).map(([type, schema]) => [type, ajv.compile(schema)]),
+);
+
+const secrets = new Map<string, KeyObject>();
+let page = Buffer.from('{"events":[],"next":null,"hasMore":false,"gap":false}');
+
+const HEADER = /^t=(\d+),v1=([0-9a-f]{64})$/;
+const TOLERANCE_SECONDS = 300;
+
+function isSigned(request: FastifyRequest, key: KeyObject | undefined, raw: string | Buffer): boolean {
+  const [, t = "", hex = ""] = HEADER.exec(String(request.headers["service-signature"])) ?? [];
+  if (key === undefined || t === "") return false;
+  const digest = createHmac("sha256", key).update(`${t}.`).update(raw).digest();
+  return (
+    timingSafeEqual(digest, Buffer.from(hex, "hex")) &&
+    Math.abs(Date.now() / 1000 - Number(t)) <= TOLERANCE_SECONDS
+  );
+}
+
+const calls = {
+  /** Serves these workspaces, and answers the port. */
+  async start({ workspaces }: { readonly workspaces: readonly Workspace[] }): Promise<number> {
+    for (const workspace of workspaces) {
+      secrets.set(workspace.id, createSecretKey(Buffer.from(workspace.secret)));
+    }
+    const app = fastify();
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
+      done(null, body),
+    );
+    const send = (reply: FastifyReply, status: number, body: string | Buffer) =>
+      reply.code(status).header("content-type", "application/json").send(body);
+    type Request = FastifyRequest<{ Params: { workspaceId: string } }>;
+
+    app.post("/hooks/:workspaceId", async (request: Request, reply) => {
+      const body = request.body as Buffer;
+      const event = JSON.parse(body.toString("utf8")) as { type?: string };
+      if (!isSigned(request, secrets.get(request.params.workspaceId), body)) return send(reply, 401, "{}");
+      if (VALIDATE.get(event.type ?? "")?.(event) !== true) return send(reply, 400, "{}");
+      return send(reply, 202, '{"ok":true}');
+    });
+    app.get("/hooks/:workspaceId/events", async (request: Request, reply) => {
+      const { url = "" } = request.raw;
+      const key = secrets.get(request.params.workspaceId);
+      if (key === undefined || !isSigned(request, key, url.slice(url.indexOf("?") + 1)))
+        return send(reply, 401, "{}");
+      void reply
+        .header("Service-Signature", signatureOf(key, page))
+        .header("Service-Workspace", request.params.workspaceId);
+      return send(reply, 200, page);
+    });
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    return (app.server.address() as AddressInfo).port;
+  },
+
+  /** Sets the page that every poll is answered with. */
+  async setPage(body: Uint8Array): Promise<void> {
+    page = Buffer.from(body);
+  },
+};
+
+serveWorker(calls);
