@@ -37,6 +37,8 @@ const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
 /** A page of 100 events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+/** What core may send before it hears that we have read it: HTTP/2's own 64 KB is a page or two. */
+const WINDOW_BYTES = 8 * 1024 * 1024;
 
 export function createCoreClient({ address, token, tls, calls }: CoreClientOptions): CoreClient {
   const channelCredentials = tls
@@ -44,6 +46,7 @@ export function createCoreClient({ address, token, tls, calls }: CoreClientOptio
     : credentials.createInsecure();
   const client = new BridgeServiceClient(address, channelCredentials, {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
+    "grpc-node.flow_control_window": WINDOW_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
     "grpc.keepalive_time_ms": 10_000,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { createBell } from "../domain/bell";
 import { deliveryOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../domain/retry";
@@ -188,7 +187,7 @@ export async function dispatchShard(
         }
         if (known !== undefined) return known.workspace;
       }
-      await sleep(pauseMs);
+      await pause(pauseMs);
     }
     return undefined;
   }
@@ -205,7 +204,7 @@ export async function dispatchShard(
 
   /** Records, for as long as it takes and the lease is held. */
   async function record(item: PushRecord): Promise<string> {
-    for (;;) {
+    while (!lost.aborted) {
       try {
         return await pushQueue.record(token, shard, item);
       } catch (error) {
@@ -214,10 +213,14 @@ export async function dispatchShard(
           return "lost";
         }
       }
-      if (lost.aborted) return "lost";
-      await sleep(AFTER_FAULT_MS);
+      await pause(AFTER_FAULT_MS);
     }
+    return "lost";
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function dropped(push: QueuedPush, attempts: number, reason: DropReason): Delivery {

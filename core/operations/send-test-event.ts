@@ -1,4 +1,4 @@
-import { deliveryOf, type Delivery, type Failure, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, type LoggedDelivery, type Failure, type PushOutcome } from "../domain/delivery";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
@@ -32,7 +32,7 @@ export interface DoneStep {
 export type TestEventOutcome = { readonly eventId: string } & (
   | {
       readonly mode: "push";
-      readonly delivery: Delivery;
+      readonly delivery: LoggedDelivery;
       readonly steps: readonly DoneStep[];
       /** The step it did not get past and why, in words for the owner; undefined on success. */
       readonly failed: { readonly step: AttemptStep; readonly why: string } | undefined;
@@ -100,8 +100,7 @@ export async function sendTestEvent(
     },
     (step, detail) => steps.push({ step, detail, afterMs: performance.now() - began }),
   );
-  const delivery = deliveryOf(eventId, "ping", 1, outcome);
-  await context.deliveryLog.append(id, delivery);
+  const delivery = await context.deliveryLog.append(id, deliveryOf(eventId, "ping", 1, outcome));
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
 }
 

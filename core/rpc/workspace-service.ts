@@ -98,10 +98,12 @@ export function createWorkspaceService(
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { workspace } = accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND);
-      const deliveries = await context.deliveryLog.read(workspace.id, size, pageToken || undefined);
+      // One more than asked for tells whether there is another page.
+      const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
+      const deliveries = read.slice(0, size);
       return {
         deliveries: deliveries.map(toDeliveryMessage),
-        nextPageToken: deliveries.length === size ? (deliveries.at(-1)?.id ?? "") : "",
+        nextPageToken: read.length > size ? (deliveries.at(-1)?.id ?? "") : "",
       };
     }),
     watchWorkspace: (stream) => void serveWatch(context, stream, report),

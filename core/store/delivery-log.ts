@@ -51,7 +51,9 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
   return {
     async append(workspaceId, delivery) {
-      await functions.call("log_delivery", prefixOf(workspaceId), [workspaceId, encodeDelivery(delivery)]);
+      const args = [workspaceId, encodeDelivery(delivery)];
+      const id = asText(await functions.call("log_delivery", prefixOf(workspaceId), args));
+      return { ...delivery, id, atMs: timeOf(id) ?? now() };
     },
     async read(workspaceId, count, before) {
       const args = [workspaceId, before ?? "+", String(count), String(now() - KEPT_MS)];
@@ -59,8 +61,13 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
       return entries.map((entry) => {
         const [entryId, delivery] = asList(entry).map(asText);
         const id = entryId ?? "";
-        return { ...decodeDelivery(delivery ?? ""), id, atMs: Number(id.slice(0, id.indexOf("-"))) };
+        return { ...decodeDelivery(delivery ?? ""), id, atMs: timeOf(id) ?? 0 };
       });
     },
   };
+}
+
+/** When an entry was logged, ms: its id begins with it. */
+function timeOf(entryId: string): number | undefined {
+  return entryId === "" ? undefined : Number(entryId.slice(0, entryId.indexOf("-")));
 }

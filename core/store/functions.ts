@@ -12,6 +12,7 @@ export type FunctionName =
   | "admit"
   | "append"
   | "page"
+  | "note_served"
   | "publish"
   | "read_pushes"
   | "record_pushes"

@@ -11,7 +11,6 @@ import { startNames, type TestNames } from "./names";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
 import { call, publish, startService, type TestService } from "./service";
 import { createTestCa, type Certificate, type TestCa } from "./test-ca";
-import { verifyPush, type PushedEvent } from "./verify-push";
 import { until } from "./wait";
 import { createWorkspaceApi, type WorkspaceApi } from "./workspace-api";
 
@@ -109,13 +108,6 @@ export async function startPushService(
       ca.close();
     },
   };
-}
-
-/** The events that a bridge got, each checked for its signature, oldest first. */
-export function eventsAt(
-  bridge: Pick<PushedBridge, "requests" | "secret">,
-): readonly (PushedEvent & { readonly request: ReceivedRequest })[] {
-  return bridge.requests.map((request) => ({ ...verifyPush(request, [bridge.secret]), request }));
 }
 
 /** The id of the event that a request pushes. */

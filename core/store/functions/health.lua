@@ -23,11 +23,13 @@ local function note_poll(prefix, workspace, now, held, served, through, failing)
   end
 end
 
--- Deliveries are kept for seven days, the last thousand of a workspace.
+-- Deliveries are kept for seven days, the last thousand of a workspace. Returns the
+-- id of the entry.
 local function log_delivery(prefix, workspace, delivery)
   local log = prefix .. ':log:' .. workspace
-  redis.call('XADD', log, 'MAXLEN', '~', 1000, '*', 'd', delivery)
+  local entry = redis.call('XADD', log, 'MAXLEN', '~', 1000, '*', 'd', delivery)
   outlive(log, 7 * 86400)
+  return entry
 end
 
 -- Events that wait, oldest first, at most `count`.

@@ -76,10 +76,11 @@ register('record_pushes', function(keys, args)
   return answers
 end)
 
--- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns 1.
+-- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns the id of
+-- the entry, or '' when there is no such workspace any more.
 register('log_delivery', function(keys, args)
-  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 1 then log_delivery(keys[1], args[1], args[2]) end
-  return 1
+  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return '' end
+  return log_delivery(keys[1], args[1], args[2])
 end)
 
 -- Reads the log of deliveries, newest first. ARGV: workspace, the entry id to

@@ -1,0 +1,174 @@
+import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
+import { redirect, sayNothing, status } from "../harness/behaviours";
+import { heldFor, update } from "../harness/contents";
+import { poll } from "../harness/bridge";
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { startPushService, type PushService } from "../harness/push";
+import { textEvent } from "../harness/service";
+import { verifyPush } from "../harness/verify-push";
+import { until } from "../harness/wait";
+
+let push: PushService;
+beforeAll(async () => {
+  push = await startPushService();
+});
+afterAll(() => push.close());
+
+test("each event is a POST of the envelope to the target URL, with just the headers that it needs", async () => {
+  const bridge = await push.bridge();
+  await push.workspaces.setTargetUrl(
+    bridge.workspaceId,
+    bridge.urlOf(bridge.name, "/events/a%20b?x=1&y=%C3%A9"),
+  );
+  const [event] = await push.publish(textEvent(bridge.workspaceId, "héllo"));
+  const request = await bridge.nth(1);
+  const envelope = verifyPush(request, [bridge.secret]);
+  expect([request.method, request.path, request.servername]).toEqual([
+    "POST",
+    "/events/a%20b?x=1&y=%C3%A9",
+    bridge.name,
+  ]);
+  expect([envelope.id, envelope.sequence]).toEqual([event?.eventId, event?.sequence]);
+  expect(request.headers).toMatchObject({
+    host: `${bridge.name}:${bridge.port}`,
+    "content-type": "application/json",
+    "content-length": String(request.body.length),
+    "service-event-id": event?.eventId,
+    "service-workspace": bridge.workspaceId,
+  });
+  expect(Object.keys(request.headers).toSorted()).toEqual([
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "service-event-id",
+    "service-signature",
+    "service-workspace",
+  ]);
+});
+
+test("a push carries the bytes that a poll would serve", async () => {
+  const bridge = await push.bridge();
+  const poller = await push.bridge({ polls: true });
+  const [pushed] = await push.publish(
+    textEvent(bridge.workspaceId, 'say "hi" \u2028 \\ 🎲'),
+    textEvent(poller.workspaceId, 'say "hi" \u2028 \\ 🎲'),
+  );
+  const { body } = await bridge.nth(1);
+  const page = await poll(push.service.url, { id: poller.workspaceId, secret: poller.secret });
+  const served = /^\{"events":\[(.*)\],"next"/s.exec(page.body.toString())?.[1] ?? "";
+  // But for what is particular to each of two events, they are the same text.
+  const plain = (text: string): string =>
+    text
+      .replace(/"id":"(evt|msg)_\w{26}"/g, '"id":"$1"')
+      .replace(/"workspace":"[0-9a-f-]{36}"/, '"workspace":""')
+      .replace(/"(createdAt|expiresAt)":"[^"]+"/g, '"$1":""')
+      .replace(/"sequence":\d{16}/, '"sequence":0');
+  expect(plain(body.toString())).toBe(plain(served));
+  expect(plain(served)).toContain('"sequence":0,"createdAt":""');
+  expect(body.toString()).toContain(`"sequence":${pushed?.sequence},`);
+});
+
+test("the answer is any 2xx; all else is a failure, and redirects are not followed", async () => {
+  const good = [200, 201, 202, 204, 206, 226, 299];
+  const bad = [300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 409, 410, 429, 500, 502, 503, 599];
+  const elsewhere = await push.bridge();
+  const codes = [...good, ...bad];
+  await Promise.all(
+    codes.map(async (code) => {
+      const bridge = await push.bridge();
+      bridge.behave(code < 400 && code >= 300 ? redirect(elsewhere.url, code) : status(code));
+      // Of a kind that is not retried, so that one attempt is all.
+      const card = { id: "msg_01J0ABCDEFGHJKMNPQRSTVWXYZ", kind: MessageKind.CARD, text: "x" };
+      await push.publish({ workspaceId: bridge.workspaceId, content: update("c1", card) });
+      const [attempt] = await push.logged(bridge.workspaceId, 1);
+      const isGood = good.includes(code);
+      expect([code, attempt?.result, attempt?.status]).toEqual([
+        code,
+        isGood ? DeliveryResult.SUCCESS : DeliveryResult.STATUS,
+        code,
+      ]);
+    }),
+  );
+  expect(elsewhere.requests).toHaveLength(0);
+  expect(elsewhere.connections).toHaveLength(0);
+});
+
+test("during a rotation a push has one v1 for each active secret, the newest first", async () => {
+  const bridge = await push.bridge();
+  const secrets = [bridge.secret];
+  for (let rotations = 0; rotations < 3; rotations++) {
+    const { signingSecret } = await push.workspaces.rotate(bridge.workspaceId);
+    secrets.unshift(signingSecret);
+    await push.publish(textEvent(bridge.workspaceId, "x"));
+    verifyPush(await bridge.nth(rotations + 1), secrets);
+  }
+  expect(new Set(secrets).size).toBe(4);
+});
+
+test("each attempt is signed anew, by the secrets and sent to the URL that the workspace has by then", async () => {
+  const [bridge, other] = await Promise.all([push.bridge(), push.bridge()]);
+  bridge.behave(status(500));
+  other.behave(status(500));
+  await push.publish(textEvent(bridge.workspaceId, "x"));
+  const first = await bridge.nth(1);
+  verifyPush(first, [bridge.secret]);
+  const { signingSecret } = await push.workspaces.rotate(bridge.workspaceId);
+  const second = await bridge.nth(2);
+  verifyPush(second, [signingSecret, bridge.secret]);
+  await push.workspaces.setTargetUrl(bridge.workspaceId, other.urlOf(other.name, "/new"));
+  const third = await other.nth(1);
+  verifyPush(third, [signingSecret, bridge.secret]);
+  expect(third.path).toBe("/new");
+  expect([second.body, third.body]).toEqual([first.body, first.body]);
+  const [t1, t2, t3] = [first, second, third].map(({ headers }) =>
+    Number(/^t=(\d+)/.exec(String(headers["service-signature"]))?.[1]),
+  );
+  // Signed when it was sent: t is that second by the service clock, which is this machine's.
+  for (const [t, { atEpochMs }] of [
+    [t1, first],
+    [t2, second],
+    [t3, third],
+  ] as const) {
+    expect(Math.abs((t ?? 0) - atEpochMs / 1000)).toBeLessThan(2);
+  }
+  expect((t3 ?? 0) - (t1 ?? 0)).toBeGreaterThanOrEqual(3);
+});
+
+test("connections are kept and used again, and several events are in flight at once", async () => {
+  const bridge = await push.bridge();
+  for (let i = 1; i <= 5; i++) {
+    await push.publish(textEvent(bridge.workspaceId, String(i)));
+    await push.logged(bridge.workspaceId, i);
+  }
+  expect(bridge.connections).toHaveLength(1);
+  bridge.behave(sayNothing());
+  await push.publish(...Array.from({ length: 3 }, (_, i) => textEvent(bridge.workspaceId, `more ${i}`)));
+  await bridge.waitFor(8);
+  expect(bridge.connections).toHaveLength(3);
+});
+
+test("a connection that the bridge closed while it was idle is not used: the next push makes another", async () => {
+  const bridge = await push.bridge();
+  await push.publish(textEvent(bridge.workspaceId, "one"));
+  await push.logged(bridge.workspaceId, 1);
+  bridge.behave(status(204, { headers: { Connection: "close" } }));
+  await push.publish(textEvent(bridge.workspaceId, "two"));
+  await push.logged(bridge.workspaceId, 2);
+  await until("the bridge closed it", () => bridge.connections[0]?.closedAt !== undefined);
+  await push.publish(textEvent(bridge.workspaceId, "three"));
+  const log = await push.logged(bridge.workspaceId, 3);
+  expect(log.map(({ result }) => result)).toEqual(Array(3).fill(DeliveryResult.SUCCESS));
+  expect(bridge.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+});
+
+test("an event for a push workspace is not held, and one for a poll workspace is not pushed", async () => {
+  const bridge = await push.bridge();
+  const poller = await push.bridge({ polls: true });
+  await push.publish(textEvent(bridge.workspaceId, "pushed"), textEvent(poller.workspaceId, "held"));
+  await bridge.waitFor(1);
+  expect((await heldFor(push.service.url, { id: poller.workspaceId, secret: poller.secret })).length).toBe(1);
+  expect(poller.connections).toHaveLength(0);
+  const polled = await poll(push.service.url, { id: bridge.workspaceId, secret: bridge.secret });
+  expect(polled.status).toBe(403);
+});

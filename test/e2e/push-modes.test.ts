@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
+import { poll } from "../harness/bridge";
+import { sayNothing, status } from "../harness/behaviours";
+import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { textEvent } from "../harness/service";
+import { until } from "../harness/wait";
+
+let push: PushService;
+beforeAll(async () => {
+  push = await startPushService();
+});
+afterAll(() => push.close());
+
+interface Held {
+  readonly id: string;
+  readonly sequence: number;
+}
+
+/** All that is held for a bridge that polls. */
+async function heldBy({ workspaceId: id, secret }: PushedBridge): Promise<readonly Held[]> {
+  const held: Held[] = [];
+  for (let query = ""; ;) {
+    const { json } = await poll(push.service.url, { id, secret }, query);
+    const { events, next, hasMore } = json as { events: Held[]; next: string; hasMore: boolean };
+    held.push(...events);
+    if (!hasMore) return held;
+    query = `after=${next}`;
+  }
+}
+
+const pushedTo = ({ requests }: PushedBridge): readonly string[] => requests.map(eventIdOf);
+const clearUrl = ({ workspaceId }: PushedBridge) => push.workspaces.setTargetUrl(workspaceId, "");
+const setUrl = ({ workspaceId, url }: PushedBridge) => push.workspaces.setTargetUrl(workspaceId, url);
+
+test("each event that is published while the mode changes goes exactly one way: it is pushed, or it is held", async () => {
+  const bridge = await push.bridge();
+  bridge.behave(status(204, { afterMs: 15 }));
+  const ids: string[] = [];
+  const changed = new AbortController();
+  const publishers = Array.from({ length: 8 }, async (_, publisher) => {
+    while (!changed.signal.aborted) {
+      const events = Array.from({ length: 4 }, () => textEvent(bridge.workspaceId, `of ${publisher}`));
+      ids.push(...(await push.publish(...events)).map(({ eventId }) => eventId));
+      await sleep(20);
+    }
+  });
+  // To polling and back, at moments that are no round ones; it ends as a poll workspace.
+  for (const [change, afterMs] of [
+    [clearUrl, 311],
+    [setUrl, 97],
+    [clearUrl, 203],
+    [setUrl, 41],
+    [clearUrl, 307],
+  ] as const) {
+    await sleep(afterMs);
+    await change(bridge);
+  }
+  await sleep(100);
+  changed.abort();
+  await Promise.all(publishers);
+
+  const held = await until("every event went one way", async () => {
+    const all = await heldBy(bridge);
+    return all.length + bridge.requests.length >= ids.length && all;
+  });
+  const ways = [...pushedTo(bridge), ...held.map(({ id }) => id)];
+  expect(ways.toSorted()).toEqual(ids.toSorted());
+  expect(new Set(ids).size).toBe(ids.length);
+  // So that both ways were gone, and a poll serves them in order.
+  expect(Math.min(bridge.requests.length, held.length)).toBeGreaterThan(20);
+  const sequences = held.map(({ sequence }) => sequence);
+  expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+}, 30_000);
+
+test("an event that was tried before the change is dropped, as its workspace polls; one that was not is held", async () => {
+  const bridge = await push.bridge();
+  bridge.behave(sayNothing());
+  const events = await push.publish(
+    ...Array.from({ length: 24 }, (_, i) => textEvent(bridge.workspaceId, String(i))),
+  );
+  await bridge.waitFor(16);
+  await clearUrl(bridge);
+  const ids = events.map(({ eventId }) => eventId);
+  const log = await until(
+    "all that were tried are dropped",
+    async () => {
+      const lines = (await push.deliveries(bridge.workspaceId)).filter(
+        ({ eventType }) => eventType !== "poll",
+      );
+      return lines.length >= 32 && lines;
+    },
+    15_000,
+  );
+  const linesOf = (id: string) =>
+    log.filter(({ eventId }) => eventId === id).map(({ attempt, result }) => [attempt, result]);
+  expect(ids.slice(0, 16).map(linesOf)).toEqual(
+    ids.slice(0, 16).map(() => [
+      [1, DeliveryResult.TIMEOUT],
+      [1, DeliveryResult.POLLS],
+    ]),
+  );
+  expect(ids.slice(16).flatMap(linesOf)).toEqual([]);
+  expect((await heldBy(bridge)).map(({ id }) => id)).toEqual(ids.slice(16));
+  expect(bridge.requests).toHaveLength(16);
+}, 30_000);
+
+test("an attempt that is under way at the change and succeeds is the event's one way", async () => {
+  const bridge = await push.bridge();
+  bridge.behave(status(204, { afterMs: 500 }));
+  await push.publish(textEvent(bridge.workspaceId, "x"));
+  await bridge.waitFor(1);
+  await clearUrl(bridge);
+  expect(await push.logged(bridge.workspaceId, 1)).toMatchObject([{ result: DeliveryResult.SUCCESS }]);
+  expect(await heldBy(bridge)).toEqual([]);
+});
+
+test("held events are never pushed, later ones are; back to polling, the held ones are served again", async () => {
+  const bridge = await push.bridge({ polls: true });
+  const [first, second] = await push.publish(
+    textEvent(bridge.workspaceId, "held"),
+    textEvent(bridge.workspaceId, "held too"),
+  );
+  await setUrl(bridge);
+  const [pushed] = await push.publish(textEvent(bridge.workspaceId, "pushed"));
+  await push.logged(bridge.workspaceId, 1);
+  expect(pushedTo(bridge)).toEqual([pushed?.eventId]);
+  await clearUrl(bridge);
+  const [last] = await push.publish(textEvent(bridge.workspaceId, "held at last"));
+  expect(await heldBy(bridge)).toMatchObject([
+    { id: first?.eventId, sequence: first?.sequence },
+    { id: second?.eventId, sequence: second?.sequence },
+    { id: last?.eventId, sequence: last?.sequence },
+  ]);
+  expect(pushedTo(bridge)).toEqual([pushed?.eventId]);
+});

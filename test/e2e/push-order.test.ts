@@ -1,0 +1,122 @@
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { sayNothing, status, type Behaviour } from "../harness/behaviours";
+import { create, update, type EventInit } from "../harness/contents";
+import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import type { ReceivedRequest } from "../harness/receiver";
+import { textEvent } from "../harness/service";
+
+const IN_FLIGHT_MAX = 16;
+
+let push: PushService;
+beforeAll(async () => {
+  push = await startPushService();
+});
+afterAll(() => push.close());
+
+const updateOf = ({ workspaceId }: PushedBridge, id: string, text: string): EventInit => ({
+  workspaceId,
+  content: update("c1", { id, kind: MessageKind.CARD, text }),
+});
+const textOf = ({ body }: ReceivedRequest): string =>
+  (JSON.parse(body.toString()) as { message: { text: string } }).message.text;
+
+/** Opens as many connections to a bridge as it can have, so that no handshake shows in what comes then. */
+async function warmUp(bridge: PushedBridge): Promise<void> {
+  bridge.behave(status(204, { afterMs: 300 }));
+  await push.publish(
+    ...Array.from({ length: IN_FLIGHT_MAX }, (_, i) => textEvent(bridge.workspaceId, `warm ${i}`)),
+  );
+  await push.logged(bridge.workspaceId, IN_FLIGHT_MAX);
+}
+
+test("pushes of a workspace start in the order of their sequences, several in flight", async () => {
+  const bridge = await push.bridge();
+  await warmUp(bridge);
+  const ids: string[] = [];
+  for (let i = 0; i < 60; i++) {
+    const [event] = await push.publish(textEvent(bridge.workspaceId, String(i)));
+    ids.push(event?.eventId ?? "");
+  }
+  const requests = (await bridge.waitFor(IN_FLIGHT_MAX + 60)).slice(IN_FLIGHT_MAX);
+  expect(requests.map(eventIdOf)).toEqual(ids);
+  // One after the other would have taken 60 answers of 300 ms.
+  expect((requests.at(-1)?.at ?? 0) - (requests[0]?.at ?? 0)).toBeLessThan(60 * 300);
+});
+
+test("at most 16 events of a workspace are in flight", async () => {
+  const bridge = await push.bridge();
+  let inFlight = 0;
+  let most = 0;
+  const counted: Behaviour = {
+    answer({ response }) {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      setTimeout(() => {
+        inFlight -= 1;
+        response.writeHead(204).end();
+      }, 40);
+    },
+  };
+  bridge.behave(counted);
+  await push.publish(...Array.from({ length: 100 }, (_, i) => textEvent(bridge.workspaceId, String(i))));
+  await push.logged(bridge.workspaceId, 100);
+  expect(most).toBe(IN_FLIGHT_MAX);
+});
+
+test("16 that get no answer hold up what comes after them until the first of them has failed", async () => {
+  const bridge = await push.bridge();
+  bridge.behave((request) => (textOf(request) === "last" ? status(204) : sayNothing()));
+  const stuck = Array.from({ length: IN_FLIGHT_MAX }, (_, i) => textEvent(bridge.workspaceId, String(i)));
+  await push.publish(...stuck, textEvent(bridge.workspaceId, "last"));
+  const requests = await bridge.waitFor(IN_FLIGHT_MAX + 1);
+  const last = requests.find((request) => textOf(request) === "last");
+  expect((last?.at ?? 0) - (requests[0]?.at ?? 0)).toBeGreaterThan(4_800);
+});
+
+test("an update never overtakes the first attempt of its message, which a failed one has ended", async () => {
+  const bridges = await Promise.all([push.bridge(), push.bridge()]);
+  const starts = await Promise.all(
+    bridges.map(async (bridge, row) => {
+      // Slow to accept the one, slow to refuse the other.
+      bridge.behave((request) =>
+        textOf(request) === "A" ? status(row === 0 ? 204 : 500, { afterMs: 600 }) : status(204),
+      );
+      const { workspaceId } = bridge;
+      const message = { kind: MessageKind.CARD, text: "A" };
+      const [created] = await push.publish({ workspaceId, content: create("c1", message) });
+      await push.publish(
+        textEvent(workspaceId, "B"),
+        updateOf(bridge, created?.messageId ?? "", "A2"),
+        textEvent(workspaceId, "C"),
+        updateOf(bridge, created?.messageId ?? "", "A3"),
+      );
+      await bridge.waitFor(row === 0 ? 5 : 6);
+      const first = bridge.requests[0]?.at ?? 0;
+      return bridge.requests.map(
+        (request) => [textOf(request), request.attempt, request.at - first] as const,
+      );
+    }),
+  );
+  for (const [row, requests] of starts.entries()) {
+    const at = (text: string, attempt = 1) =>
+      requests.find(([each, number]) => each === text && number === attempt)?.[2] ?? Number.NaN;
+    // Another message goes at once; what is behind the update waits with it, as sequences start in order.
+    expect(at("B")).toBeLessThan(500);
+    expect(at("A2")).toBeGreaterThanOrEqual(599);
+    expect(at("C")).toBeGreaterThanOrEqual(599);
+    expect(at("A3")).toBeGreaterThan(at("A2"));
+    // Retries are not waited for: a bridge holds an update for its create.
+    if (row === 1) expect(at("A2")).toBeLessThan(at("A", 2));
+  }
+});
+
+test("one workspace does not wait for another at the same bridge", async () => {
+  const bridge = await push.bridge();
+  const other = await push.workspaces.make({ targetUrl: bridge.url });
+  bridge.behave(({ headers }) => (headers["service-workspace"] === other.id ? status(204) : sayNothing()));
+  await push.publish(...Array.from({ length: 40 }, (_, i) => textEvent(bridge.workspaceId, String(i))));
+  await bridge.waitFor(IN_FLIGHT_MAX);
+  await push.publish(...Array.from({ length: 20 }, (_, i) => textEvent(other.id, String(i))));
+  const log = await push.logged(other.id, 20, 4_000);
+  expect(log.map(({ status: code }) => code)).toEqual(Array(20).fill(204));
+});

@@ -1,0 +1,176 @@
+import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
+import type { PushOutcome } from "../../core/domain/delivery";
+import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
+
+const WORKSPACE: Workspace = {
+  id: "11111111-2222-4333-8444-555555555555",
+  name: "test",
+  ownerEmail: "",
+  platform: "custom",
+  connected: true,
+  targetUrl: "https://bridge.example/",
+  secrets: [createSigningSecret("a secret", 0)],
+  createdAtMs: 0,
+};
+const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: undefined };
+const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
+
+const queued = (number: number): QueuedPush => ({
+  entryId: `${number}-0`,
+  workspaceId: WORKSPACE.id,
+  eventId: `evt_${number}`,
+  messageId: `msg_${number}`,
+  eventType: "message.create",
+  expiresAtMs: null,
+  isRetried: true,
+  envelope: Buffer.from("{}"),
+  attempts: 0,
+  firstFailedAtMs: 0,
+});
+
+/** A shard with one event, over a store that can be away, and a bridge whose answers are given one by one. */
+function createShard() {
+  const world = {
+    /** What the store does when it is asked for each of these. */
+    lease: "held" as "held" | "forgotten",
+    workspace: "there" as "there" | "away" | "gone",
+    records: "taken" as "taken" | "away",
+    recalled: undefined as Workspace | undefined,
+    answers: [] as PushOutcome[],
+  };
+  const stopping = new AbortController();
+  const lost = new AbortController();
+  const pushed: string[] = [];
+  const recorded: PushRecord[] = [];
+  const drops: string[] = [];
+  const faults: unknown[] = [];
+  const context: DispatcherContext = {
+    now: () => Math.floor(performance.now()),
+    workspaces: {
+      read: async () => {
+        if (world.workspace === "away") throw new StoreUnavailable("away");
+        return world.workspace === "gone" ? undefined : { workspace: WORKSPACE, version: 1 };
+      },
+      recall: () => world.recalled && { workspace: world.recalled, version: 1 },
+      create: async () => true,
+      replace: async () => true,
+      delete: async () => true,
+      list: async () => undefined,
+    },
+    pushQueue: {
+      read: async (_token, _shard, after) => {
+        if (world.lease === "forgotten") return undefined;
+        return after === undefined ? [queued(1)] : [];
+      },
+      record: async (_token, _shard, record) => {
+        if (world.records === "away") throw new StoreUnavailable("away");
+        recorded.push(record);
+        return "recorded";
+      },
+      onWake: () => () => undefined,
+    },
+    pushClient: {
+      push: async ({ url }) => {
+        pushed.push(url.href);
+        return world.answers.shift() ?? OK;
+      },
+      trace: async () => OK,
+      close: async () => undefined,
+    },
+    onDrop: (_push, reason) => drops.push(reason),
+    report: (_where, error) => faults.push(error),
+  };
+  const hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal };
+  const start = (): Promise<void> => dispatchShard(context, hold);
+  return { world, pushed, recorded, drops, faults, stopping, lost, start };
+}
+
+const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+let shard: ReturnType<typeof createShard>;
+let running: Promise<void> | undefined;
+beforeEach(() => {
+  jest.useFakeTimers();
+  shard = createShard();
+});
+afterEach(async () => {
+  shard.stopping.abort();
+  shard.lost.abort();
+  await pass(2_000);
+  await running;
+  jest.useRealTimers();
+  expect(shard.faults).toEqual([]);
+});
+
+test("an event is not given up because the store is away when its workspace is to be read: that is waited for", async () => {
+  shard.world.workspace = "away";
+  running = shard.start();
+  await pass(3_000);
+  expect([shard.pushed, shard.recorded, shard.drops]).toEqual([[], [], []]);
+  shard.world.workspace = "there";
+  await pass(500);
+  expect([shard.pushed.length, shard.recorded.length, shard.drops]).toEqual([1, 1, []]);
+});
+
+test("while the store is away an event is pushed by what was last known of its workspace", async () => {
+  shard.world.workspace = "away";
+  shard.world.recalled = { ...WORKSPACE, targetUrl: "https://known.example/" };
+  running = shard.start();
+  await pass(100);
+  expect(shard.pushed).toEqual(["https://known.example/"]);
+});
+
+test("a workspace that is gone has its event given up", async () => {
+  shard.world.workspace = "gone";
+  running = shard.start();
+  await pass(100);
+  expect([shard.pushed, shard.drops]).toEqual([[], ["disconnected"]]);
+  expect(shard.recorded).toMatchObject([
+    { delivery: { result: "disconnected", attempt: 0 }, next: { do: "done" } },
+  ]);
+});
+
+test("a store that forgot the lease is asked again until the lease is taken anew", async () => {
+  shard.world.lease = "forgotten";
+  running = shard.start();
+  await pass(1_000);
+  expect(shard.pushed).toEqual([]);
+  shard.world.lease = "held";
+  await pass(1_100);
+  expect(shard.pushed).toHaveLength(1);
+});
+
+test("attempts are made on time while the store is away, and recorded in their order when it is back", async () => {
+  shard.world.answers = [REFUSED, REFUSED, OK];
+  shard.world.recalled = WORKSPACE;
+  shard.world.records = "away";
+  running = shard.start();
+  await pass(900);
+  expect(shard.pushed).toHaveLength(1);
+  await pass(200);
+  expect(shard.pushed).toHaveLength(2);
+  expect(shard.recorded).toEqual([]);
+  shard.world.records = "taken";
+  await pass(4_000);
+  expect(shard.recorded.map(({ delivery, next }) => [delivery?.attempt, next.do])).toEqual([
+    [1, "retry"],
+    [2, "retry"],
+    [3, "done"],
+  ]);
+});
+
+test("when the lease is lost, nothing is tried any more and nothing recorded", async () => {
+  shard.world.answers = [REFUSED];
+  shard.world.records = "away";
+  running = shard.start();
+  await pass(500);
+  shard.stopping.abort();
+  shard.lost.abort();
+  shard.world.records = "taken";
+  await pass(10_000);
+  await running;
+  expect(shard.pushed).toHaveLength(1);
+  expect(shard.recorded).toEqual([]);
+});

@@ -1,0 +1,218 @@
+import * as fc from "fast-check";
+import type { Hold } from "../../core/delivery/hold";
+import { holdShards, type ShardHolder } from "../../core/delivery/shard-holder";
+import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
+import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases";
+
+const SHARDS = 4;
+
+/** Holders of a test, and every hold that they gave out. */
+function createHolders(leases: Leases) {
+  const holds: { readonly name: string; readonly hold: Hold }[] = [];
+  const faults: unknown[] = [];
+  const all: ShardHolder[] = [];
+  const working = { until: (hold: Hold): Promise<void> => aborted(hold.stopping) };
+  return {
+    holds,
+    faults,
+    working,
+    all,
+    start(name: string): ShardHolder {
+      const member: Member = { group: "g", name, token: `token of ${name}` };
+      const holder = holdShards({
+        leases,
+        member,
+        work: async (hold) => {
+          holds.push({ name, hold });
+          await working.until(hold);
+        },
+        report: (_where, error) => faults.push(error),
+      });
+      all.push(holder);
+      return holder;
+    },
+    /** Who may work on a shard now. */
+    on: (shard: number) =>
+      holds.filter(({ hold }) => hold.shard === shard && !hold.lost.aborted).map(({ name }) => name),
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const sorted = ({ held }: ShardHolder): readonly number[] => held.toSorted((a, b) => a - b);
+
+let memory: MemoryLeases;
+let holders: ReturnType<typeof createHolders>;
+beforeEach(() => {
+  jest.useFakeTimers();
+  memory = createMemoryLeases(SHARDS);
+  holders = createHolders(memory.store);
+});
+afterEach(async () => {
+  memory.state.away = false;
+  holders.working.until = async () => undefined;
+  const closed = Promise.all(holders.all.map((holder) => holder.close()));
+  await pass(LEASE_MS + 1_000);
+  await closed;
+  jest.useRealTimers();
+});
+
+test("one core holds every shard, once, and keeps them", async () => {
+  const one = holders.start("one");
+  await pass(20_000);
+  expect(sorted(one)).toEqual([0, 1, 2, 3]);
+  expect(holders.holds).toHaveLength(SHARDS);
+});
+
+test("shards are spread evenly over the cores that there are", async () => {
+  const one = holders.start("one");
+  await pass(1_000);
+  const two = holders.start("two");
+  await pass(2_000);
+  expect([sorted(one), sorted(two)]).toEqual([
+    [0, 2],
+    [1, 3],
+  ]);
+});
+
+test("a core that closes hands over at once what is not being worked on, and the rest when it is done", async () => {
+  const one = holders.start("one");
+  const two = holders.start("two");
+  await pass(2_000);
+  // The work on the last shard of the first core takes a second more.
+  holders.working.until = (hold) => aborted(hold.stopping);
+  const [busy] = holders.holds.filter(({ name, hold }) => name === "one" && hold.shard === 2);
+  expect(busy).toBeDefined();
+  const closed = one.close();
+  await pass(800);
+  expect(sorted(two)).toEqual([0, 1, 2, 3]);
+  await closed;
+  expect(memory.members.has("one")).toBe(false);
+});
+
+test("a lease is kept from the others while what is under way is finished", async () => {
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  holders.working.until = async (hold) => {
+    await aborted(hold.stopping);
+    if (hold.shard === 2) await finished;
+  };
+  const one = holders.start("one");
+  const two = holders.start("two");
+  await pass(2_000);
+  const closed = one.close();
+  await pass(1_000);
+  expect(sorted(two)).toEqual([0, 1, 3]);
+  expect(holders.on(2)).toEqual(["one"]);
+  finish();
+  await pass(1_000);
+  expect(sorted(two)).toEqual([0, 1, 2, 3]);
+  expect(holders.on(2)).toEqual(["two"]);
+  await closed;
+});
+
+test.each(Array.from({ length: 12 }, (_, i) => [i]))(
+  "a core that closes %i ms into a beat keeps what is worked on until the work has stopped",
+  async (intoMs) => {
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    holders.working.until = async (hold) => {
+      await aborted(hold.stopping);
+      await finished;
+    };
+    const one = holders.start("one");
+    // The first beat takes 2 ms, and the next one begins 750 ms after it.
+    await pass(752 - 4 + intoMs);
+    expect(sorted(one)).toEqual([0, 1, 2, 3]);
+    const closed = one.close();
+    await pass(100);
+    expect([0, 1, 2, 3].map(memory.holder)).toEqual(Array(SHARDS).fill("token of one"));
+    finish();
+    await pass(100);
+    await closed;
+    expect([0, 1, 2, 3].map(memory.holder)).toEqual(Array(SHARDS).fill(undefined));
+  },
+);
+
+test("a lease that cannot be kept counts as lost before another core can have it", async () => {
+  const one = holders.start("one");
+  await pass(1_000);
+  memory.state.away = true;
+  let lostAt: number | undefined;
+  holders.holds[0]?.hold.lost.addEventListener("abort", () => (lostAt = performance.now()));
+  const free = (): boolean => memory.holder(0) === undefined;
+  while (!free()) await pass(10);
+  expect(lostAt).toBeLessThan(performance.now() - 200);
+  expect(one.held).toEqual([]);
+  memory.state.away = false;
+  await pass(1_000);
+  expect(sorted(one)).toEqual([0, 1, 2, 3]);
+  expect(holders.on(0)).toEqual(["one"]);
+});
+
+test("a lease that turns out to be another's is lost at once", async () => {
+  const one = holders.start("one");
+  await pass(1_000);
+  memory.steal(1);
+  await pass(800);
+  expect(sorted(one)).toEqual([0, 2, 3]);
+  expect(holders.on(1)).toEqual([]);
+});
+
+test("work that fails is reported, and closing twice is harmless", async () => {
+  const fault = new Error("a bug");
+  holders.working.until = async () => {
+    throw fault;
+  };
+  const one = holders.start("one");
+  await pass(100);
+  expect(holders.faults).toEqual(Array.from({ length: SHARDS }, () => fault));
+  const closed = Promise.all([one.close(), one.close()]);
+  await pass(1_000);
+  await closed;
+});
+
+test("whatever cores come and go, no shard is ever two cores' at once, and in the end each is somebody's", async () => {
+  const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(1_500), away: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const own = createMemoryLeases(SHARDS);
+      const some = createHolders(own.store);
+      const open = new Map<number, ShardHolder>();
+      const closing: Promise<void>[] = [];
+      let started = 0;
+      const check = (): void => {
+        for (let shard = 0; shard < SHARDS; shard++) expect(some.on(shard).length).toBeLessThanOrEqual(1);
+      };
+      const watch = async (ms: number): Promise<void> => {
+        for (let passed = 0; passed < ms; passed += 50) {
+          await pass(50);
+          check();
+        }
+      };
+      for (const { core, waitMs, away } of steps) {
+        own.state.away = away;
+        const known = open.get(core);
+        if (known === undefined) open.set(core, some.start(`core ${++started}`));
+        else {
+          open.delete(core);
+          closing.push(known.close());
+        }
+        await watch(waitMs);
+      }
+      own.state.away = false;
+      if (open.size === 0) open.set(9, some.start("the last"));
+      await watch(3 * LEASE_MS);
+      for (let shard = 0; shard < SHARDS; shard++) expect(some.on(shard)).toHaveLength(1);
+      for (const holder of open.values()) closing.push(holder.close());
+      await pass(2 * LEASE_MS);
+      await Promise.all(closing);
+      expect(some.faults).toEqual([]);
+    }),
+    { numRuns: 25 },
+  );
+});
