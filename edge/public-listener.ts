@@ -35,6 +35,8 @@ export function createPublicListener({ trustProxy, report }: PublicListenerOptio
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
+    // What has arrived when the edge stops is still answered, and not with a body of another shape.
+    return503OnClosing: false,
     // A path segment of any length is a workspace id that is not known.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
     clientErrorHandler: answerBrokenRequest,
