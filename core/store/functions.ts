@@ -12,7 +12,6 @@ export type FunctionName =
   | "admit"
   | "append"
   | "page"
-  | "note_served"
   | "publish"
   | "read_pushes"
   | "record_pushes"

@@ -85,7 +85,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       requestLimits: createRequestLimits(functions, keys, options.limits),
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
       inboundLog: createInboundLog(functions, keys, options.limits, options.inboundLogMax),
-      heldEvents: createHeldEvents(redis, functions, keys, options.limits),
+      heldEvents: createHeldEvents(functions, keys, options.limits),
       outboundEvents: createOutboundEvents(functions, keys),
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),

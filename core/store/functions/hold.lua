@@ -5,13 +5,8 @@ local function sequence_of(entry)
   return tonumber(string.match(entry[1], '^%d+'))
 end
 
--- Pages are read right after the function that says where they begin: what expires
--- in between must still be there.
-local TRIM_LATER_US = 10 * MICROSECONDS
-
--- Drops what has been older than a day for a while, and remembers the highest
--- sequence that expired, in the field `gone`. When the whole stream went by itself,
--- all of it did. Returns `gone`.
+-- Drops what is older than a day and remembers the highest sequence that went,
+-- in the field `gone`. When the whole stream went by itself, all of it did.
 local function drop_expired(prefix, workspace, now, held, gone)
   local stream = prefix .. ':held:' .. workspace
   local cutoff = now - HOLD_US
@@ -21,48 +16,56 @@ local function drop_expired(prefix, workspace, now, held, gone)
   if not oldest then
     through = math.max(gone, held)
   elseif sequence_of(oldest) <= cutoff then
-    through = math.max(gone, sequence_of(redis.call('XREVRANGE', stream, digits(cutoff), '-', 'COUNT', 1)[1]))
-    redis.call('XTRIM', stream, 'MINID', digits(cutoff - TRIM_LATER_US))
+    through = sequence_of(redis.call('XREVRANGE', stream, digits(cutoff), '-', 'COUNT', 1)[1])
+    redis.call('XTRIM', stream, 'MINID', digits(cutoff + 1))
   end
-  if through > gone then redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through)) end
-  return through
+  if through > gone then
+    redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through))
+    return through
+  end
+  return gone
 end
 
 -- A poll as the log of deliveries has it.
 local POLL_DELIVERY = '["","poll",0,"success",200,0,""]'
 
-local function page(prefix, now, workspace, from)
+local function page(prefix, now, workspace, from, limit)
   local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing')
   local held, gone, served = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
   gone = drop_expired(prefix, workspace, now, held, gone)
   log_delivery(prefix, workspace, POLL_DELIVERY)
   if from == 'latest' then
     note_poll(prefix, workspace, now, held, served, held, fields[4])
-    return { 'latest', digits(held) }
+    return { 'page', digits(held), 0, 0, '' }
   end
+  local start = from == 'oldest' and '-' or '(' .. from
+  local entries = redis.call('XRANGE', prefix .. ':held:' .. workspace, start, '+', 'COUNT', limit + 1)
+  local more = #entries > limit and 1 or 0
+  local events = {}
+  for i = 1, #entries - more do
+    events[i] = entries[i][2][2]
+  end
+  local cursor = #events > 0 and string.match(entries[#events][1], '^%d+') or ''
   -- Who polls after a cursor has what came before it.
-  local after = tonumber(from) or 0
-  note_poll(prefix, workspace, now, held, served, after, fields[4])
-  local gap = from ~= 'oldest' and after < gone and 1 or 0
-  local start = math.max(after, gone)
-  return start < held and { 'read', digits(start), gap } or { 'empty', gap }
+  note_poll(prefix, workspace, now, held, served, tonumber(cursor) or tonumber(from) or 0, fields[4])
+  local gap = from ~= 'oldest' and tonumber(from) < gone and 1 or 0
+  return { 'page', cursor, more, gap, table.concat(events, ',') }
 end
 
--- A poll: check 6, then where its page begins. The page itself is a plain XRANGE
--- right after: a hundred events are not worth taking through Lua.
+-- A poll: check 6, then its page.
 -- ARGV: limit a second of a workspace, then for each poll: workspace, version of
 -- its record, what is wanted (page, or count: only count it against the limit),
--- from (oldest | latest | a cursor).
--- Returns for each, in order: {read, the sequence to read after, 1 when events after
--- the cursor expired} | {empty, the same} | {latest, the newest sequence} |
+-- from (oldest | latest | a cursor), limit of the page.
+-- Returns for each, in order: {page, last sequence of the page or '', 1 when more
+-- wait, 1 when events after the cursor expired, the events joined by commas} |
 -- {counted} | {stale} | {wait, microseconds}.
 register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local limit = tonumber(args[1])
   local answers = {}
-  for i = 2, #args, 4 do
-    local workspace, version, want, from = unpack(args, i, i + 3)
+  for i = 2, #args, 5 do
+    local workspace, version, want, from, most = unpack(args, i, i + 4)
     local answer
     if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then
       answer = { 'stale' }
@@ -73,28 +76,10 @@ register('page', function(keys, args)
       elseif want == 'count' then
         answer = { 'counted' }
       else
-        answer = page(prefix, now, workspace, from)
+        answer = page(prefix, now, workspace, from, tonumber(most))
       end
     end
     answers[#answers + 1] = answer
-  end
-  return answers
-end)
-
--- Notes what pages have served. ARGV: for each: workspace, last sequence of the page.
--- Returns 1 for each.
-register('note_served', function(keys, args)
-  local prefix = keys[1]
-  local answers = {}
-  for i = 1, #args, 2 do
-    local workspace, sequence = args[i], tonumber(args[i + 1])
-    local state = prefix .. ':st:' .. workspace
-    local fields = redis.call('HMGET', state, 'held', 'served')
-    if fields[1] and sequence > tonumber(fields[2] or 0) then
-      redis.call('HSET', state, 'served', digits(sequence))
-      if sequence >= tonumber(fields[1]) then redis.call('ZREM', prefix .. ':due', workspace) end
-    end
-    answers[#answers + 1] = 1
   end
   return answers
 end)
