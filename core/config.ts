@@ -1,7 +1,9 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "./domain/public-address";
+import { parseCoreToken } from "../runtime/core-token";
 import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
 import { readSettings, type HostPort, type Settings } from "../runtime/settings";
+import { parseRedisUrl } from "./store/redis-url";
 
 /** Who may call core: each role has the services of its callers. */
 export const ROLES = ["edge", "game", "operator"] as const;
@@ -16,6 +18,10 @@ export interface ServerTls {
 
 export interface CoreConfig {
   readonly redisUrl: string;
+  /** A further root certificate for Redis over TLS, in PEM. */
+  readonly redisCa: Buffer | undefined;
+  /** How many replicas must have a write before it is answered. */
+  readonly redisWaitReplicas: number;
   readonly listen: HostPort;
   readonly healthListen: HostPort;
   readonly tokens: readonly { readonly role: Role; readonly token: string }[];
@@ -24,6 +30,7 @@ export interface CoreConfig {
   readonly tls: ServerTls | undefined;
   readonly shards: number;
   readonly inboundLogMax: number;
+  readonly pushQueueMax: number;
   readonly pushAllow: readonly AddressBlock[];
   /** A further root certificate for target URLs, in PEM. */
   readonly pushCa: Buffer | undefined;
@@ -36,14 +43,21 @@ export interface CoreConfig {
   readonly logLevel: LogLevel;
 }
 
-/** Reads core's settings from the environment; the README's table describes them. Throws SettingsError. */
+/** Reads core's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
   return readSettings(environment, (settings) => {
     const config: CoreConfig = {
       redisUrl: settings.parsed(
         "REDIS_URL",
-        "where Redis is: redis://host:port, rediss://… or unix:///path",
-        parseRedisUrl,
+        "where Redis is: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
+        checkRedisUrl,
+      ),
+      redisCa: settings.file("REDIS_CA", "PEM root certificate that Redis's certificates may be of, too"),
+      redisWaitReplicas: settings.integer(
+        "REDIS_WAIT_REPLICAS",
+        "replicas that must have an event before it is accepted",
+        { min: 0, max: 16 },
+        0,
       ),
       listen: settings.hostPort("CORE_LISTEN", "where gRPC is served, host:port", "127.0.0.1:50051"),
       healthListen: settings.hostPort(
@@ -75,6 +89,12 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
         { min: 1000, max: 100_000_000 },
         1_000_000,
       ),
+      pushQueueMax: settings.integer(
+        "PUSH_QUEUE_MAX",
+        "events that may wait to be pushed, per shard; what comes on top is dropped",
+        { min: 100, max: 10_000_000 },
+        50_000,
+      ),
       pushAllow: settings.parsed(
         "PUSH_ALLOW",
         "CIDRs with commas between that pushes may go to although they are not public",
@@ -101,10 +121,8 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
   });
 }
 
-function parseRedisUrl(text: string): string {
-  if (!URL.canParse(text) || !["redis:", "rediss:", "unix:"].includes(new URL(text).protocol)) {
-    throw new Error("is not a Redis URL");
-  }
+function checkRedisUrl(text: string): string {
+  parseRedisUrl(text);
   return text;
 }
 
@@ -119,7 +137,7 @@ function parseTokens(text: string): CoreConfig["tokens"] {
     if (token.length < TOKEN_MIN_CHARACTERS) {
       throw new Error(`has a token of under ${TOKEN_MIN_CHARACTERS} characters for the role ${role}`);
     }
-    return { role, token };
+    return { role, token: parseCoreToken(token) };
   });
 }
 

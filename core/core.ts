@@ -1,11 +1,14 @@
+import { setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort } from "../runtime/settings";
 import type { CoreConfig } from "./config";
+import { createCoreMetrics } from "./metrics/core-metrics";
 import { createPushClient } from "./delivery/push-client";
 import { createSmtpMailer } from "./delivery/smtp-mailer";
 import { watchShard } from "./delivery/shard-watch";
+import type { InboundDropped } from "./ports/inbound-log";
 import type { Mailer } from "./ports/mailer";
 import type { QueuedPush } from "./ports/push-queue";
 import { dispatchShard } from "./delivery/shard-dispatcher";
@@ -13,6 +16,7 @@ import { holdShards } from "./delivery/shard-holder";
 import { createNameLookup } from "./delivery/system-names";
 import { createTargetUrlCheck } from "./delivery/target-url-check";
 import { CONTRACT_LIMITS, NO_LIMITS } from "./domain/contract";
+import type { DropReason } from "./domain/delivery";
 import { createIds } from "./ids";
 import type { NameLookup } from "./ports/name-lookup";
 import type { ReportFault } from "./rpc/status";
@@ -44,17 +48,38 @@ export async function createCore(
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<Core> {
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";
-  const health = await listenForProbes(config.healthListen, () => whyNotReady());
+  const metrics = createCoreMetrics();
+  const health = await listenForProbes(config.healthListen, () => whyNotReady(), metrics);
   const closers: (() => Promise<void>)[] = [() => health.close()];
+  const tellInboundDropped = inboundDropTeller(log);
+  function onDrop(
+    { workspaceId, eventId, eventType }: Pick<QueuedPush, "workspaceId" | "eventId" | "eventType">,
+    reason: DropReason | "failed",
+  ): void {
+    metrics.push.countDrop(reason);
+    log.warn({ workspaceId, eventId, eventType, reason }, "a push was given up");
+  }
   try {
     const store = await untilAborted(
       openStore({
         redisUrl: config.redisUrl,
+        redisCa: config.redisCa,
+        waitReplicas: config.redisWaitReplicas,
         shards: config.shards,
         inboundLogMax: config.inboundLogMax,
+        pushQueueMax: config.pushQueueMax,
         limits: config.limitsLifted ? NO_LIMITS : CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),
-        onError: (error) => log.warn({ code: errorCode(error) }, "no connection to Redis"),
+        onError: (error) =>
+          log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
+        meter: metrics.store,
+        onDropped(dropped) {
+          metrics.countInboundDropped(dropped);
+          tellInboundDropped(dropped);
+        },
+        onOverloaded: ({ workspaceId, eventId, type }) =>
+          onDrop({ workspaceId, eventId, eventType: type }, "overloaded"),
+        onAdvice: ({ level, server, advice }) => log[level]({ server }, `Redis may lose data: ${advice}`),
       }),
       stopping,
     );
@@ -64,7 +89,8 @@ export async function createCore(
     const ids = createIds(store.now);
     const hosts = { names: overrides.names ?? createNameLookup(config.dnsServers), allow: config.pushAllow };
     const roots = config.pushCa === undefined ? [...rootCertificates] : [...rootCertificates, config.pushCa];
-    const pushClient = createPushClient({ ...hosts, secureContext: createSecureContext({ ca: roots }) });
+    const secureContext = createSecureContext({ ca: roots });
+    const pushClient = metrics.push.meter(createPushClient({ ...hosts, secureContext }));
     closers.unshift(() => pushClient.close());
     const mailer = config.mail
       ? createSmtpMailer({ url: config.mail.smtpUrl, from: config.mail.from })
@@ -75,12 +101,28 @@ export async function createCore(
       pushClient,
       mailer,
       report,
-      onDrop: ({ workspaceId, eventId, eventType }: QueuedPush, reason: string) =>
-        log.warn({ workspaceId, eventId, eventType, reason }, "a push was given up"),
-      onFailing: (workspaceId: string) =>
-        log.warn({ workspaceId }, "a bridge has stopped polling while events wait"),
-      onMailFault: (workspaceId: string, error: unknown) =>
-        log.warn({ workspaceId, code: errorCode(error) }, "mail could not be sent, it will be tried again"),
+      pushMeter: metrics.push,
+      onDrop,
+      onFailing(workspaceId: string) {
+        metrics.countOutage();
+        log.warn({ workspaceId }, "a bridge has stopped polling while events wait");
+      },
+      onMailFault(workspaceId: string, error: unknown) {
+        metrics.countMailFault();
+        log.warn({ workspaceId, code: errorCode(error) }, "mail could not be sent, it will be tried again");
+      },
+      onMailRefused(workspaceId: string, error: unknown) {
+        metrics.countMailFault();
+        metrics.countMailsDropped("refused", 1);
+        log.error(
+          { workspaceId, code: errorCode(error) },
+          "the mail server refuses a mail for good, it was dropped; see to the owner's address",
+        );
+      },
+      onMailsDropped(count: number) {
+        metrics.countMailsDropped("full", count);
+        log.error({ count }, "the outbox is full: mails about outages were dropped; see to the mail server");
+      },
     };
     const shardHolder = holdShards({
       leases: store.leases,
@@ -91,11 +133,16 @@ export async function createCore(
       },
     });
     closers.unshift(() => shardHolder.close());
+    metrics.store.begin(store.now);
+    metrics.backlog.begin({ ...store, heldShards: () => shardHolder.held });
 
     const streams = new AbortController();
+    // Each stream listens to it: any number is right.
+    setMaxListeners(0, streams.signal);
     const rpc = await listenForRpc(
       {
         ...store,
+        tally: metrics.tally,
         ids,
         pushTracer: pushClient,
         targetUrlCheck: createTargetUrlCheck(hosts),
@@ -110,7 +157,8 @@ export async function createCore(
     );
     closers.unshift(async () => {
       streams.abort();
-      await rpc.close();
+      // Together: the other cores need not wait for the last callers of this one.
+      await Promise.all([rpc.close(), shardHolder.close()]);
     });
     if (config.limitsLifted)
       log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
@@ -154,6 +202,24 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
       signal.addEventListener("abort", () => reject(new Error("stopped while starting")), { once: true });
     }),
   ]);
+}
+
+const SAME_DROP_EVERY_MS = 10_000;
+
+/** Says that inbound events were dropped: at once, then now and then, how many since the last time. */
+function inboundDropTeller(log: Logger): (dropped: InboundDropped) => void {
+  let untold = 0;
+  let toldAt = -Infinity;
+  return ({ count, reason, group }) => {
+    untold += count;
+    if (performance.now() - toldAt < SAME_DROP_EVERY_MS) return;
+    log.warn(
+      { count: untold, reason, group },
+      "inbound events were dropped before every group had acked them",
+    );
+    untold = 0;
+    toldAt = performance.now();
+  };
 }
 
 function errorCode(error: unknown): string {

@@ -9,7 +9,7 @@ const NOT_PASSED_ON = /^CORE_TLS_/;
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 
 /**
- * What core and the edge are told: where they are, what is kept for them, and
+ * What the processes are told: where they are, what is kept for them, and
  * the further settings of our own environment. Keys and tokens that someone set
  * hold beside the kept ones.
  */
@@ -18,10 +18,13 @@ export function childEnvironments(
   listen: ListenAddresses,
   { tokens, secretsKey }: KeptSettings,
   redisUrl: string,
-): Readonly<Record<"core" | "edge", NodeJS.ProcessEnv>> {
+  moreOfCore: NodeJS.ProcessEnv,
+): Readonly<Record<"core" | "edge" | "game" | "chat", NodeJS.ProcessEnv>> {
   const shared = Object.fromEntries(
     Object.entries(own).filter(([name]) => !NOT_PASSED_ON.test(name) && !CORE_ONLY.includes(name)),
   );
+  const edgeUrl = `http://${reachable(listen.EDGE_LISTEN)}`;
+  const pictures = `http://${reachable(listen.GAME_PICTURES_LISTEN)}`;
   const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
   return {
     core: {
@@ -31,13 +34,31 @@ export function childEnvironments(
       CORE_TOKENS: [...pairs, own["CORE_TOKENS"] ?? ""].join(","),
       CORE_LISTEN: formatHostPort(listen.CORE_LISTEN),
       HEALTH_LISTEN: formatHostPort(listen.CORE_HEALTH_LISTEN),
+      ...moreOfCore,
     },
     edge: {
       ...shared,
       CORE_ADDRESS: reachable(listen.CORE_LISTEN),
       CORE_TOKEN: tokens.edge,
       EDGE_LISTEN: formatHostPort(listen.EDGE_LISTEN),
+      DASHBOARD_LISTEN: formatHostPort(listen.DASHBOARD_LISTEN),
+      PUBLIC_URL: own["PUBLIC_URL"] || edgeUrl,
       HEALTH_LISTEN: formatHostPort(listen.EDGE_HEALTH_LISTEN),
+    },
+    game: {
+      ...shared,
+      CORE_ADDRESS: reachable(listen.CORE_LISTEN),
+      CORE_TOKEN: tokens.game,
+      PICTURES_LISTEN: formatHostPort(listen.GAME_PICTURES_LISTEN),
+      PICTURES_URL: own["PICTURES_URL"] || pictures,
+      HEALTH_LISTEN: formatHostPort(listen.GAME_HEALTH_LISTEN),
+    },
+    chat: {
+      ...shared,
+      BASE_URL: edgeUrl,
+      CHAT_LISTEN: formatHostPort(listen.CHAT_LISTEN),
+      IMAGE_SOURCES: own["IMAGE_SOURCES"] || `https: ${new URL(own["PICTURES_URL"] || pictures).origin}`,
+      HEALTH_LISTEN: formatHostPort(listen.CHAT_HEALTH_LISTEN),
     },
   };
 }

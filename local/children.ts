@@ -6,21 +6,24 @@ import { StartFault } from "./start-fault";
 
 /** A process of the service. */
 export interface Child {
-  readonly name: "redis" | "core" | "edge";
+  readonly name: "redis" | "core" | "edge" | "game" | "chat";
   readonly process: ChildProcess;
   readonly logFile: string;
   stop(): Promise<void>;
 }
 
-/** Core and the edge give up by themselves after ten seconds. */
+/** They give up by themselves after ten seconds. */
 const STOP_WITHIN_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const PROBE_WITHIN_MS = 2_000;
 
-/** Starts core or an edge, and does not wait for it. */
-export function startChild(name: "core" | "edge", env: NodeJS.ProcessEnv, logFile: string): Child {
-  const main = join(__dirname, "..", name, "main.js");
+/** Where each is, beside us. */
+const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
+
+/** Starts a process of ours, and does not wait for it. */
+export function startChild(name: keyof typeof FOLDERS, env: NodeJS.ProcessEnv, logFile: string): Child {
+  const main = join(__dirname, "..", FOLDERS[name], "main.js");
   const child = spawnGuarded([process.execPath, main], { logFile, env });
   return { name, process: child, logFile, stop: () => stopChild(child, STOP_WITHIN_MS) };
 }

@@ -1,12 +1,13 @@
 import { LISTENERS } from "./start-settings";
 
 const listeners = Object.entries(LISTENERS).map(
-  ([name, { what, fallback }]) => `  ${name.padEnd(20)}${what}: ${fallback}`,
+  ([name, { what, fallback }]) => `  ${name.padEnd(22)}${what}: ${fallback}`,
 );
 
 /** What `npm start -- --help` prints. */
 export const HELP = `npm start runs the whole service on this machine: a Redis of its own, core (gRPC, for
-games), an edge (HTTP, for bridges) and a demo workspace to try them with. Needs Node 20.
+games), an edge (HTTP, for bridges), the dashboard (for people), and to try them with a demo
+workspace, a game and a chat to play it in. Needs Node 20; openssl, if the chat is to be pushed to.
 
   npm start             build, start, and print what to try; Ctrl-C stops it
   npm start -- --help   this page
@@ -19,11 +20,12 @@ What is held, and what was made at the first start (tokens, keys, the demo works
 
 Settings, from the environment:
 
-  DATA_DIR            another folder than .data
-  REDIS_URL           a Redis that runs already: redis://host:port, rediss://… or unix:///path
+  DATA_DIR              another folder than .data
+  DEMO                  off leaves the game and the chat out
+  REDIS_URL             a Redis that runs already: redis://host:port, rediss://… or unix:///path
 ${listeners.join("\n")}
-                      (host:port; port 0 takes any that is free)
+                        (host:port; port 0 takes any that is free)
 
-The further settings of core and the edge, such as LOG_LEVEL, work too: the README lists them.
+The further settings of core and the edge, such as LOG_LEVEL, work too: docs/operator-guide.md has them.
 Example: EDGE_LISTEN=0.0.0.0:9000 DATA_DIR=/tmp/trial npm start
 `;

@@ -2,14 +2,17 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { endedByItself, startChild, untilReady, type Child } from "./children";
 import { childEnvironments } from "./child-environments";
+import { planDemo, startDemo } from "./demo";
 import { demoWorkspace } from "./demo-workspace";
 import { hasEnded } from "./guarded-child";
 import { freeAddresses, reachable } from "./listen-addresses";
 import { holdsData, startPrivateRedis } from "./private-redis";
+import { createOperator } from "./operator";
 import { findRedisServer } from "./redis-server";
 import { StartFault } from "./start-fault";
 import { takeRunLock } from "./run-lock";
 import { readKeptSettings, writeKeptSettings } from "./settings-file";
+import { signInLink } from "./sign-in-link";
 import type { StartSettings } from "./start-settings";
 import type { Facts } from "./what-next";
 
@@ -27,8 +30,8 @@ export interface ServiceOptions {
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**
- * Runs the service: Redis, then core and an edge. Resolves when everything has
- * stopped again: the edge, core, Redis. The reason that `over` was aborted for
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat.
+ * Resolves when everything has stopped again, the last first. The reason that `over` was aborted for
  * says why, whether it had started or not. Throws when there was nothing to stop.
  */
 export async function runService({ settings, say, ready, over }: ServiceOptions): Promise<void> {
@@ -38,6 +41,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
   const keptFile = join(dataDir, "settings.json");
   const logOf = (name: Child["name"]): string => join(logs, `${name}.log`);
   const started: Child[] = [];
+  const closeLast: { close(): unknown }[] = [];
 
   enter(dataDir, logs);
   const lock = await takeRunLock();
@@ -64,7 +68,8 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const kept = readKeptSettings(keptFile);
     if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, as REDIS_URL says`);
     const redisUrl = settings.redisUrl ?? (await startRedis());
-    const environments = childEnvironments(process.env, listen, kept, redisUrl);
+    const plan = settings.demo ? await planDemo(process.env, listen, dataDir) : undefined;
+    const environments = childEnvironments(process.env, listen, kept, redisUrl, plan?.core ?? {});
     say("core and edge: start");
     const core = startChild("core", environments.core, logOf("core"));
     watch(core);
@@ -75,13 +80,26 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const coreAddress = reachable(listen.CORE_LISTEN);
     const where = settings.redisUrl === undefined ? "private" : nameOf(settings.redisUrl);
     const known = kept.workspaces[where];
-    const workspace = await demoWorkspace(coreAddress, kept.tokens.operator, known);
+    const operator = createOperator(coreAddress, kept.tokens.operator);
+    closeLast.push(operator);
+    const workspace = await demoWorkspace(operator, known);
     if (workspace !== known) {
       say("demo workspace: made");
       writeKeptSettings(keptFile, { ...kept, workspaces: { ...kept.workspaces, [where]: workspace } });
     }
+    const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
+    const signIn = await signInLink(dashboard, kept.tokens.operator);
     signal.throwIfAborted();
-    return { workspace, listen, tokens: kept.tokens, logs, keptFile };
+    if (plan !== undefined) {
+      say(
+        `game and chat: start${plan.certificate === undefined ? ", without pushes: they need openssl" : ""}`,
+      );
+      closeLast.push(
+        await startDemo({ plan, listen, workspace, operator, environments, logOf, watch, signal }),
+      );
+    }
+    const chat = plan && `http://${reachable(listen.CHAT_LISTEN)}`;
+    return { workspace, listen, tokens: kept.tokens, signIn, chat, logs, keptFile };
   }
 
   try {
@@ -98,6 +116,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     say(`${name}: stops`);
     await stop();
   }
+  for (const each of closeLast.toReversed()) await each.close();
   lock.release();
 }
 

@@ -1,15 +1,24 @@
 import { resolve } from "node:path";
 import { readSettings, type HostPort } from "../runtime/settings";
 
-/** The settings of the four listeners, in the order in which they are told of. */
+/** The settings of the listeners, in the order in which they are told of. */
 export const LISTENERS = {
   EDGE_LISTEN: { what: "where bridges are served", fallback: "127.0.0.1:8080" },
+  DASHBOARD_LISTEN: { what: "where people are served: the dashboard", fallback: "127.0.0.1:8082" },
   CORE_LISTEN: { what: "where games and operators are served (gRPC)", fallback: "127.0.0.1:50051" },
   EDGE_HEALTH_LISTEN: { what: "where the edge answers probes", fallback: "127.0.0.1:8081" },
   CORE_HEALTH_LISTEN: { what: "where core answers probes", fallback: "127.0.0.1:50052" },
+  CHAT_LISTEN: { what: "where people are served: the chat to play in", fallback: "127.0.0.1:8083" },
+  CHAT_PUSH_LISTEN: { what: "where the chat is pushed to", fallback: "127.0.0.1:8084" },
+  CHAT_HEALTH_LISTEN: { what: "where the chat answers probes", fallback: "127.0.0.1:8085" },
+  GAME_PICTURES_LISTEN: { what: "where the game serves its pictures", fallback: "127.0.0.1:8090" },
+  GAME_HEALTH_LISTEN: { what: "where the game answers probes", fallback: "127.0.0.1:8091" },
 } as const;
 
 export type Listener = keyof typeof LISTENERS;
+/** Those that are needed for the demo only. */
+const OF_DEMO = /^(?:CHAT|GAME)_/;
+const ANY_PORT = "127.0.0.1:0";
 export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
 
 /** What `npm start` can be told. */
@@ -20,22 +29,35 @@ export interface StartSettings {
   readonly redisUrl: string | undefined;
   /** Port 0: any that is free. */
   readonly listen: ListenAddresses;
+  /** Whether the game and the chat run, too. */
+  readonly demo: boolean;
 }
 
-/** Reads the settings from the environment; the README's table describes them. Throws SettingsError. */
+/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings {
   return readSettings(environment, (settings) => {
-    const address = (name: Listener): HostPort =>
-      settings.hostPort(name, `${LISTENERS[name].what}, host:port`, LISTENERS[name].fallback);
+    const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
+    const address = (name: Listener): HostPort => {
+      // What does not run is in nobody's way.
+      const fallback = !demo && OF_DEMO.test(name) ? ANY_PORT : LISTENERS[name].fallback;
+      return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
+    };
     return {
       dataDir: resolve(settings.text("DATA_DIR", "the folder of everything that is kept", ".data")),
       redisUrl: environment["REDIS_URL"] || undefined,
       listen: {
         EDGE_LISTEN: address("EDGE_LISTEN"),
+        DASHBOARD_LISTEN: address("DASHBOARD_LISTEN"),
         CORE_LISTEN: address("CORE_LISTEN"),
         EDGE_HEALTH_LISTEN: address("EDGE_HEALTH_LISTEN"),
         CORE_HEALTH_LISTEN: address("CORE_HEALTH_LISTEN"),
+        CHAT_LISTEN: address("CHAT_LISTEN"),
+        CHAT_PUSH_LISTEN: address("CHAT_PUSH_LISTEN"),
+        CHAT_HEALTH_LISTEN: address("CHAT_HEALTH_LISTEN"),
+        GAME_PICTURES_LISTEN: address("GAME_PICTURES_LISTEN"),
+        GAME_HEALTH_LISTEN: address("GAME_HEALTH_LISTEN"),
       },
+      demo,
     };
   });
 }

@@ -7,6 +7,10 @@ export interface Facts {
   readonly workspace: DemoWorkspace;
   readonly listen: ListenAddresses;
   readonly tokens: KeptSettings["tokens"];
+  /** Signs one person in to the dashboard, once. */
+  readonly signIn: string;
+  /** Undefined when it was left out. */
+  readonly chat: string | undefined;
   readonly logs: string;
   readonly keptFile: string;
 }
@@ -14,7 +18,7 @@ export interface Facts {
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
 /** The page that `npm start` ends with: where everything is, and commands to paste. */
-export function whatNext({ workspace, listen, tokens, logs, keptFile }: Facts): string {
+export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFile }: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
   const hook = `${edge}/hooks/${workspace.id}`;
@@ -37,10 +41,17 @@ export function whatNext({ workspace, listen, tokens, logs, keptFile }: Facts): 
   return `
 The service runs. Ctrl-C stops it; what it holds is there at the next start.
 
+${
+  chat === undefined
+    ? ""
+    : `  chat       ${chat}    play here, in several tabs: each is a player
+`
+}  dashboard  ${signIn}
+             (signs you in once, within an hour; after that sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
   probes     http://${reachable(listen.EDGE_HEALTH_LISTEN)}/ready (edge), http://${reachable(listen.CORE_HEALTH_LISTEN)}/ready (core)
-  logs       ${logs}/{core,edge,redis}.log
+  logs       ${logs}/{core,edge,redis${chat === undefined ? "" : ",game,chat"}}.log
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}

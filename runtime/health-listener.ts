@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import type { Metrics } from "./metrics";
 import type { HostPort } from "./settings";
 
 /** Why a process is not ready for requests, or undefined when it is. */
@@ -14,9 +15,13 @@ export interface HealthListener {
 
 /**
  * Answers `GET /live` (the process runs: 200) and `GET /ready` (200, or 503 with
- * the reason) as JSON.
+ * the reason) as JSON; and `GET /metrics`, where the process has some.
  */
-export async function listenForProbes(at: HostPort, whyNotReady: WhyNotReady): Promise<HealthListener> {
+export async function listenForProbes(
+  at: HostPort,
+  whyNotReady: WhyNotReady,
+  metrics?: Pick<Metrics, "contentType" | "text">,
+): Promise<HealthListener> {
   const server = createServer((request, response) => {
     const answer = (status: number, body: object): void => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -37,8 +42,15 @@ export async function listenForProbes(at: HostPort, whyNotReady: WhyNotReady): P
           () => answer(503, { ready: false, reason: "the probe failed" }),
         );
         return undefined;
+      case "/metrics":
+        if (metrics === undefined) return answer(404, { message: "this process has no metrics" });
+        void metrics.text().then(
+          (text) => response.writeHead(200, { "content-type": metrics.contentType }).end(text),
+          () => answer(500, { message: "the metrics could not be read" }),
+        );
+        return undefined;
       default:
-        return answer(404, { message: "there are /live and /ready" });
+        return answer(404, { message: "there are /live, /ready and /metrics" });
     }
   });
   server.listen(at.port, at.host);

@@ -7,4 +7,9 @@ export interface Hold {
   readonly stopping: AbortSignal;
   /** Aborted when the lease may be another's: nothing is done any more. */
   readonly lost: AbortSignal;
+  /**
+   * Whether the lease may be another's by now, by the time: what a process that was stopped
+   * had waited for comes before the timers that abort `lost`.
+   */
+  isOver(): boolean;
 }

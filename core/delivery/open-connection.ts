@@ -4,6 +4,7 @@ import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } f
 import type { Failure } from "../domain/delivery";
 import type { AttemptStep } from "../ports/push-tracer";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
+import { tlsFailure } from "./tls-words";
 
 /** An attempt that did not get past a step, in words for the owner. */
 export class PushFault extends Error {
@@ -38,7 +39,7 @@ export async function openConnection(
   const addresses = "failure" in found ? found.addresses : found;
   if (addresses.length > 0) done("name", addresses.join(", "));
   if ("failure" in found) throw new PushFault(found.failure, found.detail);
-  done("address", "all of them may be gone to");
+  done("address", "pushes may go there");
   return new Promise((resolve, reject) => {
     let connected = false;
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
@@ -113,7 +114,7 @@ function answerWith(addresses: readonly string[]): LookupFunction {
 function toFault(error: NodeJS.ErrnoException, connected: boolean, address: string | undefined): PushFault {
   const why = error.code ?? error.message;
   return connected
-    ? new PushFault("tls", `the TLS handshake failed (${why}): check the certificate and its chain`, address)
+    ? new PushFault("tls", tlsFailure(why), address)
     : new PushFault(
         "connect",
         `no connection could be made (${why}): check that the bridge runs and is reachable`,

@@ -3,12 +3,11 @@ import type { TLSSocket } from "node:tls";
 import { Agent, Client, type Dispatcher } from "undici";
 import type { PushOutcome } from "../domain/delivery";
 import type { AttemptStep, PushAttempt, PushTracer } from "../ports/push-tracer";
+import { sendPush, type PushProgress } from "./push-request";
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
 
 /** The contract's deadline of a push: name look-up, connection, TLS, headers and body together. */
 export const PUSH_DEADLINE_MS = 5_000;
-/** How much of an answer is read: nothing is done with it. */
-const ANSWER_MAX_BYTES = 16 * 1024;
 /** A connection is given up a little before its attempt, so that the log says where and how far it got. */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 const IDLE_CONNECTION_MS = 4_000;
@@ -50,37 +49,35 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
     done: (step: AttemptStep, detail: string) => void = () => {},
   ): Promise<PushOutcome> {
     const began = performance.now();
-    const seen: { address?: string | undefined; sent: boolean } = { sent: false };
-    sentTo.set(attempt.eventId, (address) => {
-      seen.address = address;
-      seen.sent = true;
+    let address: string | undefined;
+    let sent = false;
+    sentTo.set(attempt.eventId, (remote) => {
+      address = remote;
+      sent = true;
       done("send", "signed with every active secret, newest first");
     });
-    // No AbortSignal.timeout: of every attempt, however short, that makes an error when the 5 seconds are over.
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), PUSH_DEADLINE_MS);
-    const deadline = late.signal;
-    const outcome = (
-      status: number | undefined,
-      fault?: Pick<PushFault, "failure" | "message" | "address">,
-    ): PushOutcome => {
-      const facts = { status, latencyMs: performance.now() - began, address: fault?.address ?? seen.address };
-      return fault === undefined
-        ? { ok: true, ...facts }
-        : { ok: false, ...facts, failure: fault.failure, detail: fault.message };
-    };
-    let status: number | undefined;
+    const progress: PushProgress = { status: undefined, isLate: false };
+    let fault: PushFault | undefined;
     try {
-      status = await send(dispatcher, attempt, deadline, (answered) => (status = answered));
-      if (status < 200 || status >= 300) return outcome(status, statusFault(status));
-      done("status", String(status));
-      return outcome(status);
+      await sendPush(dispatcher, attempt, PUSH_DEADLINE_MS, progress);
+      const { status = 0 } = progress;
+      if (status < 200 || status >= 300) fault = statusFault(status);
+      else done("status", String(status));
     } catch (error) {
-      return outcome(status, toPushFault(error, deadline, seen.sent, status));
+      fault = toPushFault(error, progress, sent);
     } finally {
-      clearTimeout(timer);
       sentTo.delete(attempt.eventId);
     }
+    const facts = { status: progress.status, latencyMs: performance.now() - began };
+    return fault === undefined
+      ? { ok: true, ...facts, address }
+      : {
+          ok: false,
+          ...facts,
+          address: fault.address ?? address,
+          failure: fault.failure,
+          detail: fault.message,
+        };
   }
 
   return {
@@ -98,39 +95,6 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
       await agent.destroy();
     },
   };
-}
-
-/**
- * Sends the request, once, and reads its answer up to a bound. Not again when a
- * kept connection breaks: whether the bridge had the request by then cannot be
- * known, and what is tried again, and when, is the retry table's.
- */
-async function send(
-  dispatcher: Dispatcher,
-  attempt: PushAttempt,
-  deadline: AbortSignal,
-  onStatus: (status: number) => void,
-): Promise<number> {
-  const { statusCode, body } = await dispatcher.request({
-    origin: attempt.url.origin,
-    path: attempt.url.pathname + attempt.url.search,
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      "Service-Signature": attempt.signature,
-      "Service-Event-Id": attempt.eventId,
-      "Service-Workspace": attempt.workspaceId,
-    },
-    body: attempt.envelope,
-    signal: deadline,
-  });
-  onStatus(statusCode);
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > ANSWER_MAX_BYTES) break; // Ends the connection, too.
-  }
-  return statusCode;
 }
 
 function connector(options: PushConnectionOptions, done?: (step: AttemptStep, detail: string) => void) {
@@ -151,13 +115,8 @@ function statusFault(status: number): PushFault {
   return new PushFault("status", `the bridge answered ${status} where any 2xx is expected${redirect}`);
 }
 
-function toPushFault(
-  error: unknown,
-  deadline: AbortSignal,
-  sent: boolean,
-  status: number | undefined,
-): PushFault {
-  if (deadline.aborted) {
+function toPushFault(error: unknown, { isLate, status }: PushProgress, sent: boolean): PushFault {
+  if (isLate) {
     const missing = status !== undefined ? "the end of the answer" : sent ? "an answer" : "a connection";
     return new PushFault(
       "timeout",

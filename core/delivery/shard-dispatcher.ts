@@ -1,29 +1,48 @@
 import { createBell } from "../domain/bell";
-import { deliveryOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, dropOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../domain/retry";
 import { signatureHeader } from "../domain/signature";
-import { activeKeys, deliveryMode } from "../domain/workspace";
+import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/clock";
-import type { PushQueue, PushRecord, QueuedPush } from "../ports/push-queue";
+import type { PushMeter } from "../ports/push-meter";
+import type { PushQueue, QueuedPush, Recorded } from "../ports/push-queue";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Workspaces } from "../ports/workspaces";
+import { AFTER_FAULT_MS, createCurrentWorkspaces, pause } from "./current-workspaces";
 import type { Hold } from "./hold";
+import { createInHand } from "./in-hand";
 import type { PushClient } from "./push-client";
-import { createWorkspaceLane, type WorkspaceLane } from "./workspace-lane";
+import { createPushRecorder } from "./push-recorder";
+import { createWorkspaceLane, type LaneStep, type WorkspaceLane } from "./workspace-lane";
+
+/** What came of an attempt, or why there was none; undefined when the lease was lost meanwhile. */
+type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 export interface DispatcherContext {
   readonly now: Clock;
   readonly workspaces: Workspaces;
   readonly pushQueue: PushQueue;
   readonly pushClient: PushClient;
+  readonly pushMeter?: PushMeter;
   /** Told of every event that is given up, with its reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
   /** Told of faults that are bugs. */
   report(where: string, error: unknown): void;
 }
 
+/** When the first attempt of an event failed. */
+interface FirstFailure {
+  /** By the service's clock, for whoever holds the shard next. */
+  readonly atMs: number;
+  /** By performance.now(), as clocks step. */
+  readonly at: number;
+}
+
 const LOOK_EVERY_MS = 1_000;
-const AFTER_FAULT_MS = 200;
+/** Events that are read at once. */
+const READ_MAX = 200;
+/** For how long a workspace that was read will do for first attempts. */
+const FRESH_MS = 50;
 
 /**
  * Pushes the events of one shard, for as long as its lease is held.
@@ -39,69 +58,110 @@ const AFTER_FAULT_MS = 200;
  *   gone     delivered, dropped with a reason, or held after all, as its workspace
  *            polls by now; recorded, which takes it out of the queue
  *
- * Every attempt is made by what the workspace is at that moment. What could not be
- * recorded because the store is away is recorded later; when the lease is lost
+ * Every attempt is made by what the workspace is: read after its event was
+ * published, and at most a moment ago; for a further attempt, at its very time. The
+ * next event's attempt need not wait until this one's outcome is recorded. What
+ * could not be recorded because the store is away is recorded later; when the lease is lost
  * first, the next holder makes that attempt again, which bridges tell by its id.
  */
-export async function dispatchShard(
-  context: DispatcherContext,
-  { shard, token, stopping, lost }: Hold,
-): Promise<void> {
+export async function dispatchShard(context: DispatcherContext, hold: Hold): Promise<void> {
+  const { shard, token, stopping, lost } = hold;
   const { pushQueue, now } = context;
   const bell = createBell();
   const lanes = new Map<string, WorkspaceLane>();
   const timers = new Set<NodeJS.Timeout>();
   const underWay = new Set<Promise<void>>();
+  const inHand = createInHand();
+  const current = createCurrentWorkspaces(context, lost);
+  const recorder = createPushRecorder(context, hold, advanceAll);
   const stopWakes = pushQueue.onWake((woken) => {
     if (woken === shard) bell.ring();
+  });
+  const stopWatch = context.pushMeter?.watch(() => {
+    let waiting = 0;
+    for (const lane of lanes.values()) waiting += lane.waiting;
+    return waiting;
   });
   stopping.addEventListener("abort", bell.ring, { once: true });
 
   let after: string | undefined;
+  /** From the beginning: a store that took over may have lost what `after` was, and its clock be behind. */
+  function readAgain(): void {
+    after = undefined;
+    inHand.readAgain();
+  }
   while (!stopping.aborted) {
     try {
-      const pushes = await pushQueue.read(token, shard, after);
+      const pushes = await pushQueue.read(token, shard, after, READ_MAX);
       if (pushes === undefined) {
         // Another's, or forgotten by a store that lost it: which of the two, the holder of the lease finds out.
+        readAgain();
         await bell.wait(AFTER_FAULT_MS);
         continue;
       }
+      // What was read of workspaces may be older than these events.
+      if (pushes.length > 0) current.forget();
       for (const push of pushes) take(push);
       after = pushes.at(-1)?.entryId ?? after;
-      if (pushes.length > 0) continue;
-      for (const workspaceId of lanes.keys()) advance(workspaceId);
+      if (pushes.length === READ_MAX) continue;
+      inHand.caughtUp();
+      advanceAll();
       await bell.wait(LOOK_EVERY_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
+      readAgain();
       await bell.wait(AFTER_FAULT_MS);
     }
   }
   stopWakes();
   for (const timer of timers) clearTimeout(timer);
   await Promise.allSettled(underWay);
+  stopWatch?.();
 
   function take(push: QueuedPush): void {
-    if (push.attempts > 0) return rest(push, push.attempts, push.firstFailedAtMs);
+    if (inHand.take(push.entryId)) queue(push);
+  }
+
+  function queue(push: QueuedPush): void {
+    if (push.attempts > 0) {
+      const atMs = push.firstFailedAtMs;
+      return rest(push, push.attempts, { atMs, at: performance.now() - Math.max(0, now() - atMs) });
+    }
     const lane = lanes.get(push.workspaceId) ?? createWorkspaceLane();
     lanes.set(push.workspaceId, lane);
     if (lane.add(push, performance.now())) advance(push.workspaceId);
     else begin(drop(push, 0, "overloaded"));
   }
 
+  function advanceAll(): void {
+    for (const workspaceId of lanes.keys()) advance(workspaceId);
+  }
+
   function advance(workspaceId: string): void {
     const lane = lanes.get(workspaceId);
     if (lane === undefined || stopping.aborted) return;
-    for (let step = lane.next(performance.now()); step !== undefined; step = lane.next(performance.now())) {
-      const { push } = step;
-      if (step.do === "drop") begin(drop(push, 0, "overloaded"));
-      else begin(attempt(push, 1, 0).finally(() => endFirst(push, lane)));
+    for (let step = nextStep(lane); step !== undefined; step = nextStep(lane)) {
+      if (step.do === "drop") begin(drop(step.push, 0, "overloaded"));
+      else begin(firstAttempt(step.push, lane));
     }
     if (lane.isIdle) lanes.delete(workspaceId);
   }
 
-  function endFirst(push: QueuedPush, lane: WorkspaceLane): void {
-    lane.end(push);
-    advance(push.workspaceId);
+  function nextStep(lane: WorkspaceLane): LaneStep | undefined {
+    return recorder.isFull ? undefined : lane.next(performance.now());
+  }
+
+  async function firstAttempt(push: QueuedPush, lane: WorkspaceLane): Promise<void> {
+    let outcome: AttemptOutcome;
+    // The id of an entry begins with Redis's clock, in ms.
+    context.pushMeter?.waited(now() - Number.parseInt(push.entryId, 10));
+    try {
+      outcome = await tryToPush(push, FRESH_MS);
+    } finally {
+      lane.end(push);
+      advance(push.workspaceId);
+    }
+    await conclude(push, 1, undefined, outcome);
   }
 
   function begin(work: Promise<void>): void {
@@ -112,15 +172,16 @@ export async function dispatchShard(
   }
 
   /** Waits until the attempt after the `made` ones is due, whose record goes after the last one's. */
-  function rest(push: QueuedPush, made: number, firstFailedAtMs: number, recorded?: Promise<string>): void {
+  function rest(push: QueuedPush, made: number, failed: FirstFailure, recorded?: Promise<Recorded>): void {
     if (stopping.aborted) return;
-    const dueAtMs = firstFailedAtMs + (RETRY_OFFSETS_MS[made - 1] ?? 0);
+    const dueAt = failed.at + (RETRY_OFFSETS_MS[made - 1] ?? 0);
     const timer = setTimeout(
       () => {
         timers.delete(timer);
-        begin(attempt(push, made + 1, firstFailedAtMs, recorded));
+        context.pushMeter?.retried(performance.now() - dueAt);
+        begin(attempt(push, made + 1, failed, recorded));
       },
-      Math.max(0, dueAtMs - now()),
+      Math.max(0, dueAt - performance.now()),
     );
     timers.add(timer);
   }
@@ -128,11 +189,21 @@ export async function dispatchShard(
   async function attempt(
     push: QueuedPush,
     number: number,
-    firstFailedAtMs: number,
-    recorded?: Promise<string>,
+    failed: FirstFailure,
+    recorded?: Promise<Recorded>,
   ): Promise<void> {
-    const outcome = await tryToPush(push);
+    const outcome = await tryToPush(push, 0);
     await recorded;
+    await conclude(push, number, failed, outcome);
+  }
+
+  /** Records what came of an attempt, and sees to what is to come. */
+  async function conclude(
+    push: QueuedPush,
+    number: number,
+    failed: FirstFailure | undefined,
+    outcome: AttemptOutcome,
+  ): Promise<void> {
     if (lost.aborted || outcome === undefined) return;
     if (typeof outcome === "string") {
       // Never sent, and polled for by now: it waits with the held ones. Else it is given up.
@@ -141,28 +212,38 @@ export async function dispatchShard(
       return;
     }
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);
-    const failedAtMs = number === 1 ? now() : firstFailedAtMs;
     if (!outcome.ok && push.isRetried && number <= RETRY_OFFSETS_MS.length) {
-      const next = { do: "retry", attempts: number, firstFailedAtMs: failedAtMs } as const;
-      const written = record({ push, delivery, next });
-      rest(push, number, failedAtMs, written);
+      const first = failed ?? { atMs: now(), at: performance.now() };
+      const next = { do: "retry", attempts: number, firstFailedAtMs: first.atMs } as const;
+      const written = recorder.record({ push, delivery, next });
+      rest(push, number, first, written);
       await written;
       return;
     }
     if (!outcome.ok) context.onDrop(push, "failed");
-    await record({ push, delivery, next: { do: "done" } });
+    await finish(push, delivery);
+  }
+
+  async function finish(push: QueuedPush, delivery: Delivery): Promise<void> {
+    const recorded = await recorder.record({ push, delivery, next: { do: "done" } });
+    // Else it is still queued, and not to be seen to again as long as this hold lasts.
+    if (recorded !== "lost") inHand.finish(push.entryId);
   }
 
   /** One attempt by what the workspace is now, or why there is none; undefined when the lease was lost meanwhile. */
-  async function tryToPush(push: QueuedPush): Promise<PushOutcome | DropReason | undefined> {
-    const workspace = await currentWorkspace(push.workspaceId);
-    if (lost.aborted) return undefined;
+  async function tryToPush(push: QueuedPush, freshMs: number): Promise<AttemptOutcome> {
+    let workspace = await current.read(push.workspaceId, freshMs);
+    // Kept after all, or lost in a moment.
+    for (; hold.isOver(); workspace = await current.read(push.workspaceId, 0)) {
+      if (lost.aborted) return undefined;
+      await pause(AFTER_FAULT_MS);
+    }
     if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
     if (deliveryMode(workspace) === "poll") return "polls";
     const nowMs = now();
     if (push.expiresAtMs !== null && push.expiresAtMs <= nowMs) return "expired";
     return context.pushClient.push({
-      url: new URL(workspace.targetUrl),
+      url: urlOf(workspace),
       eventId: push.eventId,
       workspaceId: push.workspaceId,
       signature: signatureHeader(push.envelope, activeKeys(workspace, nowMs), nowMs),
@@ -170,67 +251,24 @@ export async function dispatchShard(
     });
   }
 
-  /**
-   * The workspace as the store has it; as it was last read when the store is away,
-   * which is waited for when it never was. Undefined also when the lease is lost.
-   */
-  async function currentWorkspace(id: string) {
-    while (!lost.aborted) {
-      let pauseMs = AFTER_FAULT_MS;
-      try {
-        return (await context.workspaces.read(id))?.workspace;
-      } catch (error) {
-        const known = context.workspaces.recall(id);
-        if (!(error instanceof StoreUnavailable)) {
-          context.report("dispatch", error);
-          pauseMs = LOOK_EVERY_MS;
-        }
-        if (known !== undefined) return known.workspace;
-      }
-      await pause(pauseMs);
-    }
-    return undefined;
-  }
-
   async function holdInstead(push: QueuedPush): Promise<void> {
-    const recorded = await record({ push, delivery: undefined, next: { do: "hold" } });
-    if (recorded === "pushed") take(push);
+    const recorded = await recorder.record({ push, delivery: undefined, next: { do: "hold" } });
+    if (recorded === "dropped") context.onDrop(push, "polls");
+    if (recorded === "pushed") queue(push);
+    else if (recorded !== "lost") inHand.finish(push.entryId);
   }
 
   async function drop(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {
     context.onDrop(push, reason);
-    await record({ push, delivery: dropped(push, attempts, reason), next: { do: "done" } });
-  }
-
-  /** Records, for as long as it takes and the lease is held. */
-  async function record(item: PushRecord): Promise<string> {
-    while (!lost.aborted) {
-      try {
-        return await pushQueue.record(token, shard, item);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) {
-          context.report("record", error);
-          return "lost";
-        }
-      }
-      await pause(AFTER_FAULT_MS);
-    }
-    return "lost";
+    await finish(push, dropOf(push.eventId, push.eventType, attempts, reason));
   }
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
+const urls = new WeakMap<Workspace, URL>();
 
-function dropped(push: QueuedPush, attempts: number, reason: DropReason): Delivery {
-  return {
-    eventId: push.eventId,
-    eventType: push.eventType,
-    attempt: attempts,
-    result: reason,
-    status: undefined,
-    latencyMs: 0,
-    address: undefined,
-  };
+/** The target URL, taken apart once for each time that its workspace was read. */
+function urlOf(workspace: Workspace): URL {
+  const url = urls.get(workspace) ?? new URL(workspace.targetUrl);
+  urls.set(workspace, url);
+  return url;
 }

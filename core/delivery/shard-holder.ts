@@ -1,4 +1,5 @@
 import { createBell } from "../domain/bell";
+import { createShare } from "../domain/share";
 import { LEASE_MS, type Leases, type Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Hold } from "./hold";
@@ -33,7 +34,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   interface Held {
     readonly stopping: AbortController;
     readonly lost: AbortController;
-    readonly done: Promise<void>;
+    done: Promise<void>;
     validUntil: number;
     watch: NodeJS.Timeout;
   }
@@ -41,22 +42,23 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   const bell = createBell();
   let fresh = true;
   const closing = new AbortController();
-
-  async function beat(): Promise<void> {
-    const alive = await leases.join(member, fresh);
-    fresh = false;
-    const place = alive?.indexOf(member.name) ?? -1;
-    const shards = Array.from({ length: leases.shards }, (_, shard) => shard);
-    await Promise.all(
-      shards.map((shard) => settle(shard, alive !== undefined && shard % alive.length === place)),
-    );
-  }
+  const share = createShare({
+    shards: leases.shards,
+    name: member.name,
+    async join() {
+      const alive = await leases.join(member, fresh);
+      fresh = false;
+      return alive;
+    },
+    settle,
+    onFault: ignoreAway,
+  });
 
   async function settle(shard: number, mine: boolean): Promise<void> {
     const state = held.get(shard);
     if (!mine) {
       // Not waited for: the beat goes on for the other shards.
-      if (state !== undefined) void release(shard, state).catch((error: unknown) => ignoreAway(error));
+      if (state !== undefined) void release(shard, state).catch(ignoreAway);
       return;
     }
     const asked = performance.now();
@@ -74,11 +76,17 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   function begin(shard: number, validUntil: number): void {
     const stopping = new AbortController();
     const lost = new AbortController();
-    const hold = { shard, token: member.token, stopping: stopping.signal, lost: lost.signal };
-    const done = work(hold).catch((error: unknown) => report("shard", error));
     const watch = setTimeout(check, validUntil - performance.now());
-    const state: Held = { stopping, lost, done, validUntil, watch };
+    const state: Held = { stopping, lost, done: Promise.resolve(), validUntil, watch };
     held.set(shard, state);
+    const hold: Hold = {
+      shard,
+      token: member.token,
+      stopping: stopping.signal,
+      lost: lost.signal,
+      isOver: () => lost.signal.aborted || performance.now() >= state.validUntil,
+    };
+    state.done = work(hold).catch((error: unknown) => report("shard", error));
 
     function check(): void {
       const left = state.validUntil - performance.now();
@@ -99,6 +107,8 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
     if (state.stopping.signal.aborted) return;
     state.stopping.abort();
     await state.done;
+    // Lost meanwhile, and perhaps taken anew since: the lease that there is now is not this one's to drop.
+    if (held.get(shard) !== state) return;
     lose(shard, state);
     await leases.drop(member, shard);
   }
@@ -109,11 +119,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
 
   const running = (async () => {
     while (!closing.signal.aborted) {
-      try {
-        await beat();
-      } catch (error) {
-        ignoreAway(error);
-      }
+      await share.beat();
       if (!closing.signal.aborted) await bell.wait(BEAT_MS);
     }
   })();
@@ -126,6 +132,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       closing.abort();
       bell.ring();
       await running;
+      await share.idle();
       // First: the others take what is let go of, while the last attempts on the rest are finished.
       await leases.leave(member).catch(() => undefined);
       await Promise.allSettled([...held].map(([shard, state]) => release(shard, state)));

@@ -18,6 +18,8 @@ export type LaneStep =
  */
 export interface WorkspaceLane {
   readonly isIdle: boolean;
+  /** Events that wait for their first attempt. */
+  readonly waiting: number;
   /** False when too many wait: the event is not taken. */
   add(push: QueuedPush, now: number): boolean;
   /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended. */
@@ -46,6 +48,9 @@ export function createWorkspaceLane(): WorkspaceLane {
   return {
     get isIdle() {
       return waiting.length === 0 && underWay.size === 0;
+    },
+    get waiting() {
+      return waiting.length - head;
     },
     add(push, now) {
       if (waiting.length - head >= WAITING_MAX) return false;

@@ -56,3 +56,16 @@ export function deliveryOf(
     address,
   };
 }
+
+/** The log line of an event that was given up after so many attempts. */
+export function dropOf(eventId: string, eventType: string, attempts: number, reason: DropReason): Delivery {
+  return {
+    eventId,
+    eventType,
+    attempt: attempts,
+    result: reason,
+    status: undefined,
+    latencyMs: 0,
+    address: undefined,
+  };
+}

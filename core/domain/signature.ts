@@ -28,9 +28,15 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   return { timestamp, digests };
 }
 
+/** What is signed: a text, or bytes, which may be in pieces. */
+type Raw = string | Uint8Array | readonly Uint8Array[];
+
 /** HMAC-SHA256 over `<t>.<raw text>` (Authentication 2). */
-function digest(key: KeyObject, timestamp: string, raw: Uint8Array | string): Buffer {
-  return createHmac("sha256", key).update(`${timestamp}.`).update(raw).digest();
+function digest(key: KeyObject, timestamp: string, raw: Raw): Buffer {
+  const hmac = createHmac("sha256", key).update(`${timestamp}.`);
+  if (typeof raw === "string" || raw instanceof Uint8Array) return hmac.update(raw).digest();
+  for (const piece of raw) hmac.update(piece);
+  return hmac.digest();
 }
 
 /**
@@ -54,7 +60,7 @@ export function signatureMatches(
  *
  * @param nowMs the service clock, ms since the epoch
  */
-export function signatureHeader(raw: Uint8Array, keys: readonly KeyObject[], nowMs: number): string {
+export function signatureHeader(raw: Raw, keys: readonly KeyObject[], nowMs: number): string {
   const timestamp = String(Math.floor(nowMs / 1000));
   const entries = keys.map((key) => `v1=${digest(key, timestamp, raw).toString("hex")}`);
   return [`t=${timestamp}`, ...entries].join(",");

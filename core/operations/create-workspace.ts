@@ -1,6 +1,7 @@
 import { createSigningSecret, type Platform, type Workspace } from "../domain/workspace";
 import { findProfileFault } from "../domain/workspace-profile";
 import type { WorkspaceContext, WorkspaceRefusal } from "./workspace-change";
+import { writeWorkspace } from "./write-workspace";
 
 export interface CreateWorkspaceInput {
   readonly name: string;
@@ -27,7 +28,7 @@ export async function createWorkspace(
     secrets: custom ? [createSigningSecret(secret, createdAtMs)] : [],
     createdAtMs,
   };
-  if (!(await context.workspaces.create(workspace))) throw new Error("a new workspace id was taken");
+  if (!(await writeWorkspace(context.workspaces, workspace))) throw new Error("a new workspace id was taken");
   return { workspace, secret };
 }
 

@@ -1,8 +1,12 @@
 import { createBell } from "../domain/bell";
+import { createShare } from "../domain/share";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-unavailable";
+import { heldSince, readFromStart, type HeldShard } from "./held-shard";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
+import { createPendingAcks } from "./pending-acks";
+import { createShardRest } from "./shard-rest";
 
 export interface FollowOptions {
   readonly member: Member;
@@ -18,56 +22,50 @@ export interface FollowOptions {
 export interface Follower {
   /** Ids that are no ids are ignored. */
   ack(deliveryIds: readonly string[]): void;
+  /** How many events are out, unacked. */
+  readonly inFlight: number;
   /** Resolves when the stream has ended and let go of its shards: by the signal, or replaced by a newer one. */
   readonly ended: Promise<"stopped" | "replaced">;
 }
 
-const BEAT_MS = 1_000;
+const REPLACED = "replaced";
+const BEAT_MS = 750;
 const READ_MAX = 100;
-const ACK_MAX = 1_000;
-const ACKS_WAITING_MAX = 10_000;
-const RETRY_AFTER_FAULT_MS = 200;
-
-/** A shard that this stream holds the lease of. */
-interface HeldShard {
-  /** All that the holder before left unacked was read again. */
-  caughtUp: boolean;
-  /** Where reading it again goes on; undefined at its beginning. */
-  readAgainAfter: string | undefined;
-  /** Something may be new. */
-  stirred: boolean;
-  /** False once the shard is to be another's: it is kept, unread, until its events are acked or overdue. */
-  mine: boolean;
-}
+const AWAY_MS = 200;
 
 /**
  * Follows the inbound log for one stream. Call it once the group is open.
  *
- * The stream is a member of its group and takes its fair part of the shards: the
- * n-th of m living members takes every shard that leaves n when divided by m. It
- * runs in turns, one after the other:
+ * The stream is a member of its group, has its part of the shards, and runs in turns:
  *
- *   beat    every second: join, keep the leases of its shards, take those that
+ *   beat    now and then: join, keep the leases of its shards, take those that
  *           became free, and let go of shards that are another's now, once their
- *           events are acked or overdue;
+ *           events are acked or overdue; the turn does not wait for this;
  *   acks    are written;
  *   overdue events, with the later ones of their workspace, come again in order;
  *   read    of each shard with something new: first what was left unacked by
  *           whoever held it before, then what is new, as the window has room;
  *   wait    for a wake from the store, an ack, the next deadline or beat.
  *
- * Whatever fails because the store is away is tried again in the next turn. A
- * lease that ran out meanwhile is noticed by the store, which refuses to read for
- * a stream that does not hold it.
+ * What fails because the store is away is tried again a little later, for the
+ * shards that it fails for; those on other servers go on. The store refuses to read
+ * for a stream that has lost the lease, and what an answer brings is delivered only
+ * while the lease is good for sure: a process that was stopped wakes to deliver nothing.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, window, signal } = options;
   const inFlight = createInFlight(options.ackDeadlineMs);
   const held = new Map<number, HeldShard>();
-  const acks: { shard: number; entryId: string }[] = [];
+  const acks = createPendingAcks(log, member.group);
   const bell = createBell();
   let nextBeatAt = 0;
   let fresh = true;
+  const beganAt = performance.now();
+  /** Aborted when the stream is to end of itself: by a fault, or replaced. */
+  const over = new AbortController();
+  const away = createShardRest(AWAY_MS);
+  /** The shard that is being read. */
+  let reading: number | undefined;
 
   const stopWakes = log.onWake((shard) => {
     const state = held.get(shard);
@@ -77,31 +75,48 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   });
   signal.addEventListener("abort", bell.ring, { once: true });
 
-  async function beat(): Promise<"replaced" | undefined> {
-    nextBeatAt = performance.now() + BEAT_MS;
-    const alive = await log.join(member, fresh);
-    if (alive === undefined) return "replaced";
-    fresh = false;
-    const place = alive.indexOf(member.name);
-    const shards = Array.from({ length: log.shards }, (_, shard) => shard);
-    await Promise.all(shards.map((shard) => settle(shard, shard % alive.length === place)));
-    return undefined;
+  const share = createShare({
+    shards: log.shards,
+    name: member.name,
+    async join() {
+      const alive = await log.join(member, fresh, performance.now() - beganAt);
+      fresh = false;
+      if (alive === undefined) over.abort(REPLACED);
+      bell.ring();
+      return alive;
+    },
+    settle,
+    onFault,
+  });
+
+  /** That the store is away is no fault: the next beat tries again. */
+  function onFault(error: unknown): void {
+    if (error instanceof StoreUnavailable) return;
+    over.abort(error);
+    bell.ring();
   }
 
   /** Takes, keeps or lets go of a shard. */
   async function settle(shard: number, mine: boolean): Promise<void> {
-    const state = held.get(shard);
-    if (mine || (state !== undefined && inFlight.has(shard))) {
-      if (!(await log.take(member, shard))) forget(shard);
-      else if (state === undefined)
-        held.set(shard, { caughtUp: false, readAgainAfter: undefined, stirred: true, mine });
-      else Object.assign(state, { stirred: true, mine });
-    } else if (state !== undefined) {
+    if (signal.aborted || over.signal.aborted) return;
+    const asked = performance.now();
+    if (mine || (held.has(shard) && (inFlight.has(shard) || reading === shard))) {
+      const taken = await log.take(member, shard);
+      const state = held.get(shard);
+      if (taken) held.set(shard, heldSince(asked, mine, state));
+      else forget(shard);
+      bell.ring();
+    } else if (held.has(shard)) {
       forget(shard);
       // First, or the next holder would send again what was acked.
-      await writeAcks();
+      await acks.write(shard);
       await log.drop(member, shard);
     }
+  }
+
+  /** Nothing is asked for it now: the store is away, or its lease has to be kept first. */
+  function rests(shard: number): boolean {
+    return away.has(shard) || performance.now() >= (held.get(shard)?.validUntil ?? Infinity);
   }
 
   function forget(shard: number): void {
@@ -110,40 +125,48 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function writeAcks(): Promise<void> {
-    while (acks.length > 0) {
-      const shard = acks[0]?.shard ?? 0;
-      const batch = acks.filter((ack) => ack.shard === shard).slice(0, ACK_MAX);
-      await log.ack(
-        member.group,
-        shard,
-        batch.map(({ entryId }) => entryId),
-      );
-      const written = new Set(batch);
-      acks.splice(0, acks.length, ...acks.filter((ack) => !written.has(ack)));
-    }
+    const due = acks.shards.filter((shard) => !away.has(shard));
+    await Promise.all(due.map((shard) => away.ask(shard, () => acks.write(shard))));
   }
 
   function send(shard: number, entries: readonly LogEntry[]): void {
     for (const entry of entries) {
+      // Read again with what was lost on its way.
+      if (inFlight.isOut(shard, entry.entryId) || acks.has(shard, entry.entryId)) continue;
       inFlight.add(shard, entry);
       options.deliver(deliveryId(shard, entry.entryId), entry);
     }
   }
 
   async function sendOverdue(): Promise<void> {
-    for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
-      const state = held.get(due.shard);
+    for (let due = inFlight.overdue(rests); due !== undefined; due = inFlight.overdue(rests)) {
+      const { shard, entryIds } = due;
+      const state = held.get(shard);
       if (state?.mine === false) {
         // They come again from the next holder, or from here if the shard comes back.
-        inFlight.remove(due.shard, due.entryIds);
-        Object.assign(state, { caughtUp: false, readAgainAfter: undefined });
+        inFlight.remove(shard, entryIds);
+        readFromStart(state);
         continue;
       }
-      const entries = await log.readEntries(member, due.shard, due.entryIds);
-      inFlight.remove(due.shard, due.entryIds);
-      if (entries === undefined) forget(due.shard);
-      else send(due.shard, entries);
+      const answer = await away.ask(shard, async () => ({
+        entries: await log.readEntries(member, shard, entryIds),
+      }));
+      if (answer === undefined) continue;
+      inFlight.remove(shard, entryIds);
+      deliver(shard, state, answer.entries);
     }
+  }
+
+  /** Delivers what was read under a lease; when it may be another's by now, it comes again from there. */
+  function deliver(
+    shard: number,
+    state: HeldShard | undefined,
+    entries: readonly LogEntry[] | undefined,
+  ): boolean {
+    const isHeld = state !== undefined && held.get(shard) === state && performance.now() < state.validUntil;
+    if (isHeld && entries !== undefined) send(shard, entries);
+    else forget(shard);
+    return isHeld && entries !== undefined;
   }
 
   async function read(): Promise<void> {
@@ -151,56 +174,55 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     for (const [shard, state] of line) {
       const count = Math.min(READ_MAX, window - inFlight.size);
       if (count <= 0) return;
-      if (!state.stirred || !state.mine) continue;
+      if (!state.stirred || !state.mine || rests(shard) || held.get(shard) !== state) continue;
       state.stirred = false;
       // To the end of the line, so that a busy shard does not take all of a small window.
       held.delete(shard);
       held.set(shard, state);
-      if (!(await readShard(shard, state, count))) forget(shard);
+      reading = shard;
+      await away.ask(shard, () => readShard(shard, state, count));
+      reading = undefined;
+      // What an answer had in it that was lost counts as read.
+      if (away.has(shard)) readFromStart(state);
     }
   }
 
-  /** False when the lease is lost. */
-  async function readShard(shard: number, state: HeldShard, count: number): Promise<boolean> {
+  async function readShard(shard: number, state: HeldShard, count: number): Promise<void> {
     if (state.caughtUp) {
       const entries = await log.readNew(member, shard, count);
-      if (entries === undefined) return false;
-      send(shard, entries);
-      state.stirred ||= entries.length === count;
-      return true;
+      if (deliver(shard, state, entries)) state.stirred ||= entries?.length === count;
+      return;
     }
     const again = await log.readAgain(member, shard, count, state.readAgainAfter);
-    if (again === undefined) return false;
-    send(shard, again.entries);
-    state.readAgainAfter = again.last;
-    state.caughtUp = again.last === undefined;
+    if (!deliver(shard, state, again?.entries)) return;
+    state.readAgainAfter = again?.last;
+    state.caughtUp = again?.last === undefined;
     state.stirred = true;
-    return true;
   }
 
   /** Until something is to do. A shard that still stirs waits for room, which an ack or a deadline makes. */
   async function wait(): Promise<void> {
     const hasRoom = inFlight.size < window;
-    if (hasRoom && [...held.values()].some((state) => state.stirred && state.mine)) return;
-    await bell.wait(Math.max(1, Math.min(nextBeatAt, inFlight.nextDeadline) - performance.now()));
+    if (hasRoom && [...held].some(([shard, { stirred, mine }]) => stirred && mine && !rests(shard))) return;
+    const untilDueMs = Math.min(nextBeatAt, inFlight.nextDeadline) - performance.now();
+    const isSomeResting = [...held.keys()].some(rests);
+    await bell.wait(isSomeResting ? AWAY_MS : Math.max(1, untilDueMs));
   }
 
   async function run(): Promise<"stopped" | "replaced"> {
-    while (!signal.aborted) {
-      try {
-        if (performance.now() >= nextBeatAt && (await beat()) === "replaced") return "replaced";
-        await writeAcks();
-        await sendOverdue();
-        await read();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        for (const state of held.values()) state.stirred = true;
-        await bell.wait(RETRY_AFTER_FAULT_MS);
-        continue;
+    while (!signal.aborted && !over.signal.aborted) {
+      if (performance.now() >= nextBeatAt) {
+        nextBeatAt = performance.now() + BEAT_MS;
+        void share.beat();
       }
+      await writeAcks();
+      await sendOverdue();
+      await read();
       await wait();
     }
-    return "stopped";
+    if (!over.signal.aborted) return "stopped";
+    if (over.signal.reason !== REPLACED) throw over.signal.reason;
+    return REPLACED;
   }
 
   async function live(): Promise<"stopped" | "replaced"> {
@@ -213,6 +235,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   async function letGo(): Promise<void> {
     stopWakes();
+    await share.idle();
     // Leases and membership end by themselves when the store is away now.
     await writeAcks().catch(() => undefined);
     const drops = [...held.keys()].map((shard) => log.drop(member, shard));
@@ -220,13 +243,15 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   return {
+    get inFlight() {
+      return inFlight.size;
+    },
     ack(deliveryIds) {
       for (const id of deliveryIds) {
         const parsed = parseDeliveryId(id, log.shards);
         // Past the bound an ack is lost, and its event comes again.
-        if (parsed === undefined || acks.length >= ACKS_WAITING_MAX) continue;
+        if (parsed === undefined || !acks.add(parsed.shard, parsed.entryId)) continue;
         inFlight.remove(parsed.shard, [parsed.entryId]);
-        acks.push(parsed);
       }
       bell.ring();
     },

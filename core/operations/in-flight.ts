@@ -8,12 +8,16 @@ export interface InFlight {
   add(shard: number, entry: LogEntry): void;
   remove(shard: number, entryIds: readonly string[]): void;
   has(shard: number): boolean;
+  isOut(shard: number, entryId: string): boolean;
   forget(shard: number): void;
   /**
    * An overdue event and the later ones of its workspace, in order: they come
-   * again together, so that a consumer always sees them in order.
+   * again together, so that a consumer always sees them in order. Shards to be
+   * left out are passed over.
    */
-  overdue(): { readonly shard: number; readonly entryIds: readonly string[] } | undefined;
+  overdue(
+    isLeftOut?: (shard: number) => boolean,
+  ): { readonly shard: number; readonly entryIds: readonly string[] } | undefined;
 }
 
 interface Out {
@@ -44,6 +48,14 @@ export function createInFlight(ackDeadlineMs: number): InFlight {
   // In the order in which they were delivered, which is that of their deadlines.
   const out = new Map<string, Out>();
 
+  function firstOverdue(isLeftOut: (shard: number) => boolean): Out | undefined {
+    for (const entry of out.values()) {
+      if (entry.deadline > performance.now()) return undefined;
+      if (!isLeftOut(entry.shard)) return entry;
+    }
+    return undefined;
+  }
+
   return {
     get size() {
       return out.size;
@@ -64,12 +76,13 @@ export function createInFlight(ackDeadlineMs: number): InFlight {
       for (const entry of out.values()) if (entry.shard === shard) return true;
       return false;
     },
+    isOut: (shard, entryId) => out.has(deliveryId(shard, entryId)),
     forget(shard) {
       for (const [id, entry] of out) if (entry.shard === shard) out.delete(id);
     },
-    overdue() {
-      const [first] = out.values();
-      if (first === undefined || first.deadline > performance.now()) return undefined;
+    overdue(isLeftOut = () => false) {
+      const first = firstOverdue(isLeftOut);
+      if (first === undefined) return undefined;
       const entryIds = [...out.values()]
         .filter(({ shard, workspaceId }) => shard === first.shard && workspaceId === first.workspaceId)
         .map(({ entryId }) => entryId)

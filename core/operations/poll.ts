@@ -16,7 +16,8 @@ export interface PollInput extends Omit<Caller, "signed"> {
 
 /** A page in the exact bytes that were signed. */
 export interface SignedPage {
-  readonly body: Buffer;
+  /** In pieces, which follow one another. */
+  readonly body: readonly Uint8Array[];
   readonly signature: string;
   readonly workspaceId: string;
 }
@@ -59,11 +60,13 @@ export function poll(
   });
 }
 
+const COMMA = Buffer.from(",");
 const PAGE_START = Buffer.from('{"events":[');
 
 /** The EventPage in its wire bytes. `next` is the cursor that was sent, as it was sent, when nothing is newer. */
-function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
+function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Uint8Array[] {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);
   const end = JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1);
-  return Buffer.concat([PAGE_START, page.events, Buffer.from(`],${end}`)]);
+  const events = page.events.flatMap((piece, i) => (i === 0 ? [piece] : [COMMA, piece]));
+  return [PAGE_START, ...events, Buffer.from(`],${end}`)];
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../ports/clock";
 import type { Ids } from "../ports/ids";
 import type { TargetUrlCheck } from "../ports/target-url-check";
 import type { Workspaces } from "../ports/workspaces";
+import { writeWorkspace } from "./write-workspace";
 
 export interface WorkspaceContext {
   readonly now: Clock;
@@ -36,7 +37,7 @@ export async function changeWorkspace(
     if (record === undefined) return NOT_FOUND;
     const changed = change(record.workspace);
     if ("refused" in changed) return changed;
-    if (await workspaces.replace(changed, record.version)) return { workspace: changed };
+    if (await writeWorkspace(workspaces, changed, record)) return { workspace: changed };
   }
   return { refused: "precondition", message: "others keep changing the workspace: try again" };
 }

@@ -12,8 +12,8 @@ export interface PageRequest {
 export type PageAnswer =
   | {
       readonly outcome: "page";
-      /** The events' wire bytes, joined by commas. */
-      readonly events: Buffer;
+      /** The events' wire bytes, in pieces, each of events joined by commas. */
+      readonly events: readonly Buffer[];
       /** The last event's sequence; for a start from the latest, the newest; undefined when there are no events. */
       readonly last: string | undefined;
       readonly hasMore: boolean;

@@ -28,3 +28,12 @@ export interface InboundLog {
   /** Makes check 6, then 7, then looks for a repetition, then stores, all in one step; durable when it answers. */
   append(append: Append): Promise<Appended>;
 }
+
+/** Events that left the log although a group of followers had not acked them, or no group was there. */
+export interface InboundDropped {
+  readonly count: number;
+  /** The log was as long as it may be, or they were as old as they may be. */
+  readonly reason: "size" | "age";
+  /** The group that lost them; of several, the one that lost most; undefined when there is none. */
+  readonly group: string | undefined;
+}

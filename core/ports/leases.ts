@@ -13,8 +13,13 @@ export const LEASE_MS = 3_000;
 /** Leases of shards. */
 export interface Leases {
   readonly shards: number;
-  /** Says that a member is alive. Undefined when a newer one took its name, else the names of all alive, in order. */
-  join(member: Member, fresh: boolean): Promise<readonly string[] | undefined>;
+  /**
+   * Says that a member is alive. Undefined when a newer one has its name, else the names of all alive, in order.
+   *
+   * @param fresh it was not answered yet, so the name may still be an older one's
+   * @param ageMs since when it is a member, which says who is the newer: a join may come late, and again
+   */
+  join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | undefined>;
   leave(member: Member): Promise<void>;
   /** Takes or keeps the lease of a shard for LEASE_MS; false when another holds it. */
   take(member: Member, shard: number): Promise<boolean>;

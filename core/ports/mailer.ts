@@ -6,9 +6,21 @@ export interface Mail {
   readonly messageId: string;
 }
 
+/** The mail server is there, but does not take this mail on: others may fare better. The cause says why. */
+export class MailRefused extends Error {
+  override readonly name = "MailRefused";
+  constructor(
+    /** No further try will change it. */
+    readonly isForGood: boolean,
+    cause: unknown,
+  ) {
+    super("the mail was refused", { cause });
+  }
+}
+
 /** Sends mail. */
 export interface Mailer {
-  /** Throws when the mail was not taken on. */
+  /** Throws when the mail was not taken on: MailRefused when that is for its own sake. */
   send(mail: Mail): Promise<void>;
   close(): void;
 }

@@ -17,10 +17,15 @@ export interface OutageMail {
 
 /** Watches that poll workspaces poll. */
 export interface PollWatch {
-  /** Marks workspaces of the shard whose events have waited too long, and puts one mail an outage in the outbox. */
-  findFailing(shard: number): Promise<readonly string[]>;
+  /**
+   * Marks workspaces of the shard whose events have waited too long, and puts one mail an
+   * outage in the outbox, which the oldest mails leave, unsent, when it is full.
+   */
+  findFailing(
+    shard: number,
+  ): Promise<{ readonly workspaceIds: readonly string[]; readonly mailsDropped: number }>;
   health(workspaceId: string): Promise<PollHealth>;
-  /** The oldest mails of the shard's outbox. */
-  readMail(shard: number): Promise<readonly OutageMail[]>;
+  /** The oldest mails of the shard's outbox, from after an entry on. */
+  readMail(shard: number, after: string | undefined): Promise<readonly OutageMail[]>;
   removeMail(shard: number, entryId: string): Promise<void>;
 }

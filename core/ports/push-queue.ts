@@ -29,13 +29,21 @@ export interface PushRecord {
     | { readonly do: "retry"; readonly attempts: number; readonly firstFailedAtMs: number };
 }
 
-/** Recorded; or to be pushed after all; or not recorded, for the shard is another core's. */
-export type Recorded = "recorded" | "pushed" | "lost";
+/**
+ * Recorded; or, of an event that was to be held, to be pushed after all, or dropped: it is an update, and
+ * what was held since may have a later one; or not recorded, for the shard is another core's.
+ */
+export type Recorded = "recorded" | "pushed" | "dropped" | "lost";
 
 /** The push queues of the shards. A queue is worked on by the holder of its shard's lease, which `token` proves. */
 export interface PushQueue {
-  /** Events in the order of publication, from after an entry on; undefined when the lease is lost. */
-  read(token: string, shard: number, after: string | undefined): Promise<readonly QueuedPush[] | undefined>;
+  /** The first `most` events after an entry, in the order of publication; undefined when the lease is lost. */
+  read(
+    token: string,
+    shard: number,
+    after: string | undefined,
+    most: number,
+  ): Promise<readonly QueuedPush[] | undefined>;
   /** Logs a delivery and writes down what comes next, in one step. */
   record(token: string, shard: number, record: PushRecord): Promise<Recorded>;
   /** Calls back when a shard may have something new. */

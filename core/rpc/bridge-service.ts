@@ -17,10 +17,12 @@ import type { HeldEvents } from "../ports/held-events";
 import type { InboundLog } from "../ports/inbound-log";
 import { serveLane, type LaneCalls } from "./lane";
 import { StatusError, unary, type ReportFault } from "./status";
+import type { Tally } from "./tally";
 
 export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
+  readonly tally: Tally;
   /** Aborted when core stops: lanes are ended once what is under way is answered. */
   readonly stopping: AbortSignal;
 }
@@ -28,6 +30,7 @@ export interface BridgeServiceContext extends JudgeContext {
 const PAGE_MAX = 100;
 
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeServiceServer {
+  const { tally } = context;
   const calls: LaneCalls = {
     async receive(request) {
       const outcome = await receive(context, {
@@ -37,6 +40,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         body: request.body,
         reading: readEvent(request.reading),
       });
+      tally.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
           "refused" in outcome
@@ -52,18 +56,18 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         queryString: request.queryString,
         reading: readQuery(request.reading),
       });
-      return {
-        outcome:
-          "refused" in outcome
-            ? { $case: "refused", value: toRefused(outcome) }
-            : { $case: "page", value: outcome },
-      };
+      tally.polls["refused" in outcome ? outcome.refused : "page"] += 1;
+      return "refused" in outcome ? toRefused(outcome) : outcome;
     },
   };
   return {
     receive: unary("Receive", report, calls.receive),
-    poll: unary("Poll", report, calls.poll),
-    lane: (stream) => serveLane(stream, calls, context.stopping, report),
+    poll: unary("Poll", report, async (request) => {
+      const outcome = await calls.poll(request);
+      if (!("body" in outcome)) return { outcome: { $case: "refused", value: outcome } };
+      return { outcome: { $case: "page", value: { ...outcome, body: Buffer.concat(outcome.body) } } };
+    }),
+    lane: (stream) => serveLane(stream, calls, { stopping: context.stopping, report, load: tally.lanes }),
   };
 }
 

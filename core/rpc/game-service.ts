@@ -18,9 +18,11 @@ import { publishEvent, type PublishContext, type PublishOutcome } from "../opera
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import { faultField, readOutboundEvent } from "./outbound-message";
 import { StatusError, toStatus, unary, type ReportFault } from "./status";
+import type { Tally } from "./tally";
 
 export interface GameServiceContext extends PublishContext {
   readonly followLog: FollowLog;
+  readonly tally: Tally;
   /** Aborted when core stops: open streams are ended, so that their clients open them elsewhere. */
   readonly stopping: AbortSignal;
 }
@@ -42,10 +44,15 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-async function publish(context: PublishContext, message: EventMessage): Promise<PublishResult> {
+async function publish(context: GameServiceContext, message: EventMessage): Promise<PublishResult> {
+  const { published } = context.tally;
   const read = readOutboundEvent(message);
-  if ("fault" in read) return refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message);
+  if ("fault" in read) {
+    published.invalid += 1;
+    return refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message);
+  }
   const outcome = await publishEvent(context, read.event);
+  published[outcome.outcome] += 1;
   switch (outcome.outcome) {
     case "published":
     case "repeated":
@@ -91,6 +98,7 @@ async function serveFollow(
   stream: ServerDuplexStream<FollowRequest, FollowResponse>,
   report: ReportFault,
 ): Promise<void> {
+  const { tally } = context;
   const over = new AbortController();
   const end = (): void => over.abort();
   if (context.stopping.aborted) end();
@@ -108,16 +116,20 @@ async function serveFollow(
     const { group, consumer, window, ackDeadlineMs } = readOpen(request);
     await context.followLog.open(group);
     stream.write(FollowResponse.create({ say: { $case: "opened", value: {} } }));
-    follower = follow(context.followLog, {
+    const opened = follow(context.followLog, {
       member: { group, name: consumer, token: context.ids.token() },
       window,
       ackDeadlineMs,
       signal: over.signal,
       deliver: (deliveryId, entry) => {
-        if (!over.signal.aborted) stream.write(toDelivery(deliveryId, entry));
+        if (over.signal.aborted) return;
+        tally.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
+        stream.write(toDelivery(deliveryId, entry));
       },
     });
-    const ended = await follower.ended;
+    follower = opened;
+    tally.followers.add(opened);
+    const ended = await opened.ended.finally(() => tally.followers.delete(opened));
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer took its place");
     if (context.stopping.aborted) throw coreStops();

@@ -5,6 +5,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { BridgeServiceService } from "../../proto/gen/chatbridge/v1/bridge";
+import { LANE_METHOD } from "../../proto/lane-method";
 import { GameServiceService } from "../../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
 import { createAuthorization, type CallerRole } from "./authorization";
@@ -44,7 +45,7 @@ export async function listenForRpc(context: RpcContext, options: RpcOptions): Pr
   });
   const add = (definition: ServiceDefinition, service: object): void =>
     server.addService(definition, service as UntypedServiceImplementation);
-  add(BridgeServiceService, createBridgeService(context, options.report));
+  add({ ...BridgeServiceService, lane: LANE_METHOD }, createBridgeService(context, options.report));
   add(GameServiceService, createGameService(context, options.report));
   add(WorkspaceServiceService, createWorkspaceService(context, options.report));
   addReflection(server);

@@ -2,10 +2,24 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ErrorReply } from "redis";
+import type { StoreMeter } from "../ports/store-meter";
+import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Argument, Redis, Reply } from "./redis";
 
 /** The files of the function library, in the order in which they are joined. */
-const FILES = ["library", "leases", "admit", "append", "health", "hold", "push", "workspace", "follow"];
+const FILES = [
+  "library",
+  "leases",
+  "admit",
+  "backlog",
+  "append",
+  "blocks",
+  "health",
+  "hold",
+  "push",
+  "workspace",
+  "follow",
+];
 
 /** The functions by name; each is described where it is written, in functions/*.lua. */
 export type FunctionName =
@@ -31,12 +45,34 @@ export type FunctionName =
   | "read_again"
   | "ack"
   | "join_group"
-  | "leave_group";
+  | "leave_group"
+  | "read_backlog";
+
+/**
+ * Those whose answer tells a caller that something is stored, and those that show
+ * what is. Where replicas are to confirm writes, these wait for them: what a bridge
+ * or a game was shown and a failover then took back would come again, from who
+ * was never told that it is stored, under another id. What the other functions
+ * write is made good again, or matters only for a moment.
+ */
+const CONFIRMED: ReadonlySet<FunctionName> = new Set([
+  "append",
+  "publish",
+  "put_workspace",
+  "delete_workspace",
+  "page",
+  "read_pushes",
+  "read_new",
+  "read_again",
+]);
 
 /** Calls functions of the library, which is loaded when a server turns out to lack it. */
 export interface Functions {
-  /** @param prefix of the shard that is called for */
-  call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply>;
+  /**
+   * @param prefix of the shard that is called for
+   * @param items how many requests travel together, where they do
+   */
+  call(name: FunctionName, prefix: string, args: readonly Argument[], items?: number): Promise<Reply>;
   /** Loads the library on every master. */
   load(): Promise<void>;
 }
@@ -70,7 +106,22 @@ function packArguments(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-export function createFunctions(redis: Redis): Functions {
+/** The fields of what a function packed as arguments are packed. */
+export function unpackFields(packed: Buffer): readonly Buffer[] {
+  const fields: Buffer[] = [];
+  for (let at = 0; at < packed.length;) {
+    const start = at + LENGTH_BYTES;
+    at = start + packed.readUInt32LE(at);
+    fields.push(packed.subarray(start, at));
+  }
+  return fields;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ErrorReply && /function not found/i.test(error.message);
+}
+
+export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
   const { version, code } = readLibrary();
   const names = new Map<FunctionName, string>();
   const fullName = (name: FunctionName): string => {
@@ -80,24 +131,49 @@ export function createFunctions(redis: Redis): Functions {
   };
   let loading: Promise<void> | undefined;
 
+  async function loadEverywhere(): Promise<void> {
+    await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
+  }
+
   // Many calls find the library gone at once; it is loaded once.
   function load(): Promise<void> {
-    loading ??= redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]).finally(() => {
-      loading = undefined;
-    });
+    loading ??= loadEverywhere().finally(() => (loading = undefined));
     return loading;
+  }
+
+  async function call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply> {
+    const send = CONFIRMED.has(name) ? redis.confirmed : redis.command;
+    const command = ["FCALL", fullName(name), "1", prefix, packArguments(args)];
+    try {
+      return await send(prefix, command);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    // Another master may be out of reach meanwhile, which is no matter for this call.
+    const fault = await load().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    try {
+      return await send(prefix, command);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // It was this master that could not load it, or has lost it again: nothing was done, and later it may.
+      throw new StoreUnavailable("the functions could not be loaded", { cause: fault ?? error });
+    }
   }
 
   return {
     load,
-    async call(name, prefix, args) {
-      const command = ["FCALL", fullName(name), "1", prefix, packArguments(args)];
+    async call(name, prefix, args, items) {
+      const began = performance.now();
+      let isAnswered = false;
       try {
-        return await redis.command(prefix, command);
-      } catch (error) {
-        if (!(error instanceof ErrorReply && /function not found/i.test(error.message))) throw error;
-        await load();
-        return redis.command(prefix, command);
+        const reply = await call(name, prefix, args);
+        isAnswered = true;
+        return reply;
+      } finally {
+        meter?.called(name, items, performance.now() - began, isAnswered);
       }
     },
   };

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { HOLD_SECONDS, type Limits } from "../domain/contract";
-import type { Append, Appended, InboundLog, RequestIdentity } from "../ports/inbound-log";
+import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
-import { asList, asText } from "./reply";
+import { asList, asNumber, asText } from "./reply";
 import { retryAfterSeconds } from "./request-limits";
 
 const BATCH_MAX = 128;
@@ -50,23 +50,36 @@ function toAppended(reply: Reply): Appended {
   }
 }
 
-/** @param logMax entries of a shard's log, past which the oldest go */
+function toDropped(reply: Reply): InboundDropped {
+  const [, reason, count, group] = asList(reply);
+  return {
+    count: asNumber(count),
+    reason: asText(reason) === "age" ? "age" : "size",
+    group: asText(group) || undefined,
+  };
+}
+
+export interface InboundLogOptions {
+  /** Entries of a shard's log, past which the oldest go. */
+  readonly logMax: number;
+  /** Told of entries that went although nobody was done with them. */
+  onDropped(dropped: InboundDropped): void;
+}
+
 export function createInboundLog(
   functions: Functions,
   keys: Keys,
   limits: Limits,
-  logMax: number,
+  { logMax, onDropped }: InboundLogOptions,
 ): InboundLog {
   const append = createBatch<Append, Appended>({
     most: BATCH_MAX,
     async run(shard, appends) {
-      const answers = await functions.call("append", keys.prefix(shard), [
-        String(limits.workspace),
-        String(logMax),
-        String(HOLD_SECONDS),
-        ...appends.flatMap(toArguments),
-      ]);
-      return asList(answers).map(toAppended);
+      const head = [String(limits.workspace), String(logMax), String(HOLD_SECONDS)];
+      const args = [...head, ...appends.flatMap(toArguments)];
+      const answers = asList(await functions.call("append", keys.prefix(shard), args, appends.length));
+      for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));
+      return answers.slice(0, appends.length).map(toAppended);
     },
   });
   return { append: (item) => append(keys.shard(item.record.workspace.id), item) };

@@ -8,9 +8,11 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: its record, JSON, secrets encrypted |
- * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served; both: gone (highest expired sequence) |
+ * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served; both: gone (highest expired sequence), oldest (lowest that is left) |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
- * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish: id is `<sequence>-0`, field e the envelope |
+ * | `:block:<workspace>:<sequence>` | string | 24 to 25 h after the last | publish: envelopes of events that follow one another, from the one with the sequence on |
+ * | `:full:<workspace>`         | stream | the same                     | publish: the indexes of full blocks (x); id is `<last sequence>-0` |
+ * | `:index:<workspace>`        | string | the same                     | publish: the index of the block that is being filled |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes takes them out |
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, page: deliveries |
@@ -18,12 +20,13 @@ import { shardOf } from "../domain/shard";
  * | `:mail`                     | stream | a mail until it is sent      | find_failing: mails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer under an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: w workspace, e event; groups of followers |
+ * | `:infirst`                  | string | as `:in`                     | append: where `:in` began when it was last trimmed |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h after the half day      | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: when the last requests were let through, µs |
  * | `:ip:<address>`             | list   | seconds                      | admit: the same, by sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: who works on the shard for the group: a core (`!cores`) or a stream of followers |
- * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token and when it was last heard of |
+ * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token, its age, and when it was last heard of |
  *
  * Beside them `cb:shards` holds the number of shards, fixed at the first start.
  */

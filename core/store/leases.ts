@@ -8,8 +8,9 @@ export function createLeases(functions: Functions, keys: Keys): Leases {
   const register = (group: string): string => keys.prefix(keys.shard(group));
   return {
     shards: keys.shards,
-    async join({ group, name, token }, fresh) {
-      const args = [group, name, token, fresh ? "1" : "0", String(LEASE_MS)];
+    async join({ group, name, token }, fresh, ageMs = 0) {
+      const age = String(Math.round(ageMs));
+      const args = [group, name, token, fresh ? "1" : "0", age, String(LEASE_MS)];
       const [mine, ...alive] = asList(await functions.call("join_group", register(group), args));
       return asNumber(mine) === 1 ? alive.map(asText) : undefined;
     },

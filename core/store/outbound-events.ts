@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { IDEMPOTENCY_KEY_SECONDS } from "../domain/contract";
 import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
+import type { StoreMeter } from "../ports/store-meter";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
@@ -38,19 +39,41 @@ function toPublished(reply: Reply): Published {
     sequence: asNumber(sequence),
     messageId: asText(messageId),
     expiresAtMs: asText(expires) === "" ? null : asNumber(expires),
-    mode: mode === undefined ? undefined : asText(mode) === "push" ? "push" : "poll",
+    mode: mode === undefined ? undefined : asText(mode) === "poll" ? "poll" : "push",
   };
 }
 
-export function createOutboundEvents(functions: Functions, keys: Keys): OutboundEvents {
+/** Whether the event was dropped as overloaded, as the push queue is full. */
+function wasDropped(reply: Reply): boolean {
+  const [, , , , , mode] = asList(reply);
+  return mode !== undefined && asText(mode) === "full";
+}
+
+export interface OutboundEventsOptions {
+  /** Events that the push queue of a shard holds at most. */
+  readonly pushQueueMax: number;
+  readonly meter: StoreMeter | undefined;
+  /** Told of events that the push queue had no room for: they were dropped as overloaded. */
+  onOverloaded(publication: Publication): void;
+}
+
+export function createOutboundEvents(
+  functions: Functions,
+  keys: Keys,
+  { pushQueueMax, meter, onOverloaded }: OutboundEventsOptions,
+): OutboundEvents {
   const publish = createBatch<Publication, Published>({
     most: BATCH_MAX,
     async run(shard, publications) {
-      const answers = await functions.call("publish", keys.prefix(shard), [
-        String(IDEMPOTENCY_KEY_SECONDS),
-        ...publications.flatMap(toArguments),
-      ]);
-      return asList(answers).map(toPublished);
+      const head = [String(IDEMPOTENCY_KEY_SECONDS), String(pushQueueMax)];
+      const args = [...head, ...publications.flatMap(toArguments)];
+      const answers = asList(await functions.call("publish", keys.prefix(shard), args, publications.length));
+      return publications.map((publication, i) => {
+        const published = toPublished(answers[i]);
+        if (published.outcome === "published") meter?.minted(published.sequence);
+        if (wasDropped(answers[i])) onOverloaded(publication);
+        return published;
+      });
     },
   });
   return { publish: (publication) => publish(keys.shard(publication.workspaceId), publication) };

@@ -4,6 +4,9 @@ import type { Keys } from "./keys";
 import type { Reply } from "./redis";
 import { asList, asNumber, asText } from "./reply";
 
+/** Mails that the outbox of a shard holds. */
+const OUTBOX_MAX = 10_000;
+/** Mails that are read at once. */
 const MAILS_MAX = 10;
 
 /** A time in ms that is 0 for never. */
@@ -14,7 +17,9 @@ function asTime(reply: Reply): number | undefined {
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
   return {
     async findFailing(shard) {
-      return asList(await functions.call("find_failing", keys.prefix(shard), [])).map(asText);
+      const reply = await functions.call("find_failing", keys.prefix(shard), [String(OUTBOX_MAX)]);
+      const [dropped, ...workspaceIds] = asList(reply);
+      return { workspaceIds: workspaceIds.map(asText), mailsDropped: asNumber(dropped) };
     },
     async health(workspaceId) {
       const prefix = keys.prefix(keys.shard(workspaceId));
@@ -28,8 +33,9 @@ export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
         oldestWaitingAtMs: asTime(oldest),
       };
     },
-    async readMail(shard) {
-      const mails = asList(await functions.call("read_mail", keys.prefix(shard), [String(MAILS_MAX)]));
+    async readMail(shard, after) {
+      const args = [String(MAILS_MAX), after === undefined ? "-" : `(${after}`];
+      const mails = asList(await functions.call("read_mail", keys.prefix(shard), args));
       return mails.map((mail) => {
         const [entry, workspace, since, oldest] = asList(mail);
         return {

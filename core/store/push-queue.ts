@@ -1,29 +1,29 @@
 import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/push-queue";
 import { createBatch } from "./batch";
 import { encodeDelivery } from "./delivery-log";
-import type { Functions } from "./functions";
+import { unpackFields, type Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
-import { asBytes, asList, asNumber, asText } from "./reply";
+import { asBytes, asList, asText } from "./reply";
 import type { Wakes } from "./wakes";
 
-const READ_MAX = 200;
 const BATCH_MAX = 128;
 
-function toQueued(reply: Reply): QueuedPush {
-  const [entry, workspace, event, , message, expires, type, retried, envelope, attempts, failed] =
-    asList(reply);
+function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
+  const [workspace, event, , message, expires, type, how, envelope] = unpackFields(asBytes(packed));
+  if (envelope === undefined) throw new TypeError("an entry of the push queue has too few fields");
+  const [attempts, firstFailedAtMs] = asText(tries).split(" ").map(Number);
   return {
     entryId: asText(entry),
-    workspaceId: asText(workspace),
-    eventId: asText(event),
-    messageId: asText(message),
-    eventType: asText(type),
-    expiresAtMs: asText(expires) === "" ? null : asNumber(expires),
-    isRetried: asNumber(retried) === 1,
-    envelope: asBytes(envelope),
-    attempts: asNumber(attempts),
-    firstFailedAtMs: asNumber(failed),
+    workspaceId: String(workspace),
+    eventId: String(event),
+    messageId: String(message),
+    eventType: String(type),
+    expiresAtMs: expires?.length === 0 ? null : Number(String(expires)),
+    isRetried: String(how) === "retried",
+    envelope,
+    attempts: attempts ?? 0,
+    firstFailedAtMs: firstFailedAtMs ?? 0,
   };
 }
 
@@ -41,7 +41,8 @@ function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] 
 
 function toRecorded(reply: Reply): Recorded {
   const answer = asText(reply);
-  if (answer === "recorded" || answer === "pushed" || answer === "lost") return answer;
+  if (answer === "recorded" || answer === "pushed" || answer === "dropped" || answer === "lost")
+    return answer;
   throw new TypeError(`record_pushes answered ${answer}`);
 }
 
@@ -53,21 +54,21 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
       const [first] = items;
       const token = first?.token ?? "";
       const same = items.filter((item) => item.token === token);
-      const answers = asList(
-        await functions.call("record_pushes", keys.prefix(shard), [
-          token,
-          ...same.flatMap((item) => toArguments(item.record)),
-        ]),
-      );
+      const args = [token, ...same.flatMap((item) => toArguments(item.record))];
+      const answers = asList(await functions.call("record_pushes", keys.prefix(shard), args, same.length));
       let next = 0;
       return items.map((item) => (item.token === token ? toRecorded(answers[next++]) : "lost"));
     },
   });
   return {
-    async read(token, shard, after) {
-      const args = [token, after ?? "-", String(READ_MAX)];
+    async read(token, shard, after, most) {
+      const args = [token, after ?? "-", String(most)];
       const reply = await functions.call("read_pushes", keys.prefix(shard), args);
-      return reply === null ? undefined : asList(reply).map(toQueued);
+      if (reply === null) return undefined;
+      const items = asList(reply);
+      return Array.from({ length: items.length / 3 }, (_, i) =>
+        toQueued(items[3 * i], items[3 * i + 1], items[3 * i + 2]),
+      );
     },
     record: (token, shard, item) => record(shard, { token, record: item }),
     onWake: (wake) => wakes.on("push", wake),

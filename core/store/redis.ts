@@ -1,103 +1,61 @@
-import { createClient, ErrorReply, RESP_TYPES } from "redis";
-import { StoreUnavailable } from "../ports/store-unavailable";
+import type { StoreMeter } from "../ports/store-meter";
+import { connectCluster } from "./redis-cluster";
+import { createConnector, type Connect, type Redis } from "./redis-connection";
+import { connectSentinel } from "./redis-sentinel";
+import { nameOf, parseRedisUrl, type RedisTarget } from "./redis-url";
 
-/** An argument of a function: text or exact bytes. */
-export type Argument = string | Buffer;
-/** A reply: bulk strings come as bytes. */
-export type Reply = Buffer | string | number | null | undefined | readonly Reply[];
-
-/** The connection to Redis, with a bound on how long anything may take. */
-export interface Redis {
-  /** Sends one command whose first key is `key`. Throws StoreUnavailable when there is no answer in time. */
-  command(key: string, args: readonly Argument[]): Promise<Reply>;
-  /** Sends a command to every master. */
-  everywhere(args: readonly Argument[]): Promise<void>;
-  /** Calls back for each message on a channel that matches; subscribes again after every reconnection. */
-  subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
-  close(): Promise<void>;
-}
+export type { Argument, Redis, Reply } from "./redis-connection";
 
 export interface RedisOptions {
-  /** redis://, rediss:// or unix:///path/of/socket */
+  /** As parseRedisUrl reads it. */
   readonly url: string;
-  /** Told of every connection error, at most once a reconnection attempt. */
+  /** A further root certificate for TLS, in PEM. */
+  readonly ca?: Buffer | undefined;
+  /** How many replicas must have what was written before `confirmed` answers. */
+  readonly waitReplicas?: number;
+  /** Told of connection errors, of each kind every few seconds at most. */
   onError(error: Error): void;
+  readonly meter?: StoreMeter | undefined;
 }
 
-const CONNECT_TIMEOUT_MS = 3_000;
-const ANSWER_TIMEOUT_MS = 3_000;
-const PING_INTERVAL_MS = 1_000;
-const RECONNECT_MAX_MS = 500;
-const COMMANDS_IN_FLIGHT_MAX = 10_000;
+const SAME_ERROR_EVERY_MS = 3_000;
 
 /** Connects, waiting until the first connection stands. Reconnects by itself until it is closed. */
-export async function connectRedis({ url, onError }: RedisOptions): Promise<Redis> {
-  const client = clientFor(url);
-  const subscriber = client.duplicate();
-  for (const connection of [client, subscriber]) connection.on("error", onError);
-  await Promise.all([client.connect(), subscriber.connect()]);
-  const inBytes = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
-
-  async function command(_key: string, args: readonly Argument[]): Promise<Reply> {
-    return answered(inBytes.sendCommand<Reply>([...args]));
+export function connectRedis({ url, ca, waitReplicas = 0, ...options }: RedisOptions): Promise<Redis> {
+  const target = parseRedisUrl(url);
+  const toldAt = new Map<string, number>();
+  const onError = (error: Error): void => {
+    const now = performance.now();
+    if (now - (toldAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
+    toldAt.set(error.message, now);
+    options.onError(error);
+  };
+  const connect = createConnector({ ca, waitReplicas, onError, meter: options.meter });
+  switch (target.kind) {
+    case "server":
+      return connectServer(target, connect);
+    case "sentinel":
+      return connectSentinel(target, { connect, onError });
+    case "cluster":
+      return connectCluster(target, { connect, onError });
   }
+}
+
+async function connectServer(
+  { address, access }: Extract<RedisTarget, { kind: "server" }>,
+  connect: Connect,
+): Promise<Redis> {
+  const commands = connect(address, { access, reconnects: true, for: "commands" });
+  const messages = connect(address, { access, reconnects: true, for: "messages" });
+  await Promise.all([commands.connect(), messages.connect()]);
   return {
-    command,
-    async everywhere(args) {
-      await command("", args);
-    },
-    async subscribe(pattern, heard) {
-      await subscriber.pSubscribe(pattern, (_message, channel) => heard(channel));
-    },
+    command: (_key, args) => commands.command(args),
+    confirmed: (_key, args) => commands.confirmed(args),
+    everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],
+    subscribe: messages.subscribe,
     async close() {
-      // Whoever still waits has been told to stop; nothing is lost by cutting the connection.
-      for (const connection of [client, subscriber]) connection.destroy();
+      // Whoever still waits has been told to stop; nothing is lost by cutting the connections.
+      for (const connection of [commands, messages]) connection.close();
     },
   };
-}
-
-function clientFor(url: string) {
-  const timeouts = {
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    // Above the ping interval, so that it closes only a connection that hangs.
-    socketTimeout: ANSWER_TIMEOUT_MS + 2 * PING_INTERVAL_MS,
-    reconnectStrategy: (retries: number) => Math.min(RECONNECT_MAX_MS, 20 * 2 ** retries),
-  };
-  const where = url.startsWith("unix://")
-    ? { socket: { path: decodeURIComponent(new URL(url).pathname), tls: false as const, ...timeouts } }
-    : { url, socket: timeouts };
-  return createClient({
-    ...where,
-    RESP: 3,
-    disableOfflineQueue: true,
-    commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
-    pingInterval: PING_INTERVAL_MS,
-    maintNotifications: "disabled",
-    // Ours bounds the answer too, and costs less than a signal for each command.
-    commandOptions: { timeout: 0 },
-  });
-}
-
-/** Bounds the wait for an answer, and turns a lost connection into StoreUnavailable. */
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable("no answer in time")), ANSWER_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([reply, late]);
-  } catch (error) {
-    throw isOutOfReach(error) ? new StoreUnavailable("out of reach", { cause: error }) : error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Error replies that say "not now" rather than "wrong": loading, out of memory, no disk, a replica, failing over. */
-const NOT_NOW = /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
-
-function isOutOfReach(error: unknown): boolean {
-  if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
-  // What is no reply of Redis is the connection's doing, but for an argument that cannot be sent: a bug of ours.
-  return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }

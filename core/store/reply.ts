@@ -1,4 +1,4 @@
-import type { Reply } from "./redis";
+import type { Reply } from "./redis-connection";
 
 /** Readers of replies. A reply of another shape than the function documents is a bug, and throws. */
 

@@ -17,10 +17,8 @@ export function createRequestLimits(functions: Functions, keys: Keys, limits: Li
   const admit = createBatch<string, { readonly waitUs: number }>({
     most: BATCH_MAX,
     async run(shard, addresses) {
-      const answers = await functions.call("admit", keys.prefix(shard), [
-        String(limits.address),
-        ...addresses,
-      ]);
+      const args = [String(limits.address), ...addresses];
+      const answers = await functions.call("admit", keys.prefix(shard), args, addresses.length);
       return asList(answers).map((waitUs) => ({ waitUs: asNumber(waitUs) }));
     },
   });

@@ -1,15 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Limits } from "../domain/contract";
 import type { Clock } from "../ports/clock";
+import type { Backlog } from "../ports/backlog";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { FollowLog } from "../ports/follow-log";
 import type { HeldEvents } from "../ports/held-events";
-import type { InboundLog } from "../ports/inbound-log";
+import type { InboundDropped, InboundLog } from "../ports/inbound-log";
 import type { Leases } from "../ports/leases";
-import type { OutboundEvents } from "../ports/outbound-events";
+import type { OutboundEvents, Publication } from "../ports/outbound-events";
 import type { PollWatch } from "../ports/poll-watch";
 import type { PushQueue } from "../ports/push-queue";
 import type { RequestLimits } from "../ports/request-limits";
+import type { StoreMeter } from "../ports/store-meter";
+import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Workspaces } from "../ports/workspaces";
+import { createBacklog } from "./backlog";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
 import { createFollowLog } from "./follow-log";
@@ -20,6 +25,7 @@ import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
 import { createOutboundEvents } from "./outbound-events";
 import { connectRedis } from "./redis";
+import { findAdvice, type RedisAdvice } from "./redis-advice";
 import { asText } from "./reply";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
@@ -41,23 +47,45 @@ export interface Store {
   readonly pushQueue: PushQueue;
   readonly deliveryLog: DeliveryLog;
   readonly leases: Leases;
-  /** Throws when Redis cannot be read. */
+  readonly backlog: Backlog;
+  /** Throws when a master does not answer, or the one that keeps the number of shards takes no writes. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly redisUrl: string;
+  /** A further root certificate for Redis over TLS, in PEM. */
+  readonly redisCa?: Buffer | undefined;
+  /** How many replicas must have what is answered as stored; none by default. */
+  readonly waitReplicas?: number;
   readonly shards: number;
   readonly inboundLogMax: number;
+  /** Events that wait to be pushed, in each shard, past which further ones are dropped. */
+  readonly pushQueueMax?: number;
   readonly limits: Limits;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
+  /** Told at the start what about the servers may lose data. */
+  onAdvice?(advice: RedisAdvice): void;
+  readonly meter?: StoreMeter;
+  /** Told of inbound events that left the log although nobody was done with them. */
+  onDropped?(dropped: InboundDropped): void;
+  /** Told of events that were dropped, as the push queue was full. */
+  onOverloaded?(publication: Publication): void;
 }
+
+const PUSH_QUEUE_MAX = 50_000;
 
 /** Connects, waiting for Redis as long as it takes. Throws when the store was made with another number of shards. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const redis = await connectRedis({ url: options.redisUrl, onError: options.onError });
+  const redis = await connectRedis({
+    url: options.redisUrl,
+    ca: options.redisCa,
+    waitReplicas: options.waitReplicas ?? 0,
+    onError: options.onError,
+    meter: options.meter,
+  });
   const following = new AbortController();
 
   /** The number of shards that is kept; it is set again where a Redis that came back empty has lost it. */
@@ -69,31 +97,42 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
   try {
     const keys = createKeys(options.shards);
-    const functions = createFunctions(redis);
-    await functions.load();
-    const kept = await keepShards();
+    const functions = createFunctions(redis, options.meter);
+    const kept = await onceAvailable(async () => {
+      await functions.load();
+      return keepShards();
+    });
     if (kept !== String(options.shards)) {
       throw new Error(
         `SHARDS is ${options.shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
       );
     }
-    const clock = await createRedisClock(redis);
+    for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
+    const clock = await onceAvailable(() => createRedisClock(redis));
     const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
     return {
       now: clock.now,
       requestLimits: createRequestLimits(functions, keys, options.limits),
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
-      inboundLog: createInboundLog(functions, keys, options.limits, options.inboundLogMax),
-      heldEvents: createHeldEvents(functions, keys, options.limits),
-      outboundEvents: createOutboundEvents(functions, keys),
+      inboundLog: createInboundLog(functions, keys, options.limits, {
+        logMax: options.inboundLogMax,
+        onDropped: (dropped) => options.onDropped?.(dropped),
+      }),
+      heldEvents: createHeldEvents(redis, functions, keys, options.limits),
+      outboundEvents: createOutboundEvents(functions, keys, {
+        pushQueueMax: options.pushQueueMax ?? PUSH_QUEUE_MAX,
+        meter: options.meter,
+        onOverloaded: (publication) => options.onOverloaded?.(publication),
+      }),
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       leases: createLeases(functions, keys),
+      backlog: createBacklog(functions, keys),
       async probe() {
-        await keepShards();
+        await Promise.all([keepShards(), redis.everywhere(["PING"])]);
       },
       async close() {
         following.abort();
@@ -103,5 +142,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   } catch (error) {
     await redis.close();
     throw error;
+  }
+}
+
+const AGAIN_MS = 250;
+
+/** Asks until Redis answers: it may be loading its file, or failing over. */
+async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await sleep(AGAIN_MS);
+    }
   }
 }

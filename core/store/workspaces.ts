@@ -9,8 +9,8 @@ import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 import { createBatch } from "./batch";
 
-/** Records that a core remembers; each is about 1 KB. */
-const REMEMBERED_MAX = 20_000;
+/** Records that a core remembers; each is about 1 KB. What is not remembered costs a read and an unsealing. */
+const REMEMBERED_MAX = 131_072;
 const BATCH_MAX = 100;
 /** What a page token looks like: an index entry. */
 const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
@@ -30,7 +30,7 @@ export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys,
   const fetch = createBatch<string, StoredRecord | "none">({
     most: BATCH_MAX,
     async run(shard, ids) {
-      const replies = asList(await functions.call("get_workspaces", keys.prefix(shard), ids));
+      const replies = asList(await functions.call("get_workspaces", keys.prefix(shard), ids, ids.length));
       return replies.map((reply) => {
         const [record, version] = asList(reply);
         return record === undefined ? "none" : { text: asText(record), version: asNumber(version) };

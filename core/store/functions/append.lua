@@ -59,7 +59,8 @@ end
 -- (id: has a request id; same: has none; fault: breaks a field rule), digest,
 -- signed timestamp, event.
 -- Returns for each, in order: stored | repeated | fault | stale (the record has
--- changed since it was read) | microseconds to wait.
+-- changed since it was read) | microseconds to wait. Behind these, where events
+-- left the log that some group had not acked: {lost, age | size, count, group or ''}.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -84,7 +85,7 @@ register('append', function(keys, args)
       elseif what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then
         answer = 'repeated'
       else
-        redis.call('XADD', log, 'MAXLEN', '~', args[2], '*', 'w', workspace, 'e', event)
+        redis.call('XADD', log, '*', 'w', workspace, 'e', event)
         if what == 'id' then remember_id(prefix, digest, seconds) end
         stored = true
         answer = 'stored'
@@ -93,7 +94,11 @@ register('append', function(keys, args)
     answers[#answers + 1] = answer
   end
   if stored then
-    redis.call('XTRIM', log, 'MINID', '~', digits((seconds - tonumber(args[3])) * 1000))
+    -- By age first: what is too old anyway does not go for want of room.
+    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[3])) * 1000))
+    local size = trim_inbound(prefix, 'MAXLEN', args[2])
+    if age then answers[#answers + 1] = { 'lost', 'age', unpack(age) } end
+    if size then answers[#answers + 1] = { 'lost', 'size', unpack(size) } end
     redis.call('PUBLISH', prefix .. ':wake:in', '')
   end
   return answers

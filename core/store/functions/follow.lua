@@ -27,7 +27,11 @@ end
 
 -- Makes the group begin here, if it is new. ARGV: group. Returns 1.
 register('open_group', function(keys, args)
-  local made = redis.pcall('XGROUP', 'CREATE', keys[1] .. ':in', args[1], '$', 'MKSTREAM')
+  local log = keys[1] .. ':in'
+  local info = redis.pcall('XINFO', 'STREAM', log)
+  -- Said, or how far the group is behind would not be known until it has read.
+  local made = redis.pcall('XGROUP', 'CREATE', log, args[1], '$', 'MKSTREAM', 'ENTRIESREAD',
+    info.err and 0 or field_of(info, 'entries-added'))
   if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
   return 1
 end)
@@ -77,4 +81,4 @@ end)
 -- Acks events. ARGV: group, then entry ids. Returns how many were pending.
 register('ack', function(keys, args)
   return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
-end)
+end, { 'allow-oom' })

@@ -32,15 +32,18 @@ local function log_delivery(prefix, workspace, delivery)
   return entry
 end
 
--- Events that wait, oldest first, at most `count`.
-local function waiting(prefix, workspace, now, served, count)
+-- How many events wait, up to `most`, and the sequence of the oldest, if any.
+local function waiting(prefix, workspace, now, served, most)
   local after = math.max(tonumber(served or 0), now - HOLD_US)
-  return redis.call('XRANGE', prefix .. ':held:' .. workspace, '(' .. digits(after), '+', 'COUNT', count)
+  local blocks, count = blocks_after(prefix, workspace, after, most)
+  return math.min(count, most), blocks[1] and sequence_at(blocks[1][1], blocks[1][2])
 end
 
 -- Finds workspaces that have come to fail, marks them and puts a mail for each in
--- the outbox, in one step: one mail an outage, whoever asks and how often.
--- ARGV: none. Returns their ids.
+-- the outbox, in one step: one mail an outage, whoever asks and how often. Past its
+-- bound the oldest mails leave the outbox.
+-- ARGV: how many mails the outbox holds. Returns how many left it unsent, then the
+-- ids of the workspaces.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -50,16 +53,17 @@ register('find_failing', function(keys, args)
     redis.call('ZREM', prefix .. ':due', workspace)
     local state = prefix .. ':st:' .. workspace
     local fields = redis.call('HMGET', state, 'mode', 'served', 'failing')
-    local oldest = fields[1] == 'poll' and not fields[3] and waiting(prefix, workspace, now, fields[2], 1)[1]
+    local isPolled = fields[1] == 'poll' and not fields[3]
+    local oldest = isPolled and select(2, waiting(prefix, workspace, now, fields[2], 1))
     if oldest then
       redis.call('HSET', state, 'failing', digits(now / 1000))
-      redis.call('XADD', prefix .. ':mail', 'MAXLEN', '~', 10000, '*', 'w', workspace,
-        's', digits(now / 1000), 'o', digits(tonumber(string.match(oldest[1], '^%d+')) / 1000))
+      redis.call('XADD', prefix .. ':mail', '*', 'w', workspace, 's', digits(now / 1000), 'o', digits(oldest / 1000))
       found[#found + 1] = workspace
     end
   end
-  return found
-end)
+  local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
+  return { dropped, unpack(found) }
+end, { 'allow-oom' })
 
 -- How polling goes. ARGV: workspace.
 -- Returns {failing since in ms or 0, last poll in ms or 0, how many events wait (up
@@ -67,16 +71,16 @@ end)
 register('poll_health', function(keys, args)
   local now = clock()
   local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served')
-  local entries = waiting(keys[1], args[1], now, fields[3], 1000)
-  local oldest = entries[1] and tonumber(string.match(entries[1][1], '^%d+')) / 1000 or 0
-  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), #entries, digits(oldest) }
+  local count, oldest = waiting(keys[1], args[1], now, fields[3], 1000)
+  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), count,
+    digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
--- Reads the outbox. ARGV: count. Returns {entry id, workspace, failing since in
--- ms, oldest waiting event in ms} for each.
+-- Reads the outbox. ARGV: count, where to begin as XRANGE has it. Returns {entry id,
+-- workspace, failing since in ms, oldest waiting event in ms} for each.
 register('read_mail', function(keys, args)
   local answers = {}
-  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', '-', '+', 'COUNT', args[1])) do
+  for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', args[2], '+', 'COUNT', args[1])) do
     answers[i] = { entry[1], entry[2][2], entry[2][4], entry[2][6] }
   end
   return answers
@@ -85,4 +89,4 @@ end, { 'no-writes' })
 -- Takes a mail out of the outbox: it was sent, or given up. ARGV: entry id. Returns 1 if it was there.
 register('remove_mail', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':mail', args[1])
-end)
+end, { 'allow-oom' })

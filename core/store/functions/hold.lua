@@ -1,55 +1,41 @@
--- Held events. The stream of a workspace is addressed by sequence: the id of an
--- entry is "<sequence>-0", and a cursor is the sequence of the last event served.
-
-local function sequence_of(entry)
-  return tonumber(string.match(entry[1], '^%d+'))
-end
-
--- Drops what is older than a day and remembers the highest sequence that went,
--- in the field `gone`. When the whole stream went by itself, all of it did.
-local function drop_expired(prefix, workspace, now, held, gone)
-  local stream = prefix .. ':held:' .. workspace
-  local cutoff = now - HOLD_US
-  -- The oldest first: looking backwards for what is not there goes through all there is.
-  local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
-  local through = gone
-  if not oldest then
-    through = math.max(gone, held)
-  elseif sequence_of(oldest) <= cutoff then
-    through = sequence_of(redis.call('XREVRANGE', stream, digits(cutoff), '-', 'COUNT', 1)[1])
-    redis.call('XTRIM', stream, 'MINID', digits(cutoff + 1))
-  end
-  if through > gone then
-    redis.call('HSET', prefix .. ':st:' .. workspace, 'gone', digits(through))
-    return through
-  end
-  return gone
-end
+-- Polls and publications of held events, which are kept as blocks.lua says. The
+-- state of a workspace (`:st:`) has the last sequence that was held (`held`), the
+-- highest that expired (`gone`), the lowest left (`oldest`) and the last served (`served`).
 
 -- A poll as the log of deliveries has it.
 local POLL_DELIVERY = '["","poll",0,"success",200,0,""]'
 
+-- A page of up to so many bytes is answered as it is, of a larger one where it is: up
+-- to here the way through Lua is shorter than a second call.
+local PAGE_BYTES = 8192
+
 local function page(prefix, now, workspace, from, limit)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing')
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing', 'oldest')
   local held, gone, served = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
-  gone = drop_expired(prefix, workspace, now, held, gone)
+  gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields[5] or 0))
   log_delivery(prefix, workspace, POLL_DELIVERY)
   if from == 'latest' then
     note_poll(prefix, workspace, now, held, served, held, fields[4])
-    return { 'page', digits(held), 0, 0, '' }
+    return { 'page', digits(held), 0, 0 }
   end
-  local start = from == 'oldest' and '-' or '(' .. from
-  local entries = redis.call('XRANGE', prefix .. ':held:' .. workspace, start, '+', 'COUNT', limit + 1)
-  local more = #entries > limit and 1 or 0
-  local events = {}
-  for i = 1, #entries - more do
-    events[i] = entries[i][2][2]
+  local after = from == 'oldest' and 0 or tonumber(from)
+  local pieces, last, more, lacks = {}, nil, 0, false
+  if held > math.max(after, gone) then
+    local blocks, count = blocks_after(prefix, workspace, math.max(after, gone), limit)
+    local found, bytes
+    found, bytes, last = ranges(prefix, workspace, blocks, limit)
+    for _, range in ipairs(found) do
+      local piece = bytes > PAGE_BYTES and range or redis.call('GETRANGE', unpack(range))
+      if piece == range or #piece == range[3] - range[2] + 1 then pieces[#pieces + 1] = piece else lacks = true end
+    end
+    more = count > limit and 1 or 0
   end
-  local cursor = #events > 0 and string.match(entries[#events][1], '^%d+') or ''
   -- Who polls after a cursor has what came before it.
-  note_poll(prefix, workspace, now, held, served, tonumber(cursor) or tonumber(from) or 0, fields[4])
-  local gap = from ~= 'oldest' and tonumber(from) < gone and 1 or 0
-  return { 'page', cursor, more, gap, table.concat(events, ',') }
+  -- What is gone waits no more.
+  note_poll(prefix, workspace, now, held, served, math.max(last or after, gone), fields[4])
+  -- What a block does not have that its index says is gone, too.
+  local gap = from ~= 'oldest' and (after < gone or lacks) and 1 or 0
+  return { 'page', last and digits(last) or '', more, gap, unpack(pieces) }
 end
 
 -- A poll: check 6, then its page.
@@ -57,7 +43,8 @@ end
 -- its record, what is wanted (page, or count: only count it against the limit),
 -- from (oldest | latest | a cursor), limit of the page.
 -- Returns for each, in order: {page, last sequence of the page or '', 1 when more
--- wait, 1 when events after the cursor expired, the events joined by commas} |
+-- wait, 1 when events after the cursor expired, the events in pieces, each joined by
+-- commas; of a large page, where each piece is: {key, first byte, last byte}} |
 -- {counted} | {stale} | {wait, microseconds}.
 register('page', function(keys, args)
   local prefix = keys[1]
@@ -90,59 +77,91 @@ local function next_sequence(last, now)
   return digits(math.max(tonumber(last or 0) + 1, now))
 end
 
-local function hold(prefix, now, workspace, sequence, envelope)
-  local state = prefix .. ':st:' .. workspace
-  local fields = redis.call('HMGET', state, 'held', 'gone', 'served')
-  local held = tonumber(fields[1] or 0)
-  drop_expired(prefix, workspace, now, held, tonumber(fields[2] or 0))
-  if held <= tonumber(fields[3] or 0) then begin_waiting(prefix, workspace, now) end
-  redis.call('HSET', state, 'sequence', sequence, 'held', sequence)
-  local stream = prefix .. ':held:' .. workspace
-  redis.call('XADD', stream, sequence .. '-0', 'e', envelope)
-  outlive(stream, 86400)
+-- What publishing needs of a workspace.
+local function read_state(prefix, workspace)
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest')
+  return {
+    mode = fields[1],
+    sequence = fields[2],
+    held = tonumber(fields[3] or 0),
+    gone = tonumber(fields[4] or 0),
+    served = tonumber(fields[5] or 0),
+    oldest = tonumber(fields[6] or 0),
+  }
+end
+
+-- Holds events, {sequence, JSON} each, that have the next sequences of a workspace, whose state was just read.
+local function hold(prefix, now, workspace, state, fresh)
+  local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest)
+  if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
+  local key, last = prefix .. ':st:' .. workspace, fresh[#fresh][1]
+  if state.held <= gone then
+    redis.call('HSET', key, 'sequence', last, 'held', last, 'oldest', fresh[1][1])
+  else
+    redis.call('HSET', key, 'sequence', last, 'held', last)
+  end
+  append_to_blocks(prefix, workspace, fresh)
 end
 
 -- Publishes events: mints each sequence and appends the event in the same step,
 -- so that no later number is ever seen first.
--- ARGV: seconds an idempotency key is remembered, then for each event: workspace,
+-- ARGV: seconds an idempotency key is remembered, longest push queue (past it events are
+-- dropped, and logged so, as overloaded), then for each event: workspace,
 -- idempotency key ('' for none), event id, message id, expiry in ms ('' for
 -- never), type, how a push workspace gets it (retried | once: pushed, with or
 -- without retries; direct: the caller pushes it), the envelope before its
 -- sequence, and after it.
 -- Returns for each, in order: {published | repeated, event id, sequence, message
--- id, expiry, and when published the mode by which the workspace gets it} | {unknown} (no such workspace, or none with a bridge).
+-- id, expiry, and when published the mode by which the workspace gets it, or full:
+-- it was dropped} | {unknown} (no such workspace, or none with a bridge).
 register('publish', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
   local queued = false
-  for i = 2, #args, 9 do
+  -- What the call has done to a workspace so far, by which it is read and written once.
+  local states = {}
+  local room = tonumber(args[2]) - redis.call('XLEN', prefix .. ':push')
+  for i = 3, #args, 9 do
     local workspace, key, event, message, expires, type, how, before, after = unpack(args, i, i + 8)
-    local state = prefix .. ':st:' .. workspace
-    local fields = redis.call('HMGET', state, 'mode', 'sequence')
-    local mode = fields[1]
+    local state = states[workspace]
+    if not state then
+      state = read_state(prefix, workspace)
+      state.fresh = {}
+      states[workspace] = state
+    end
+    local mode = state.mode
     local known = key ~= '' and mode and redis.call('GET', prefix .. ':key:' .. workspace .. ':' .. key)
     if mode ~= 'poll' and mode ~= 'push' then
       answers[#answers + 1] = { 'unknown' }
     elseif known then
       answers[#answers + 1] = { 'repeated', cmsgpack.unpack(known) }
     else
-      local sequence = next_sequence(fields[2], now)
+      local sequence = next_sequence(state.sequence, now)
+      state.sequence, state.minted = sequence, true
       if mode == 'poll' then
-        hold(prefix, now, workspace, sequence, before .. sequence .. after)
-      else
-        redis.call('HSET', state, 'sequence', sequence)
-        if how ~= 'direct' then
-          redis.call('XADD', prefix .. ':push', '*', 'w', workspace, 'i', event, 's', sequence, 'm', message,
-            'x', expires, 't', type, 'r', how == 'retried' and 1 or 0, 'e', before .. sequence .. after)
-          queued = true
-        end
+        state.fresh[#state.fresh + 1] = { sequence, before .. sequence .. after }
+      elseif how ~= 'direct' and room <= 0 then
+        mode = 'full'
+        log_delivery(prefix, workspace, cjson.encode({ event, type, 0, 'overloaded', 0, 0, '' }))
+      elseif how ~= 'direct' then
+        room = room - 1
+        redis.call('XADD', prefix .. ':push', '*', 'p',
+          pack_fields({ workspace, event, sequence, message, expires, type, how, before .. sequence .. after }))
+        queued = true
       end
       if key ~= '' then
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
           cmsgpack.pack(event, sequence, message, expires), 'EX', args[1])
       end
       answers[#answers + 1] = { 'published', event, sequence, message, expires, mode }
+    end
+  end
+  for workspace, state in pairs(states) do
+    if #state.fresh > 0 then
+      hold(prefix, now, workspace, state, state.fresh)
+    elseif state.minted then
+      redis.call('HSET', prefix .. ':st:' .. workspace, 'sequence', state.sequence)
     end
   end
   if queued then redis.call('PUBLISH', prefix .. ':wake:push', '') end

@@ -4,20 +4,28 @@
 --
 -- Arguments ("ARGV" in the head of each function) travel as one, each behind its
 -- length in four bytes: a batch has hundreds, and one is cheaper to send and read.
+local function unpack_fields(packed)
+  local fields, count, at = {}, 0, 1
+  local size = #packed
+  while at <= size do
+    count = count + 1
+    fields[count], at = struct.unpack('<I4c0', packed, at)
+  end
+  return fields
+end
+
+local function pack_fields(fields)
+  for i, field in ipairs(fields) do fields[i] = struct.pack('<I4c0', #field, field) end
+  return table.concat(fields)
+end
+
+-- Flags: 'no-writes'; or 'allow-oom' for what has to work on when the memory is full,
+-- as it frees some or keeps whoever does at work.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
     flags = flags or {},
-    callback = function(keys, packed)
-      local args, count, at = {}, 0, 1
-      local blob = packed[1]
-      local size = #blob
-      while at <= size do
-        count = count + 1
-        args[count], at = struct.unpack('<I4c0', blob, at)
-      end
-      return callback(keys, args)
-    end,
+    callback = function(keys, args) return callback(keys, unpack_fields(args[1])) end,
   })
 end
 
@@ -65,5 +73,5 @@ end
 
 -- Keeps an expiry at least `seconds` ahead, writing it once an hour at most.
 local function outlive(key, seconds)
-  if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds + 3600) end
+  if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end

@@ -7,74 +7,99 @@
 -- The group of the cores. No group of followers can have this name.
 local CORES = '!cores'
 
--- Reads events of the queue. ARGV: token of the lease, the entry id to begin after
--- ('-' for the first), count.
--- Returns false when the lease is another's, else for each event {entry id,
--- workspace, event id, sequence, message id, expiry in ms or '', type, 1 when it
--- is retried, envelope, attempts made so far, when the first one failed in ms}.
+-- Reads events of the queue. An entry has one field, packed as arguments are:
+-- workspace, event id, sequence, message id, expiry in ms ('' for never), type, how
+-- it is pushed (retried | once), envelope.
+-- ARGV: token of the lease, the entry id to begin after ('-' for the first), count.
+-- Returns false when the lease is another's, else three items for each event: entry
+-- id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
   local from = args[2] == '-' and '-' or '(' .. args[2]
+  local tries = prefix .. ':tries'
+  local tried = redis.call('EXISTS', tries) == 1
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', prefix .. ':push', from, '+', 'COUNT', args[3])) do
-    local f = entry[2]
-    local tries = redis.call('HGET', prefix .. ':tries', entry[1])
-    local attempts, failed = 0, 0
-    if tries then
-      attempts, failed = string.match(tries, '^(%d+) (%d+)$')
-    end
-    answers[i] = { entry[1], f[2], f[4], f[6], f[8], f[10], f[12], tonumber(f[14]), f[16], tonumber(attempts),
-      tonumber(failed) }
+    answers[3 * i - 2] = entry[1]
+    answers[3 * i - 1] = entry[2][2]
+    answers[3 * i] = tried and redis.call('HGET', tries, entry[1]) or ''
   end
   return answers
-end)
+end, { 'no-writes' })
 
 -- Holds an event that was never sent, under a new sequence, when its workspace
--- polls. False when the workspace is pushed to (again): the event stays queued.
+-- polls. An update is given up when anything was published since and held: a later
+-- one of its message may be among it, and would be undone. Of what was held from the
+-- queue, as this is, the state has the last sequence (`lifted`), and that of the last
+-- event before it that was published (`published`). Returns what became of it: recorded |
+-- pushed (the workspace is pushed to again: the event stays queued) | dropped.
 local function hold_queued(prefix, now, workspace, entry)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence')
-  if fields[1] == 'push' then return false end
+  local state = read_state(prefix, workspace)
+  if state.mode == 'push' then return 'pushed' end
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
-  if found and fields[1] == 'poll' then
-    local sequence = next_sequence(fields[2], now)
-    local envelope = found[2][16]
-    local from, to = string.find(envelope, '"sequence":' .. found[2][6] .. ',', 1, true)
-    hold(prefix, now, workspace, sequence,
-      string.sub(envelope, 1, from - 1) .. '"sequence":' .. sequence .. ',' .. string.sub(envelope, to + 1))
+  if not found or state.mode ~= 'poll' then return 'recorded' end
+  local push = unpack_fields(found[2][2])
+  local sequence, type, envelope = push[3], push[6], push[8]
+  local key = prefix .. ':st:' .. workspace
+  local fields = redis.call('HMGET', key, 'lifted', 'published')
+  local published = tonumber(fields[1]) == state.held and tonumber(fields[2]) or state.held
+  if type == 'message.update' and published > tonumber(sequence) then
+    log_delivery(prefix, workspace, cjson.encode({ push[2], type, 0, 'polls', 0, 0, '' }))
+    return 'dropped'
   end
+  local fresh = next_sequence(state.sequence, now)
+  local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
+  hold(prefix, now, workspace, state, { { fresh,
+    string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) } })
+  redis.call('HSET', key, 'lifted', fresh, 'published', digits(published))
+  return 'recorded'
+end
+
+-- Takes an event out of the queue. Returns whether it was there.
+local function take_out(prefix, entry, tried)
+  if tried then redis.call('HDEL', prefix .. ':tries', entry) end
+  return redis.call('XDEL', prefix .. ':push', entry) == 1
+end
+
+-- Notes how often an event was tried, and when that first failed. Returns whether that was not known yet.
+local function note_try(prefix, entry, tries)
+  if redis.call('HGET', prefix .. ':tries', entry) == tries then return false end
+  redis.call('HSET', prefix .. ':tries', entry, tries)
   return true
 end
 
--- Records what became of events, and with it what is to come, in one step.
+-- Records what became of events, and with it what is to come, in one step. What is
+-- recorded again, as its answer was lost, is not logged again.
 -- ARGV: token of the lease, then for each: workspace, entry id, the delivery to
 -- log ('' for none), what next (done | retry | hold: its workspace polls by now),
 -- attempts made, when the first one failed in ms.
 -- Returns for each, in order: recorded | pushed (to be held, but its workspace is
--- pushed to again) | lost (the lease is another's, nothing was recorded).
+-- pushed to again) | dropped (to be held, but superseded, perhaps; it is logged) |
+-- lost (the lease is another's, nothing was recorded).
 register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
+  local tried = redis.call('EXISTS', prefix .. ':tries') == 1
   local now = clock()
-  local answers = {}
+  local answers, exists = {}, {}
   for i = 2, #args, 6 do
     local workspace, entry, delivery, next, attempts, failed = unpack(args, i, i + 5)
-    local answer = mine and 'recorded' or 'lost'
+    local answer, is_new = 'lost', false
     if mine and next == 'retry' then
-      redis.call('HSET', prefix .. ':tries', entry, attempts .. ' ' .. failed)
-    elseif mine and next == 'hold' and not hold_queued(prefix, now, workspace, entry) then
-      answer = 'pushed'
+      answer, is_new, tried = 'recorded', note_try(prefix, entry, attempts .. ' ' .. failed), true
     elseif mine then
-      redis.call('XDEL', prefix .. ':push', entry)
-      redis.call('HDEL', prefix .. ':tries', entry)
+      answer = next == 'hold' and hold_queued(prefix, now, workspace, entry) or 'recorded'
+      is_new = answer ~= 'pushed' and take_out(prefix, entry, tried)
     end
-    if answer == 'recorded' and delivery ~= '' and redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 then
-      log_delivery(prefix, workspace, delivery)
+    if is_new and delivery ~= '' then
+      if exists[workspace] == nil then exists[workspace] = redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 end
+      if exists[workspace] then log_delivery(prefix, workspace, delivery) end
     end
     answers[#answers + 1] = answer
   end
   return answers
-end)
+end, { 'allow-oom' })
 
 -- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns the id of
 -- the entry, or '' when there is no such workspace any more.

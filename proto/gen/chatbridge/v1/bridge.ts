@@ -131,7 +131,7 @@ export interface ReceiveRequest {
     | string
     | undefined;
   /** body is the exact bytes of the body, at most 65,536. */
-  body: Buffer;
+  body: Uint8Array;
   /** reading is what the edge made of the body. */
   reading:
     | //
@@ -216,7 +216,7 @@ export interface PollResponse {
 /** SignedPage is an event page in the exact bytes that were signed. */
 export interface SignedPage {
   /** body is the page as JSON. */
-  body: Buffer;
+  body: Uint8Array;
   /** signature is the value of the Service-Signature header over body. */
   signature: string;
   /** workspace_id is the value of the Service-Workspace header. */
@@ -685,7 +685,7 @@ export const Refused: MessageFns<Refused> = {
 };
 
 function createBaseReceiveRequest(): ReceiveRequest {
-  return { workspaceId: "", sourceAddress: "", signature: undefined, body: Buffer.alloc(0), reading: undefined };
+  return { workspaceId: "", sourceAddress: "", signature: undefined, body: new Uint8Array(0), reading: undefined };
 }
 
 export const ReceiveRequest: MessageFns<ReceiveRequest> = {
@@ -755,7 +755,7 @@ export const ReceiveRequest: MessageFns<ReceiveRequest> = {
               break;
             }
 
-            message.body = Buffer.from(reader.bytes());
+            message.body = reader.bytes();
             continue;
           }
           case 5: {
@@ -794,7 +794,7 @@ export const ReceiveRequest: MessageFns<ReceiveRequest> = {
     message.workspaceId = object.workspaceId ?? "";
     message.sourceAddress = object.sourceAddress ?? "";
     message.signature = object.signature ?? undefined;
-    message.body = object.body ?? Buffer.alloc(0);
+    message.body = object.body ?? new Uint8Array(0);
     switch (object.reading?.$case) {
       case "event": {
         if (object.reading?.value !== undefined && object.reading?.value !== null) {
@@ -1253,7 +1253,7 @@ export const PollResponse: MessageFns<PollResponse> = {
 };
 
 function createBaseSignedPage(): SignedPage {
-  return { body: Buffer.alloc(0), signature: "", workspaceId: "" };
+  return { body: new Uint8Array(0), signature: "", workspaceId: "" };
 }
 
 export const SignedPage: MessageFns<SignedPage> = {
@@ -1288,7 +1288,7 @@ export const SignedPage: MessageFns<SignedPage> = {
               break;
             }
 
-            message.body = Buffer.from(reader.bytes());
+            message.body = reader.bytes();
             continue;
           }
           case 2: {
@@ -1324,7 +1324,7 @@ export const SignedPage: MessageFns<SignedPage> = {
   },
   fromPartial(object: DeepPartial<SignedPage>): SignedPage {
     const message = createBaseSignedPage();
-    message.body = object.body ?? Buffer.alloc(0);
+    message.body = object.body ?? new Uint8Array(0);
     message.signature = object.signature ?? "";
     message.workspaceId = object.workspaceId ?? "";
     return message;

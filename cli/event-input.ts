@@ -1,0 +1,155 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { MESSAGE_KINDS } from "../bridge/events";
+import { Message, MessageKind, type Button } from "../proto/gen/chatbridge/v1/event";
+import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
+import { EXIT } from "./exit-code";
+import { CliFailure } from "./failure";
+
+/** An event as someone writes it: the words of the contract's envelope, without what core mints. */
+export interface EventInput {
+  readonly type?: "message.create" | "message.update" | "message.ephemeral" | "dm.create";
+  readonly channel?: string;
+  readonly user?: string;
+  readonly message: {
+    /** Of the message to update. */
+    readonly id?: string;
+    readonly kind?: (typeof MESSAGE_KINDS)[number];
+    readonly text: string;
+    readonly buttons?: readonly (readonly ButtonInput[])[];
+    readonly image?: string | null;
+    readonly awaitsReply?: boolean;
+    readonly data?: Readonly<Record<string, unknown>> | null;
+  };
+  readonly idempotencyKey?: string;
+  readonly lifetimeSeconds?: number;
+}
+
+export type ButtonInput =
+  { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
+
+export const EVENT_TYPES = ["message.create", "message.update", "message.ephemeral", "dm.create"] as const;
+
+const string = { type: "string" };
+const button = {
+  type: "object",
+  properties: { label: string, action: string, url: string },
+  required: ["label"],
+  additionalProperties: false,
+  oneOf: [{ required: ["action"] }, { required: ["url"] }],
+};
+/** Shapes only: the rules are core's, and it names the field. */
+const SCHEMA = {
+  type: "object",
+  properties: {
+    type: { enum: EVENT_TYPES },
+    channel: string,
+    user: string,
+    message: {
+      type: "object",
+      properties: {
+        id: string,
+        kind: { enum: MESSAGE_KINDS },
+        text: string,
+        buttons: { type: "array", items: { type: "array", items: button } },
+        image: { type: ["string", "null"] },
+        awaitsReply: { type: "boolean" },
+        data: { type: ["object", "null"] },
+      },
+      required: ["text"],
+      additionalProperties: false,
+    },
+    idempotencyKey: string,
+    lifetimeSeconds: { type: "number" },
+  },
+  required: ["message"],
+  additionalProperties: false,
+};
+
+const validate = new Ajv2020({ strict: false, logger: false }).compile<EventInput>(SCHEMA);
+
+/** Reads one event from JSON. */
+export function readEventJson(text: string): EventInput {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CliFailure(EXIT.DATA, `the event is not JSON (${(error as Error).message}).`);
+  }
+  return checkEvent(value);
+}
+
+export function checkEvent(value: unknown): EventInput {
+  if (validate(value)) return value;
+  const [fault] = validate.errors ?? [];
+  const where = fault?.instancePath.slice(1).replaceAll("/", ".") || "the event";
+  const { additionalProperty, allowedValues } = (fault?.params ?? {}) as {
+    readonly additionalProperty?: string;
+    readonly allowedValues?: readonly string[];
+  };
+  const what =
+    additionalProperty === undefined
+      ? `${fault?.message ?? "is not right"}${allowedValues === undefined ? "" : `: ${allowedValues.join(", ")}`}`
+      : `must not have ${additionalProperty}`;
+  throw new CliFailure(EXIT.DATA, `${where} ${what}.`);
+}
+
+/** The event to publish. What is left out is as plain as it can be. */
+export function toOutboundEvent(workspaceId: string, input: EventInput): OutboundEvent {
+  const { idempotencyKey = "", lifetimeSeconds } = input;
+  return OutboundEvent.create({
+    workspaceId,
+    content: toContent(input),
+    idempotencyKey,
+    ...(lifetimeSeconds === undefined ? {} : { lifetime: toDuration(lifetimeSeconds) }),
+  });
+}
+
+function toContent(input: EventInput): NonNullable<OutboundEvent["content"]> {
+  const { channel = "", user = "" } = input;
+  const message = toMessage(input.message);
+  switch (input.type ?? "message.create") {
+    case "message.create":
+      return { $case: "messageCreate", value: { channel, message } };
+    case "message.update":
+      return { $case: "messageUpdate", value: { channel, message } };
+    case "message.ephemeral":
+      return { $case: "messageEphemeral", value: { channel, user, message } };
+    case "dm.create":
+      return { $case: "dmCreate", value: { user, message } };
+  }
+}
+
+function toMessage({
+  id = "",
+  kind,
+  text,
+  buttons = [],
+  image,
+  awaitsReply = false,
+  data,
+}: EventInput["message"]) {
+  const isPlain = buttons.length === 0 && (data ?? null) === null;
+  const name = kind ?? (isPlain ? "text" : "card");
+  return Message.create({
+    id,
+    kind: MessageKind[name.toUpperCase() as keyof typeof MessageKind],
+    text,
+    rows: buttons.map((row) => ({ buttons: row.map(toButton) })),
+    image: image ?? undefined,
+    awaitsReply,
+    data: data ?? undefined,
+  });
+}
+
+function toButton(button: ButtonInput): Button {
+  return {
+    label: button.label,
+    press:
+      "action" in button ? { $case: "action", value: button.action } : { $case: "url", value: button.url },
+  };
+}
+
+function toDuration(all: number): { readonly seconds: number; readonly nanos: number } {
+  const seconds = Math.trunc(all);
+  return { seconds, nanos: Math.round((all - seconds) * 1e9) };
+}

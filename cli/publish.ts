@@ -1,0 +1,151 @@
+import { Argument, InvalidArgumentError, Option, type Command } from "commander";
+import { MESSAGE_KINDS } from "../bridge/events";
+import { PublishEventsRequest, PublishRefusal } from "../proto/gen/chatbridge/v1/game";
+import { answer, asGame, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import {
+  checkEvent,
+  EVENT_TYPES,
+  readEventJson,
+  toOutboundEvent,
+  type ButtonInput,
+  type EventInput,
+} from "./event-input";
+import { EXIT } from "./exit-code";
+import { CliFailure } from "./failure";
+import { readInput } from "./input";
+import { factLines } from "./table";
+
+interface PublishOptions {
+  readonly type?: string;
+  readonly channel?: string;
+  readonly user?: string;
+  readonly messageId?: string;
+  readonly kind?: string;
+  readonly text?: string;
+  readonly button?: readonly ButtonInput[];
+  readonly image?: string;
+  readonly awaitsReply?: boolean;
+  readonly data?: unknown;
+  readonly key?: string;
+  readonly lifetime?: number;
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+/** `chat-bridge publish`: one event, from flags or from JSON. */
+export function addPublish(program: Command, cli: Cli): void {
+  program
+    .command("publish")
+    .description("publish one event (token of the role game)")
+    .argument(...WORKSPACE_ARGUMENT)
+    .addArgument(new Argument("[file]", "the event as JSON, in place of the options; - is stdin"))
+    .addOption(new Option("--type <type>", "what is done (message.create)").choices(EVENT_TYPES))
+    .option("--channel <id>", "channel to show it in")
+    .option("--user <id>", "member who sees it: of message.ephemeral and dm.create")
+    .option("--message-id <id>", "message to replace: of message.update")
+    .addOption(
+      new Option("--kind <kind>", "kind of message (text, or card with buttons or data)").choices(
+        MESSAGE_KINDS,
+      ),
+    )
+    .option("--text <text>", "chat-flavoured Markdown")
+    .option(
+      "--button <label=action>",
+      "a button, or one that opens: label=https://…; again for more, in one row",
+      addButton,
+    )
+    .option("--image <url>", "image to show with it")
+    .option("--awaits-reply", "the member's next typed message is the answer")
+    .option("--data <json>", "view model for bridges that draw their own", parseJson)
+    .option("--key <key>", "idempotency key: a repeat within 24 hours is answered like the first")
+    .option("--lifetime <time>", "how long it stays fresh, such as 90s, 10m or 24h", parseSeconds)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ chat-bridge publish <workspace> --channel general --text 'Hello, **all**'
+  $ chat-bridge publish <workspace> --channel general --text 'Who is in?' --button Join=join
+  $ chat-bridge publish <workspace> --type dm.create --user u1 --text 'It is your turn' --lifetime 1h
+  $ chat-bridge publish <workspace> - <<'END'
+    {"type": "message.update", "channel": "general",
+     "message": {"id": "msg_…", "kind": "card", "text": "Done", "buttons": [[{"label": "Again", "action": "again"}]]}}
+    END
+
+The JSON has the fields of the event as bridges get it, without what core mints (id, workspace, sequence,
+times); beside them idempotencyKey and lifetimeSeconds. Of the message only text is required.`,
+    )
+    .action(
+      async (workspaceId: string, file: string | undefined, options: PublishOptions, command: Command) => {
+        const input = await readEvent(cli, file, options);
+        await asGame(cli, command, async ({ call, methods }) => {
+          const request = PublishEventsRequest.create({ events: [toOutboundEvent(workspaceId, input)] });
+          const [result] = (await call(methods.publishEvents, request)).results;
+          if (result?.outcome?.$case !== "published") {
+            const { reason, message } = result?.outcome?.value ?? { reason: undefined, message: "no answer" };
+            const isUnknown = reason === PublishRefusal.UNKNOWN_WORKSPACE;
+            throw new CliFailure(
+              isUnknown ? EXIT.NOT_FOUND : EXIT.DATA,
+              `core refuses the event: ${message}`,
+            );
+          }
+          const { eventId, sequence, messageId, expiresAt, repeated } = result.outcome.value;
+          const stale = expiresAt?.toISOString() ?? null;
+          answer(
+            cli,
+            command,
+            { eventId, sequence, messageId, expiresAt: stale, repeated },
+            factLines([
+              ["event", repeated ? `${eventId} (published before under this key)` : eventId],
+              ["sequence", String(sequence)],
+              ["message", messageId],
+              ["goes stale", stale ?? "never"],
+            ]),
+          );
+        });
+      },
+    );
+}
+
+async function readEvent(cli: Cli, file: string | undefined, options: PublishOptions): Promise<EventInput> {
+  const isFlagged = Object.keys(options).length > 0;
+  if (file !== undefined && isFlagged) {
+    throw new CliFailure(EXIT.USAGE, "say the event either by options or as JSON, not both.");
+  }
+  if (file !== undefined) return readEventJson((await readInput(cli, file)).toString("utf8"));
+  if (options.text === undefined) {
+    throw new CliFailure(EXIT.USAGE, "say what to publish: --text <text>, or - for JSON from stdin.");
+  }
+  const { type, channel, user, messageId: id, kind, text, button, image, awaitsReply, data } = options;
+  const { key: idempotencyKey, lifetime: lifetimeSeconds } = options;
+  const buttons = button === undefined ? undefined : [button];
+  const message = { id, kind, text, buttons, image, awaitsReply, data };
+  return checkEvent(given({ type, channel, user, message: given(message), idempotencyKey, lifetimeSeconds }));
+}
+
+/** The fields that have a value. */
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function addButton(text: string, before: readonly ButtonInput[] = []): readonly ButtonInput[] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("It must be label=action, or label=https://…");
+  const [label, press] = [text.slice(0, at), text.slice(at + 1)];
+  return [...before, /^https?:\/\//i.test(press) ? { label, url: press } : { label, action: press }];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new InvalidArgumentError("It must be JSON.");
+  }
+}
+
+function parseSeconds(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})([smh])$/.exec(text) ?? [];
+  const seconds = UNIT_SECONDS[unit];
+  if (seconds === undefined)
+    throw new InvalidArgumentError("It must be a number with s, m or h, such as 10m.");
+  return Number(count) * seconds;
+}

@@ -1,0 +1,92 @@
+import { InvalidArgumentError, type Command } from "commander";
+import type { ReceivedEvent } from "../proto/gen/chatbridge/v1/event";
+import { FollowRequest, type Delivery, type FollowResponse } from "../proto/gen/chatbridge/v1/game";
+import { answer, asGame, type Cli } from "./cli";
+import { tailStream } from "./tail-stream";
+
+const WINDOW = 100;
+const GROUP = "chat-bridge-tail";
+
+/** `chat-bridge tail events`: what members do, as a follower of its own sees it. */
+export function addTailEvents(tail: Command, cli: Cli, consumer: string): void {
+  tail
+    .command("events")
+    .description("inbound events: what members do (token of the role game)")
+    .argument("[workspace]", "id of a workspace; without it those of all")
+    .option("--group <name>", "group to follow as", parseGroup, GROUP)
+    .addHelpText(
+      "after",
+      `
+It follows as a group of its own, so games miss nothing. The first tail of a group begins now; a later one
+goes on where the one before ended, up to 24 hours back. Tails of one group share the events: to see all of
+them twice at the same time, give each a --group.
+
+Examples:
+  $ chat-bridge tail events
+  $ chat-bridge tail events <workspace> --json | jq -r 'select(.event.type == "command") | .event.text'`,
+    )
+    .action(async (wanted: string | undefined, { group }: { group: string }, command: Command) => {
+      const workspace = wanted?.toLowerCase();
+      const show = ({ received }: Delivery): void => {
+        if (received === undefined || (workspace ?? received.workspaceId) !== received.workspaceId) return;
+        const shape = toShape(received);
+        answer(cli, command, shape, [eventLine(shape)]);
+      };
+      await asGame(cli, command, ({ follow, called }) =>
+        tailStream({
+          cli,
+          called,
+          open() {
+            const stream = follow();
+            const value = { group, consumer, window: WINDOW, ackDeadline: undefined };
+            stream.write(FollowRequest.create({ say: { $case: "open", value } }));
+            return stream;
+          },
+          take({ say }: FollowResponse, stream) {
+            if (say?.$case === "opened") cli.terminal.tell("Following.");
+            if (say?.$case !== "delivery") return;
+            show(say.value);
+            const value = { deliveryIds: [say.value.deliveryId] };
+            if (stream.writable) stream.write(FollowRequest.create({ say: { $case: "ack", value } }));
+          },
+          // What was said goes out first.
+          leave: (stream) => void stream.end(),
+        }),
+      );
+    });
+}
+
+/** An inbound event with what the service knows of it; the event itself in the contract's words. */
+interface ReceivedShape {
+  readonly workspace: string;
+  readonly receivedAt: string | null;
+  readonly event: Readonly<Record<string, unknown>>;
+}
+
+function toShape({ workspaceId, receivedAt, event }: ReceivedEvent): ReceivedShape {
+  const { $case: type, value } = event?.kind ?? { $case: "unknown", value: {} };
+  const { id, channel, user } = event ?? {};
+  return {
+    workspace: workspaceId,
+    receivedAt: receivedAt?.toISOString() ?? null,
+    event: { type, id, channel, user, ...value },
+  };
+}
+
+function eventLine({ workspace, receivedAt, event }: ReceivedShape): string {
+  const { type, channel, user, text, action, messageId } = event;
+  const said = type === "action" ? `${String(action)} on ${String(messageId)}` : JSON.stringify(text ?? "");
+  return [receivedAt ?? "", workspace, String(type), named(channel), named(user), said].join("  ");
+}
+
+function named(of: unknown): string {
+  const { id = "", name } = (of ?? {}) as { readonly id?: string; readonly name?: string };
+  return name ? `${id} (${name})` : id;
+}
+
+function parseGroup(text: string): string {
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(text)) {
+    throw new InvalidArgumentError("It must be 1 to 64 of A-Z a-z 0-9 . _ -");
+  }
+  return text;
+}

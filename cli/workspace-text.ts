@@ -1,0 +1,114 @@
+import type { DeliveryShape, HealthShape, TestOutcome, WorkspaceShape } from "../edge/dashboard/shapes";
+import { factLines, tableLines } from "./table";
+
+const NOTHING = "-";
+
+const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
+  poll: "poll (events are held for 24 hours)",
+  push: "push (events go to the target URL)",
+  none: "none (it gets no events)",
+};
+
+export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly string[] {
+  return tableLines(
+    ["id", "mode", "state", "created", "name"],
+    workspaces.map(({ id, mode, connected, createdAt, name }) => [
+      id,
+      mode === "none" ? NOTHING : mode,
+      stateOf(connected),
+      createdAt,
+      name,
+    ]),
+  );
+}
+
+/** What is known of a workspace; a secret where it is to be shown. */
+export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
+  const { id, name, ownerEmail, custom, connected, targetUrl, mode, secrets, createdAt } = workspace;
+  const retired = secrets.flatMap(({ expiresAt }) => expiresAt ?? []);
+  const lapses = retired.length === 0 ? "" : `; the retired ones lapse at ${retired.join(", ")}`;
+  return factLines([
+    ["id", id],
+    ["name", name],
+    ["owner", ownerEmail],
+    ["platform", custom ? "custom (reached through a bridge)" : "native (without a bridge)"],
+    ["state", stateOf(connected)],
+    ["mode", MODE_WORDS[mode]],
+    ["target URL", targetUrl],
+    ["created", createdAt],
+    ["secrets", custom ? `${secrets.length} active${lapses}` : ""],
+    ["new secret", secret ?? ""],
+  ]);
+}
+
+function stateOf(connected: boolean): string {
+  return connected ? "connected" : "disconnected";
+}
+
+export function healthFacts(health: HealthShape): readonly string[] {
+  if (health === null) return [];
+  if (health.mode === "poll") {
+    const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = health;
+    return factLines([
+      ["health", failing ? `failing since ${failingSince ?? "just now"}` : "healthy"],
+      ["last poll", lastPollAt ?? "never"],
+      ["events waiting", oldestWaitingAt === null ? String(waiting) : `${waiting}, since ${oldestWaitingAt}`],
+    ]);
+  }
+  const { attempts, successes, latencyP50Ms, latencyP95Ms, latencyP99Ms, lastSuccess, lastFailure } = health;
+  return factLines([
+    ["last hour", `${successes} of ${attempts} attempts accepted`],
+    [
+      "latency",
+      successes === 0 ? "" : `${latencyP50Ms} ms median, ${latencyP95Ms} ms p95, ${latencyP99Ms} ms p99`,
+    ],
+    ["last success", lastSuccess?.at ?? ""],
+    ["last failure", lastFailure === null ? "" : deliveryLine(lastFailure)],
+  ]);
+}
+
+/** A delivery in one line, as a tail shows it. */
+export function deliveryLine(delivery: DeliveryShape): string {
+  const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
+  return [
+    at,
+    eventType,
+    eventId,
+    attempt === 0 ? "" : `attempt ${attempt}`,
+    result,
+    status === 0 ? "" : String(status),
+    attempt === 0 ? "" : `${latencyMs} ms`,
+    address,
+  ]
+    .filter((part) => part !== "")
+    .join("  ");
+}
+
+/** What came of a test event, and whether it is good. */
+export function testOutcome(outcome: TestOutcome): {
+  readonly isGood: boolean;
+  readonly lines: readonly string[];
+} {
+  if (outcome.mode === "poll") {
+    const { polledWithinLastMinute, lastPollAt } = outcome;
+    const last = `last poll: ${lastPollAt ?? "never"}`;
+    return {
+      isGood: polledWithinLastMinute,
+      lines: polledWithinLastMinute
+        ? [`The ping is held, and the bridge polls (${last}).`]
+        : [`The ping is held, but the bridge has not polled within the last minute (${last}).`],
+    };
+  }
+  const { steps, failedStep, failure, delivery } = outcome;
+  const done = tableLines(
+    ["after", "step", ""],
+    steps.map(({ step, detail, afterMs }) => [`${afterMs} ms`, step, detail]),
+  );
+  return {
+    isGood: failedStep === null,
+    lines:
+      failedStep === null
+        ? [...done, `The bridge accepted the ping: ${delivery.status} after ${delivery.latencyMs} ms.`]
+        : [...done, `The push failed at the step ${failedStep}: ${failure}`],
+  };
+}

@@ -1,0 +1,94 @@
+import type { Metrics, Read } from "../../runtime/metrics";
+import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/backlog";
+import type { Clock } from "../ports/clock";
+
+export interface BacklogMetrics {
+  begin(sources: BacklogSources): void;
+}
+
+export interface BacklogSources {
+  readonly now: Clock;
+  readonly backlog: Backlog;
+  /** The shards that this core holds: each shard is some core's, so the cores together say it all, once. */
+  heldShards(): readonly number[];
+}
+
+/** Groups of followers that have a label of their own; what is behind them shares one. */
+const GROUPS_MAX = 20;
+const OTHER_GROUPS = "(others)";
+const MS_PER_SECOND = 1_000;
+
+/** Asks the store what waits, once for each reading; what is not known has no value. */
+export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMetrics {
+  let sources: BacklogSources | undefined;
+  let found: readonly ShardBacklog[] | undefined;
+  beforeReading(async () => {
+    found = undefined;
+    const { backlog, heldShards } = sources ?? {};
+    const held = heldShards?.() ?? [];
+    // None are held while the store is away for longer: nothing is known then, rather than that nothing waits.
+    if (backlog !== undefined && held.length > 0) {
+      found = await Promise.all(held.map((shard) => backlog.read(shard)));
+    }
+  });
+
+  function ageOf(times: readonly (number | undefined)[]): number {
+    const nowMs = sources?.now() ?? 0;
+    return Math.max(0, ...times.map((time) => nowMs - (time ?? nowMs))) / MS_PER_SECOND;
+  }
+  const total = (of: (backlog: ShardBacklog) => number): Read => {
+    return () => found?.reduce((sum, each) => sum + of(each), 0);
+  };
+  const ofGroups = (of: (backlogs: readonly GroupBacklog[]) => number): Read => {
+    return () =>
+      found && [...byGroup(found)].map(([group, each]) => ({ labels: { group }, value: of(each) }));
+  };
+
+  gauge("chatbridge_core_shards_held", "Shards that this core works on.", () => sources?.heldShards().length);
+  gauge(
+    "chatbridge_core_push_queue_length",
+    "Events in the push queues of the held shards.",
+    total(({ pushes }) => pushes),
+  );
+  gauge(
+    "chatbridge_core_push_oldest_seconds",
+    "Age of the oldest event in these queues, 0 when they are empty.",
+    () => found && ageOf(found.map(({ oldestPushAtMs }) => oldestPushAtMs)),
+  );
+  gauge(
+    "chatbridge_core_mail_outbox_length",
+    "Mails that wait in the held shards.",
+    total(({ mails }) => mails),
+  );
+  gauge(
+    "chatbridge_core_inbound_log_length",
+    "Events in the inbound logs of the held shards.",
+    total(({ inboundEvents }) => inboundEvents),
+  );
+  gauge(
+    "chatbridge_core_follow_unread",
+    "Inbound events of the held shards that a group has not read.",
+    ofGroups((each) => each.reduce((sum, { unread }) => sum + unread, 0)),
+  );
+  gauge(
+    "chatbridge_core_follow_unacked",
+    "Inbound events of the held shards that a group has read and not acked.",
+    ofGroups((each) => each.reduce((sum, { unacked }) => sum + unacked, 0)),
+  );
+  gauge(
+    "chatbridge_core_follow_oldest_seconds",
+    "Age of the oldest inbound event of the held shards that a group has not acked, 0 when there is none.",
+    ofGroups((each) => ageOf(each.map(({ oldestAtMs }) => oldestAtMs))),
+  );
+  return { begin: (given) => void (sources = given) };
+}
+
+function byGroup(backlogs: readonly ShardBacklog[]): Map<string, GroupBacklog[]> {
+  const groups = new Map<string, GroupBacklog[]>();
+  for (const backlog of backlogs.flatMap((each) => each.groups)) {
+    const isNew = !groups.has(backlog.group);
+    const label = isNew && groups.size >= GROUPS_MAX ? OTHER_GROUPS : backlog.group;
+    groups.set(label, [...(groups.get(label) ?? []), backlog]);
+  }
+  return groups;
+}

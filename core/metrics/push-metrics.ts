@@ -1,0 +1,66 @@
+import { byLabel, countsOf, type Metrics } from "../../runtime/metrics";
+import type { PushClient } from "../delivery/push-client";
+import { DROP_REASONS, FAILURES, type DropReason } from "../domain/delivery";
+import type { PushMeter } from "../ports/push-meter";
+
+export interface PushMetrics extends PushMeter {
+  /** A client of pushes whose attempts are counted. */
+  meter(client: PushClient): PushClient;
+  countDrop(reason: DropReason | "failed"): void;
+}
+
+/** Up to what an event may wait, and an attempt may take. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const MS_PER_SECOND = 1_000;
+
+export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetrics {
+  const attempts = countsOf(["success", ...FAILURES]);
+  const drops = countsOf([...DROP_REASONS, "failed"]);
+  const watched = new Set<() => number>();
+  let inFlight = 0;
+  counter("chatbridge_core_push_attempts_total", "Attempts to push, by what came of them.", () =>
+    byLabel("result", attempts),
+  );
+  counter("chatbridge_core_push_drops_total", "Events that were given up, by why.", () =>
+    byLabel("reason", drops),
+  );
+  gauge("chatbridge_core_push_in_flight", "Attempts to push that are under way.", () => inFlight);
+  gauge("chatbridge_core_push_waiting", "Events that wait in this core for their first attempt.", () =>
+    [...watched].reduce((sum, waiting) => sum + waiting(), 0),
+  );
+  const durations = histogram(
+    "chatbridge_core_push_attempt_duration_seconds",
+    "How long attempts to push take.",
+    SECONDS,
+  );
+  const waits = histogram(
+    "chatbridge_core_push_wait_seconds",
+    "From when an event was published to its first attempt.",
+    SECONDS,
+  );
+  const lateness = histogram(
+    "chatbridge_core_push_retry_lateness_seconds",
+    "How much later than due further attempts begin.",
+    SECONDS,
+  );
+  return {
+    meter: (client) => ({
+      ...client,
+      async push(attempt) {
+        inFlight += 1;
+        const outcome = await client.push(attempt);
+        inFlight -= 1;
+        attempts[outcome.ok ? "success" : outcome.failure] += 1;
+        durations.observe(outcome.latencyMs / MS_PER_SECOND);
+        return outcome;
+      },
+    }),
+    countDrop: (reason) => void (drops[reason] += 1),
+    waited: (ms) => waits.observe(Math.max(0, ms) / MS_PER_SECOND),
+    retried: (lateMs) => lateness.observe(Math.max(0, lateMs) / MS_PER_SECOND),
+    watch(waiting) {
+      watched.add(waiting);
+      return () => watched.delete(waiting);
+    },
+  };
+}

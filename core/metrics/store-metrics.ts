@@ -1,0 +1,67 @@
+import { SECONDS_BUCKETS, SIZE_BUCKETS, type Metrics } from "../../runtime/metrics";
+import type { Clock } from "../ports/clock";
+import type { StoreMeter } from "../ports/store-meter";
+
+export interface StoreMetrics extends StoreMeter {
+  /** Begins to compare sequences with the service clock. */
+  begin(now: Clock): void;
+}
+
+/** The functions that are there in every reading; others appear when they are called first. */
+const BATCHED = ["admit", "append", "page", "publish", "record_pushes", "get_workspaces"];
+
+const MS_PER_SECOND = 1_000;
+const US_PER_SECOND = 1_000_000;
+
+export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreMetrics {
+  let clock: Clock | undefined;
+  let newestSequence = 0;
+  let connections = 0;
+  let faults = 0;
+  const failures = new Map<string, number>(BATCHED.map((name) => [name, 0]));
+  const durations = histograms(
+    "chatbridge_core_store_call_duration_seconds",
+    "How long calls of Redis take, by function; one call serves all requests of a batch.",
+    SECONDS_BUCKETS,
+    "function",
+    BATCHED,
+  );
+  const sizes = histograms(
+    "chatbridge_core_store_batch_size",
+    "How many requests share a call of Redis, by function.",
+    SIZE_BUCKETS,
+    "function",
+    BATCHED,
+  );
+  counter("chatbridge_core_store_call_failures_total", "Calls of Redis without an answer, by function.", () =>
+    [...failures].map(([name, value]) => ({ labels: { function: name }, value })),
+  );
+  counter(
+    "chatbridge_core_redis_connections_total",
+    "Connections to Redis that were made, the first ones included.",
+    () => connections,
+  );
+  counter(
+    "chatbridge_core_redis_connection_faults_total",
+    "Connections to Redis that broke or could not be made.",
+    () => faults,
+  );
+  gauge(
+    "chatbridge_core_sequence_ahead_seconds",
+    "How far the highest sequence minted here is ahead of the service clock, 0 when it is not.",
+    () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
+  );
+  return {
+    called(name, items, ms, isAnswered) {
+      durations(name).observe(ms / MS_PER_SECOND);
+      if (items !== undefined) sizes(name).observe(items);
+      if (!isAnswered) failures.set(name, (failures.get(name) ?? 0) + 1);
+    },
+    minted(sequence) {
+      if (sequence > newestSequence) newestSequence = sequence;
+    },
+    connected: () => void (connections += 1),
+    disconnected: () => void (faults += 1),
+    begin: (now) => void (clock = now),
+  };
+}

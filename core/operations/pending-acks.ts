@@ -1,0 +1,43 @@
+import type { FollowLog } from "../ports/follow-log";
+
+/** Acks of one stream that are yet to be written. */
+export interface PendingAcks {
+  /** The shards that there are acks of. */
+  readonly shards: readonly number[];
+  /** False when there are too many already. */
+  add(shard: number, entryId: string): boolean;
+  has(shard: number, entryId: string): boolean;
+  /** Writes those of a shard, and forgets them once they are. */
+  write(shard: number): Promise<void>;
+}
+
+const BATCH_MAX = 1_000;
+const PENDING_MAX = 10_000;
+
+export function createPendingAcks(log: FollowLog, group: string): PendingAcks {
+  const pending = new Map<number, Set<string>>();
+  let size = 0;
+  return {
+    get shards() {
+      return [...pending.keys()];
+    },
+    add(shard, entryId) {
+      if (size >= PENDING_MAX) return false;
+      const known = pending.get(shard) ?? new Set();
+      pending.set(shard, known);
+      size += known.has(entryId) ? 0 : 1;
+      known.add(entryId);
+      return true;
+    },
+    has: (shard, entryId) => pending.get(shard)?.has(entryId) ?? false,
+    async write(shard) {
+      for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
+        const batch = [...acks].slice(0, BATCH_MAX);
+        await log.ack(group, shard, batch);
+        // Others may have written them meanwhile, which does no harm.
+        for (const entryId of batch) size -= acks.delete(entryId) ? 1 : 0;
+        if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
+      }
+    },
+  };
+}

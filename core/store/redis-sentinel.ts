@@ -1,0 +1,166 @@
+import { createBell } from "../domain/bell";
+import { StoreUnavailable } from "../ports/store-unavailable";
+import { answered, errorReply, type Connect, type Connection, type Redis } from "./redis-connection";
+import { nameOf, type Address, type RedisTarget } from "./redis-url";
+import { asList, asText } from "./reply";
+
+type SentinelTarget = Extract<RedisTarget, { kind: "sentinel" }>;
+
+/** The master that is followed, over one connection for commands and one for messages. */
+interface Master {
+  readonly name: string;
+  readonly commands: Connection;
+  readonly messages: Connection;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const LOOK_AGAIN_MS = 300;
+const SENTINEL_WITHIN_MS = 1_000;
+
+/**
+ * Follows the master that the sentinels name. A connection to a master that is
+ * lost stays lost: whichever server was the master may be none when it comes
+ * back, and would take writes that nobody keeps, so the sentinels are asked again.
+ *
+ * They are asked every second, and at once when a connection is lost or a server
+ * turns out to be a replica. Of several answers the one of the highest epoch
+ * counts, which is the newest failover's. When no sentinel answers, the master
+ * that stands is kept.
+ */
+export async function connectSentinel(
+  target: SentinelTarget,
+  { connect, onError }: { readonly connect: Connect; onError(error: Error): void },
+): Promise<Redis> {
+  const { access, sentinelAccess } = target;
+  const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
+  const bell = createBell();
+  const closing = new AbortController();
+  const how = { access: sentinelAccess, reconnects: true, for: "messages" } as const;
+  const sentinels = target.sentinels.map((address) => connect(address, how));
+  for (const sentinel of sentinels) void sentinel.connect().catch(() => undefined);
+  let master: Master | undefined;
+
+  const following = (async () => {
+    while (!closing.signal.aborted) {
+      try {
+        await look();
+      } catch (error) {
+        onError(error as Error);
+      }
+      if (!closing.signal.aborted) await bell.wait(isReady() ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
+    }
+  })();
+
+  function isReady(): boolean {
+    return master !== undefined && master.commands.isReady && master.messages.isReady;
+  }
+
+  async function look(): Promise<void> {
+    const found = await findMaster(sentinels, target.master);
+    if (found === undefined || closing.signal.aborted) return;
+    if (isReady() && master?.name === nameOf(found)) return;
+    leave();
+    const fresh = await enter(found);
+    // Asked again: another may have been promoted since, and this one be back as if it had never been away.
+    const still = await findMaster(sentinels, target.master).catch(() => undefined);
+    if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
+    else master = fresh;
+  }
+
+  async function enter(address: Address): Promise<Master> {
+    const options = { access, reconnects: false, onError: lost };
+    const commands = connect(address, { ...options, for: "commands" });
+    const messages = connect(address, { ...options, for: "messages" });
+    const fresh = { name: nameOf(address), commands, messages };
+    try {
+      await answered(Promise.all([commands.connect(), messages.connect()]));
+      const [role] = asList(await commands.command(["ROLE"]));
+      if (asText(role) !== "master") throw new StoreUnavailable(`${fresh.name} is not the master yet`);
+      for (const { pattern, heard } of subscriptions) await messages.subscribe(pattern, heard);
+      return fresh;
+    } catch (error) {
+      close(fresh);
+      throw error;
+    }
+  }
+
+  function lost(error: Error): void {
+    onError(error);
+    bell.ring();
+  }
+
+  function leave(): void {
+    if (master !== undefined) close(master);
+    master = undefined;
+  }
+
+  async function send(call: (commands: Connection) => ReturnType<Connection["command"]>) {
+    if (master === undefined) throw new StoreUnavailable("no master is known");
+    try {
+      return await call(master.commands);
+    } catch (error) {
+      if (errorReply(error)?.startsWith("READONLY")) {
+        leave();
+        bell.ring();
+      }
+      throw error;
+    }
+  }
+
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      if (!isReady() && !closing.signal.aborted) return;
+      clearInterval(timer);
+      resolve();
+    }, 10);
+  });
+
+  return {
+    command: (_key, args) => send((commands) => commands.command(args)),
+    confirmed: (_key, args) => send((commands) => commands.confirmed(args)),
+    async everywhere(args) {
+      const server = master?.name ?? "";
+      return [{ server, reply: await send((commands) => commands.command(args)) }];
+    },
+    async subscribe(pattern, heard) {
+      subscriptions.push({ pattern, heard });
+      await master?.messages.subscribe(pattern, heard);
+    },
+    async close() {
+      closing.abort();
+      bell.ring();
+      leave();
+      for (const sentinel of sentinels) sentinel.close();
+      await following;
+    },
+  };
+}
+
+function close({ commands, messages }: Master): void {
+  for (const connection of [commands, messages]) connection.close();
+}
+
+/** Where the master is by the newest answer, undefined when no sentinel has one. */
+async function findMaster(sentinels: readonly Connection[], name: string): Promise<Address | undefined> {
+  const ask = async (
+    sentinel: Connection,
+  ): Promise<{ readonly epoch: number; readonly address: Address }> => {
+    const reply = asList(await answered(sentinel.command(["SENTINEL", "MASTER", name]), SENTINEL_WITHIN_MS));
+    const field = (wanted: string): string => {
+      const at = reply.findIndex((each, i) => i % 2 === 0 && asText(each) === wanted);
+      return asText(reply[at + 1]);
+    };
+    const address = { host: field("ip"), port: Number(field("port")) };
+    return { epoch: Number(field("config-epoch")), address };
+  };
+  const answers = await Promise.allSettled(sentinels.map(ask));
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const unknown = answers.find((answer) => answer.status === "rejected" && isNotUnavailable(answer.reason));
+  if (found.length === 0 && unknown?.status === "rejected") throw unknown.reason as Error;
+  return found.toSorted((a, b) => b.epoch - a.epoch)[0]?.address;
+}
+
+/** A sentinel that says that it knows of no such master, or does not let us in. */
+function isNotUnavailable(error: unknown): boolean {
+  return !(error instanceof StoreUnavailable);
+}

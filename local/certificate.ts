@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** PEM files of a certificate that vouches for itself. */
+export interface CertificateFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
+const DAYS_VALID = "3650";
+
+/**
+ * Makes a certificate for a host in a folder, in the place of the one before;
+ * undefined where there is no openssl to make it.
+ */
+export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
+  const [keyPath, certPath] = [join(folder, "push.key"), join(folder, "push.pem")];
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", keyPath];
+  const name = `${isIP(host) === 0 ? "DNS" : "IP"}:${host}`;
+  const what = ["-days", DAYS_VALID, "-subj", "/CN=Demo chat", "-addext", `subjectAltName=${name}`];
+  try {
+    await promisify(execFile)("openssl", ["req", "-x509", ...key, "-out", certPath, ...what]);
+    return { certPath, keyPath };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file of roots that vouch for a certificate, and for what those in another file vouch for. */
+export function rootsWith(
+  { certPath }: CertificateFiles,
+  others: string | undefined,
+  folder: string,
+): string {
+  if (!others) return certPath;
+  const path = join(folder, "push-roots.pem");
+  try {
+    writeFileSync(path, `${readFileSync(others, "utf8")}\n${readFileSync(certPath, "utf8")}`);
+    return path;
+  } catch {
+    // Core says what is wrong with the other file.
+    return others;
+  }
+}

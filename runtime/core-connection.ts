@@ -1,0 +1,57 @@
+import { parseCoreToken } from "./core-token";
+import type { Settings } from "./settings";
+
+/** How core's certificate is checked, and what it is shown, in PEM. */
+export interface ClientTls {
+  readonly ca: Buffer;
+  readonly cert: Buffer | undefined;
+  readonly key: Buffer | undefined;
+}
+
+/** Where core is, and how to come in. */
+export interface CoreConnection {
+  /** A gRPC target. */
+  readonly address: string;
+  readonly token: string;
+  readonly tls: ClientTls | undefined;
+}
+
+/** Reads the CORE_ settings of a process that calls core, with a token of a role. */
+export function readCoreConnection(settings: Settings, role: string): CoreConnection {
+  return {
+    address: settings.parsed(
+      "CORE_ADDRESS",
+      "where core is: host:port, dns:///name:port, or ipv4:host:port,host:port",
+      parseTarget,
+      "127.0.0.1:50051",
+    ),
+    token: settings.parsed(
+      "CORE_TOKEN",
+      `a token of the role ${role}, as CORE_TOKENS of core has it`,
+      parseCoreToken,
+    ),
+    tls: readTls(settings),
+  };
+}
+
+/** gRPC would take any text, and fail when it is too late to say so. */
+const TARGET_FORM =
+  /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
+
+function parseTarget(text: string): string {
+  if (!TARGET_FORM.test(text)) throw new Error("is not an address of core");
+  return text;
+}
+
+function readTls(settings: Settings): ClientTls | undefined {
+  const ca = settings.file("CORE_TLS_CA", "PEM certificate authority of core's certificate");
+  const cert = settings.file("CORE_TLS_CERT", "PEM certificate that core is shown");
+  const key = settings.file("CORE_TLS_KEY", "PEM key of that certificate");
+  if (ca === undefined && (cert !== undefined || key !== undefined)) {
+    settings.fault("CORE_TLS_CA is missing: it turns TLS on, CORE_TLS_CERT and CORE_TLS_KEY go with it");
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together");
+  }
+  return ca === undefined ? undefined : { ca, cert, key };
+}

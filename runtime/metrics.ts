@@ -1,0 +1,142 @@
+import { collectDefaultMetrics, Registry, type Metric } from "prom-client";
+
+/** One value of a metric. */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** What a metric is now: a number, or one for each set of labels; undefined or none while it is not known. */
+export type Read = () => number | undefined | Iterable<Sample>;
+
+/** Takes values into the buckets of a histogram. */
+export interface Observer {
+  observe(value: number): void;
+}
+
+/**
+ * The metrics of a process, in the format of Prometheus. Whoever counts does so in
+ * plain numbers, which are read when somebody looks; so counting costs an addition.
+ */
+export interface Metrics {
+  readonly contentType: string;
+  counter(name: string, help: string, read: Read): void;
+  gauge(name: string, help: string, read: Read): void;
+  /** @param bounds upper bounds of the buckets, ascending */
+  histogram(name: string, help: string, bounds: readonly number[]): Observer;
+  /** A histogram for each value of a label; `values` are there from the start. */
+  histograms(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    label: string,
+    values?: readonly string[],
+  ): (value: string) => Observer;
+  /** Called before every reading, which waits for it. What it rejects with is of no matter. */
+  beforeReading(prepare: () => Promise<void>): void;
+  text(): Promise<string>;
+}
+
+/** Buckets of durations in seconds, from a call on the same machine to one that has timed out. */
+export const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+/** Buckets of how many went together. */
+export const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128];
+
+type Type = "counter" | "gauge" | "histogram";
+type NamedSample = Sample & { readonly metricName?: string };
+
+/** Includes what Node.js and the system say about the process. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const preparations: (() => Promise<void>)[] = [];
+  collectDefaultMetrics({ register: registry });
+
+  function add(name: string, help: string, type: Type, samples: () => readonly NamedSample[]): void {
+    const get = async () => ({ name, help, type, aggregator: "sum", values: samples() });
+    // All that the registry needs of a metric. Its own kinds hash labels at every count.
+    registry.registerMetric({ name, help, get, reset: () => undefined } as unknown as Metric);
+  }
+
+  function histograms(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    label?: string,
+    values: readonly string[] = [],
+  ): (value: string) => Observer {
+    const byValue = new Map<string, Buckets>();
+    const of = (value: string): Buckets => {
+      const known = byValue.get(value) ?? createBuckets(bounds);
+      byValue.set(value, known);
+      return known;
+    };
+    for (const value of values) of(value);
+    add(name, help, "histogram", () =>
+      [...byValue].flatMap(([value, buckets]) =>
+        buckets.samples(name, label === undefined ? {} : { [label]: value }),
+      ),
+    );
+    return of;
+  }
+
+  return {
+    contentType: registry.contentType,
+    counter: (name, help, read) => add(name, help, "counter", () => toSamples(read())),
+    gauge: (name, help, read) => add(name, help, "gauge", () => toSamples(read())),
+    histogram: (name, help, bounds) => histograms(name, help, bounds, undefined, [""])(""),
+    histograms,
+    beforeReading: (prepare) => void preparations.push(prepare),
+    async text() {
+      await Promise.allSettled(preparations.map((prepare) => prepare()));
+      return registry.metrics();
+    },
+  };
+}
+
+/** The samples of counts by the values of a label. */
+export function byLabel(label: string, counts: Readonly<Record<string, number>>): readonly Sample[] {
+  return Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}
+
+/** A count for each of a closed list, from zero. */
+export function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+}
+
+function toSamples(read: ReturnType<Read>): readonly Sample[] {
+  if (read === undefined) return [];
+  return typeof read === "number" ? [{ value: read }] : [...read];
+}
+
+interface Buckets extends Observer {
+  samples(name: string, labels: Readonly<Record<string, string>>): readonly NamedSample[];
+}
+
+function createBuckets(bounds: readonly number[]): Buckets {
+  const counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  let sum = 0;
+  return {
+    observe(value) {
+      let at = 0;
+      while (at < bounds.length && value > (bounds[at] ?? Infinity)) at++;
+      counts[at] = (counts[at] ?? 0) + 1;
+      sum += value;
+    },
+    samples(name, labels) {
+      let count = 0;
+      const buckets = counts.map((here, at) => {
+        count += here;
+        return {
+          metricName: `${name}_bucket`,
+          labels: { ...labels, le: String(bounds[at] ?? "+Inf") },
+          value: count,
+        };
+      });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels, value: sum },
+        { metricName: `${name}_count`, labels, value: count },
+      ];
+    },
+  };
+}

@@ -1,0 +1,130 @@
+// Writes the tables of settings into docs/operator-guide.md, from what the programs
+// themselves read; `--check` writes nothing and fails when the page differs, `--list`
+// prints their names. Needs dist/.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { format, resolveConfig } from "prettier";
+
+const PAGE = "docs/operator-guide.md";
+const require = createRequire(import.meta.url);
+const runtime = require("../dist/runtime/settings.js");
+
+/** What a setting's own description leaves out. Each must name a setting that exists. */
+const NOTES = {
+  CHAT_OBSERVE: "whether what it shows is answered at `/observe`, where pushes arrive, to who has the secret",
+  CORE_CALLS: "how calls reach core; `unary` is for comparing",
+  CORE_TOKENS:
+    "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and refuses every call",
+  DASHBOARD_LISTEN: "put TLS in front of it",
+  DEMO: "whether the game and the chat run, too",
+  DNS_SERVERS: "unset: the system's",
+  EDGE_LISTEN: "put TLS in front of it",
+  LOG_LEVEL: "how much is logged",
+  MAIL_FROM: "goes with `SMTP_URL`",
+  MODE_SOCKET: "the Unix socket of who sets the target URL for the page's switch, as `npm start` does",
+  PUBLIC_URL: "unset: where the edge listens",
+  REDIS_URL: "see [Redis](#redis)",
+  REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",
+  SHARDS: "a start with another number is refused",
+  SMTP_URL: "unset: mail is logged",
+  TARGET_URL: "unset: where it listens",
+  UNSAFE_LIFT_LIMITS: "lifts the rate limits, for measuring only",
+};
+
+const PROGRAMS = {
+  core: { file: "core/config.js", read: "readCoreConfig" },
+  edge: { file: "edge/config.js", read: "readEdgeConfig" },
+  game: { file: "demo/game/config.js", read: "readGameConfig" },
+  chat: { file: "demo/chat/config.js", read: "readChatConfig" },
+  start: { file: "local/start-settings.js", read: "readStartSettings" },
+};
+
+/** Reads the settings of a program that finds each of them set, and notes what it asks for. */
+function settingsOf({ file, read }) {
+  const asked = new Map();
+  const note = (name, more) => asked.set(name, { ...asked.get(name), ...more });
+  const recorder = {
+    parsed(name, what, parse, fallback) {
+      note(name, { what, fallback: fallback ?? asked.get(name)?.fallback });
+      try {
+        return parse(fallback ?? "");
+      } catch {
+        return undefined;
+      }
+    },
+    text(name, what, fallback) {
+      note(name, { ...(what && { what }), fallback });
+      return what ? (fallback ?? "x") : "x";
+    },
+    hostPort(name, what, fallback) {
+      note(name, { what, fallback: fallback ?? asked.get(name)?.fallback });
+      return { host: "localhost", port: 0 };
+    },
+    integer(name, what, { min, max }, fallback) {
+      note(name, { what: `${what}, ${min} to ${max}`, fallback: String(fallback) });
+      return fallback;
+    },
+    choice(name, choices, fallback) {
+      note(name, { what: `one of ${choices.map((each) => `\`${each}\``).join(", ")}`, fallback });
+      return fallback;
+    },
+    file(name, what) {
+      note(name, { what: `file: ${what}`, fallback: "" });
+      return Buffer.from("pem");
+    },
+    fault() {},
+  };
+  const environment = new Proxy(
+    {},
+    {
+      get(_, name) {
+        // Read past the settings: those that may be unset without a default.
+        note(name, { fallback: "" });
+        return "set";
+      },
+    },
+  );
+  const original = runtime.readSettings;
+  runtime.readSettings = (_environment, reader) => reader(recorder);
+  try {
+    require(`../dist/${file}`)[read](environment);
+  } finally {
+    runtime.readSettings = original;
+  }
+  return asked;
+}
+
+const row = ([name, { what, fallback }]) => {
+  const standard = fallback === undefined ? "required" : fallback.trim() === "" ? "none" : `\`${fallback}\``;
+  const meaning = [what, NOTES[name]].filter(Boolean).join("; ").replaceAll("|", "\\|");
+  return `| \`${name}\` | ${standard} | ${meaning} |`;
+};
+
+const tableOf = (program) =>
+  ["| Variable | Default | Meaning |", "| --- | --- | --- |", ...[...settingsOf(program)].map(row)].join(
+    "\n",
+  );
+
+async function withTables(page) {
+  let text = page;
+  for (const [name, program] of Object.entries(PROGRAMS)) {
+    const [begin, end] = [`<!-- settings of ${name} -->`, `<!-- end of settings of ${name} -->`];
+    const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${PAGE} has no place for the settings of ${name}`);
+    text = `${text.slice(0, from + begin.length)}\n\n${tableOf(program)}\n\n${text.slice(to)}`;
+  }
+  return format(text, { ...(await resolveConfig(PAGE)), parser: "markdown" });
+}
+
+const known = new Set(Object.values(PROGRAMS).flatMap((program) => [...settingsOf(program).keys()]));
+const strays = Object.keys(NOTES).filter((name) => !known.has(name));
+if (strays.length > 0) throw new Error(`notes on settings that nothing reads: ${strays.join(", ")}`);
+
+const page = readFileSync(PAGE, "utf8");
+const fresh = await withTables(page);
+if (process.argv.includes("--list")) process.stdout.write(`${[...known].join("\n")}\n`);
+else if (!process.argv.includes("--check")) writeFileSync(PAGE, fresh);
+else if (fresh !== page) {
+  process.stderr.write(`${PAGE} does not have the settings as they are. Run: npm run settings-table\n`);
+  process.exitCode = 1;
+}
