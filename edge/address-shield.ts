@@ -12,6 +12,8 @@ import { LRUCache } from "lru-cache";
 export interface AddressShield {
   /** Seconds until the address may try again, or undefined when core is to decide. */
   refuse(address: string, now: number): number | undefined;
+  /** How many it has refused. */
+  readonly refusals: number;
   /** Notes that core let a request of the address through that was sent to it at `sentAt`. Times are performance.now(). */
   admitted(address: string, sentAt: number): void;
 }
@@ -22,7 +24,12 @@ const SECOND_MS = 1_000;
 /** Each may hold up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
 
-/** The last times, oldest first from `at` on once it is full. */
+/** Until a request that was sent at a time is a whole second old. */
+function waitMs(sentAt: number, now: number): number {
+  return sentAt + SECOND_MS - now;
+}
+
+/** When the last requests were sent, in the order in which they were answered; from `at` on once it is full. */
 interface Ring {
   readonly times: number[];
   at: number;
@@ -30,12 +37,20 @@ interface Ring {
 
 export function createAddressShield(): AddressShield {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
+  let refusals = 0;
   return {
+    get refusals() {
+      return refusals;
+    },
     refuse(address, now) {
       const ring = rings.get(address);
       if (ring === undefined || ring.times.length < LIMIT_PER_SECOND) return undefined;
-      const waitMs = (ring.times[ring.at] ?? 0) + SECOND_MS - now;
-      return waitMs > 0 ? Math.ceil(waitMs / SECOND_MS) : undefined;
+      if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
+      // They are noted as they are answered: what was sent first may have been noted later.
+      const oldestWaitMs = waitMs(Math.min(...ring.times), now);
+      if (oldestWaitMs <= 0) return undefined;
+      refusals += 1;
+      return Math.ceil(oldestWaitMs / SECOND_MS);
     },
     admitted(address, sentAt) {
       let ring = rings.get(address);
@@ -54,4 +69,8 @@ export function createAddressShield(): AddressShield {
 }
 
 /** No shield, for measuring with the limits lifted. */
-export const NO_SHIELD: AddressShield = { refuse: () => undefined, admitted: () => undefined };
+export const NO_SHIELD: AddressShield = {
+  refusals: 0,
+  refuse: () => undefined,
+  admitted: () => undefined,
+};

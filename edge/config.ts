@@ -1,31 +1,26 @@
 import ipaddr from "ipaddr.js";
 import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
-import { readSettings, type HostPort, type Settings } from "../runtime/settings";
-
-/** How core's certificate is checked, and what the edge shows it, in PEM. */
-export interface ClientTls {
-  readonly ca: Buffer;
-  readonly cert: Buffer | undefined;
-  readonly key: Buffer | undefined;
-}
+import { readCoreConnection, type CoreConnection } from "../runtime/core-connection";
+import { readSettings, type HostPort } from "../runtime/settings";
 
 export interface EdgeConfig {
   readonly listen: HostPort;
   readonly healthListen: HostPort;
-  /** A gRPC target: host:port, dns:///name:port for all of a name's addresses, or ipv4:host:port,host:port. */
-  readonly coreAddress: string;
-  readonly coreToken: string;
-  readonly coreTls: ClientTls | undefined;
+  readonly core: CoreConnection;
   /** How calls travel to core: many on a lane, or each on its own, which is for comparing. */
   readonly coreCalls: "lane" | "unary";
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
   /** For measuring only: the limit of sending addresses is left to core. */
   readonly limitsLifted: boolean;
+  /** Where people are served; undefined leaves the dashboard off. */
+  readonly dashboardListen: HostPort | undefined;
+  /** Where bridges reach this edge, without a slash at its end; undefined when nobody said so. */
+  readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
 }
 
-/** Reads the edge's settings from the environment; the README's table describes them. Throws SettingsError. */
+/** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
   return readSettings(environment, (settings) => ({
     listen: settings.hostPort("EDGE_LISTEN", "where bridges are served, host:port", "127.0.0.1:8080"),
@@ -34,14 +29,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       "where probes are answered, host:port",
       "127.0.0.1:8081",
     ),
-    coreAddress: settings.parsed(
-      "CORE_ADDRESS",
-      "where core is: host:port, dns:///name:port, or ipv4:host:port,host:port",
-      parseTarget,
-      "127.0.0.1:50051",
-    ),
-    coreToken: settings.parsed("CORE_TOKEN", "the edge's token, as CORE_TOKENS of core has it", parseToken),
-    coreTls: readTls(settings),
+    core: readCoreConnection(settings, "edge"),
     coreCalls: settings.choice("CORE_CALLS", ["lane", "unary"], "lane"),
     trustProxy: settings.parsed(
       "TRUST_PROXY",
@@ -50,22 +38,24 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       " ",
     ),
     limitsLifted: settings.choice("UNSAFE_LIFT_LIMITS", ["yes", "no"], "no") === "yes",
+    dashboardListen:
+      settings.text("DASHBOARD_LISTEN", "", "off") === "off"
+        ? undefined
+        : settings.hostPort("DASHBOARD_LISTEN", "where the dashboard is served, host:port, or off"),
+    publicUrl: environment["PUBLIC_URL"]
+      ? settings.parsed(
+          "PUBLIC_URL",
+          "where bridges reach the edge, such as https://hooks.example",
+          parseBase,
+        )
+      : undefined,
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
   }));
 }
 
-/** gRPC would take any text, and fail when it is too late to say so. */
-const TARGET_FORM =
-  /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
-
-function parseTarget(text: string): string {
-  if (!TARGET_FORM.test(text)) throw new Error("is not an address of core");
-  return text;
-}
-
-function parseToken(text: string): string {
-  if (!/^\S+$/.test(text)) throw new Error("must not have blanks");
-  return text;
+function parseBase(text: string): string {
+  if (!URL.canParse(text) || !/^https?:\/\//i.test(text)) throw new Error("is not an http or https URL");
+  return text.replace(/\/+$/, "");
 }
 
 function parseBlocks(text: string): readonly string[] {
@@ -77,17 +67,4 @@ function parseBlocks(text: string): readonly string[] {
     throw new Error("has an entry that is neither an address nor a CIDR such as 10.0.0.0/8");
   }
   return blocks;
-}
-
-function readTls(settings: Settings): ClientTls | undefined {
-  const ca = settings.file("CORE_TLS_CA", "PEM certificate authority of core's certificate");
-  const cert = settings.file("CORE_TLS_CERT", "PEM certificate that the edge shows core");
-  const key = settings.file("CORE_TLS_KEY", "PEM key of the edge's certificate");
-  if (ca === undefined && (cert !== undefined || key !== undefined)) {
-    settings.fault("CORE_TLS_CA is missing: it turns TLS on, CORE_TLS_CERT and CORE_TLS_KEY go with it");
-  }
-  if ((cert === undefined) !== (key === undefined)) {
-    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together");
-  }
-  return ca === undefined ? undefined : { ca, cert, key };
 }

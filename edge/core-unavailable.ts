@@ -2,3 +2,6 @@
 export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
 }
+
+/** Core is there, and does not let this edge in. */
+export class CoreRefusesToken extends CoreUnavailable {}

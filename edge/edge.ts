@@ -1,12 +1,19 @@
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import ipaddr from "ipaddr.js";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
+import { formatHostPort } from "../runtime/settings";
 import { createAddressShield, NO_SHIELD } from "./address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./core-client";
+import { CoreRefusesToken } from "./core-unavailable";
+import { startDashboard, type Dashboard } from "./dashboard/dashboard";
+import { createEdgeMetrics } from "./edge-metrics";
 import { addHooks } from "./hooks";
 import { shieldCore } from "./shielded-core";
 import { createPublicListener } from "./public-listener";
+import { createUnsentPages } from "./unsent-pages";
 
 /** What tests put in the place of the world outside. */
 export interface EdgeOverrides {
@@ -17,6 +24,8 @@ export interface Edge {
   /** Where bridges are served and where probes are answered. */
   readonly port: number;
   readonly healthPort: number;
+  /** Where people are served, when the dashboard is on. */
+  readonly dashboardPort: number | undefined;
   /** Stops accepting, finishes, closes. */
   close(): Promise<void>;
 }
@@ -32,52 +41,85 @@ export async function createEdge(
   const core =
     overrides.core ??
     createCoreClient({
-      address: config.coreAddress,
-      token: config.coreToken,
-      tls: config.coreTls,
+      ...config.core,
       calls: config.coreCalls,
+      onRefused: (why) =>
+        log.error(
+          { why },
+          "core refuses CORE_TOKEN: it must be one of core's CORE_TOKENS, for the role edge",
+        ),
     });
   let stopping = false;
-  const health = await listenForProbes(config.healthListen, async () => {
+  const shield = config.limitsLifted ? NO_SHIELD : createAddressShield();
+  const unsent = createUnsentPages();
+  const metrics = createEdgeMetrics({ load: core.load, shield, unsent });
+  const whyNotReady = async (): Promise<string | undefined> => {
     if (stopping) return "stopping";
     return core.probe().then(
       () => undefined,
-      () => "core is out of reach",
+      (error) => (error instanceof CoreRefusesToken ? "core refuses CORE_TOKEN" : "core is out of reach"),
     );
-  });
-  const app = createPublicListener({
-    trustProxy: config.trustProxy,
-    report: (where, error) => log.error({ where, err: error }, "a request failed unexpectedly"),
-  });
+  };
+  const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
+  const report = (where: string, error: unknown): void =>
+    log.error({ where, err: error }, "a request failed unexpectedly");
+  const { onUnreadable } = metrics;
+  const app = createPublicListener({ trustProxy: config.trustProxy, report, onUnreadable });
+  app.addHook("onResponse", metrics.onResponse);
+  let dashboard: Dashboard | undefined;
   try {
     if (config.limitsLifted) {
       log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
     }
-    const shield = config.limitsLifted ? NO_SHIELD : createAddressShield();
-    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield)));
+    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent));
     await app.listen(config.listen);
+    if (config.dashboardListen !== undefined) {
+      if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
+        log.warn(
+          "DASHBOARD_LISTEN goes beyond this machine without TLS: put a proxy before it, in TRUST_PROXY",
+        );
+      }
+      dashboard = await startDashboard({
+        listen: config.dashboardListen,
+        coreAddress: config.core.address,
+        coreTls: config.core.tls,
+        trustProxy: config.trustProxy,
+        publicUrl: config.publicUrl ?? `http://${formatHostPort({ ...config.listen, port: portOf(app) })}`,
+        report: (where, error) => report(`dashboard ${where}`, error),
+      });
+    }
   } catch (error) {
+    await app.close();
+    unsent.close();
     core.close();
     await health.close();
     throw error;
   }
-  const { port } = app.server.address() as AddressInfo;
-  log.info({ port, healthPort: health.port }, "edge is ready");
+  const ports = { port: portOf(app), healthPort: health.port, dashboardPort: dashboard?.port };
+  log.info(ports, "edge is ready");
   let closing: Promise<void> | undefined;
   return {
-    port,
-    healthPort: health.port,
+    ...ports,
     close() {
       stopping = true;
       closing ??= (async () => {
         // A request that never becomes whole must not hold up the stop.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
-        await app.close();
+        await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);
+        unsent.close();
         core.close();
         await health.close();
       })();
       return closing;
     },
   };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
+}
+
+function portOf({ server }: FastifyInstance): number {
+  return (server.address() as AddressInfo).port;
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { CoreClient } from "./core-client";
+import { UNAVAILABLE } from "./error-body";
 import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
 import { readJson } from "./read-json";
 import { readPollQuery } from "./read-poll-query";
 import { refusalAnswer } from "./refusal-answer";
 import { canonicalAddress } from "./source-address";
+import type { UnsentPages } from "./unsent-pages";
 
 const BODY_MAX_BYTES = 65_536;
 const SIGNATURE_HEADER = "service-signature";
@@ -14,7 +16,7 @@ const ACCEPTED_BODY = '{"ok":true}';
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
 /** The two endpoints of the public contract ("Endpoints"). */
-export function addHooks(app: FastifyInstance, core: CoreClient): void {
+export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
   // A body is its bytes, whatever its Content-Type or Content-Encoding says.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES }, (_request, body, done) =>
@@ -56,8 +58,9 @@ export function addHooks(app: FastifyInstance, core: CoreClient): void {
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     if (outcome === undefined) throw new Error("core answered a poll with nothing");
     const { body, signature, workspaceId } = outcome.value;
+    if (!unsent.add(reply.raw, body.length)) return sendError(reply, UNAVAILABLE);
     void reply.header("Service-Signature", signature).header("Service-Workspace", workspaceId);
-    return sendJson(reply, 200, body);
+    return sendJson(reply, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   });
 }
 

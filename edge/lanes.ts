@@ -1,4 +1,4 @@
-import type { ClientDuplexStream } from "@grpc/grpc-js";
+import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
 import {
   LaneFault,
   type LaneAnswer,
@@ -6,7 +6,8 @@ import {
   type LaneRequest,
   type LaneResponse,
 } from "../proto/gen/chatbridge/v1/bridge";
-import { CoreUnavailable } from "./core-unavailable";
+import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
+import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 
 type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
 export type Call = NonNullable<LaneCall["call"]>;
@@ -17,13 +18,18 @@ export interface LanesOptions {
   open(): LaneStream;
   /** How many streams are kept open. */
   readonly lanes: number;
-  /** Calls that may be under way at once, and their bodies' bytes; what comes on top is refused at once. */
+  /** Calls that may be under way at once, and their bytes; what comes on top is refused at once. */
   readonly underWayMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
+  /** Told in core's words when it refuses the token, once until it takes a lane on. */
+  onRefused(why: string): void;
 }
 
 export interface Lanes {
+  readonly load: Readonly<LaneLoad>;
+  /** Resolves once core has taken a lane on, which is opened where none stands; rejects when it does not. */
+  greet(): Promise<void>;
   /** Rejects with CoreUnavailable when there is no answer: what became of the call is then unknown. */
   call(call: Call, bytes: number): Promise<Answer>;
   close(): void;
@@ -39,11 +45,15 @@ interface Waiting {
 
 interface Lane {
   stream: LaneStream | undefined;
+  /** Core has taken it on. */
+  accepted: boolean;
   /** When it may be opened again after it broke, by performance.now(). */
   openAt: number;
   failures: number;
 }
 
+/** How core says that it does not know the token, or not for this. */
+const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
 const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 const CHECK_DEADLINES_EVERY_MS = 250;
@@ -57,11 +67,25 @@ const MESSAGE_BYTES = 1_048_576;
  * cores get their part. When a lane breaks, what was under way on it is rejected
  * at once, never guessed; it is opened again after a pause that grows.
  */
-export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: LanesOptions): Lanes {
-  const all: Lane[] = Array.from({ length: lanes }, () => ({ stream: undefined, openAt: 0, failures: 0 }));
+export function createLanes({
+  open,
+  lanes,
+  underWayMax,
+  bytesMax,
+  deadlineMs,
+  onRefused,
+}: LanesOptions): Lanes {
+  const all: Lane[] = Array.from({ length: lanes }, () => ({
+    stream: undefined,
+    accepted: false,
+    openAt: 0,
+    failures: 0,
+  }));
   /** By number, in the order of their deadlines. */
   const underWay = new Map<number, Waiting>();
-  let bytesUnderWay = 0;
+  const load = createLaneLoad();
+  /** Core has refused a lane, and taken on none since. */
+  let isRefused = false;
   let lastNumber = 0;
   let turn: { readonly lane: Lane; readonly calls: LaneCall[]; bytes: number } | undefined;
   let next = 0;
@@ -72,16 +96,28 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: 
     const waiting = underWay.get(number);
     if (waiting !== undefined) {
       underWay.delete(number);
-      bytesUnderWay -= waiting.bytes;
+      load.calls -= 1;
+      load.bytes -= waiting.bytes;
     }
     return waiting;
+  }
+
+  function fail(number: number, failure: LaneFailure, error: Error): void {
+    load.failures[failure] += 1;
+    settle(number)?.reject(error);
+  }
+
+  /** The rejection of a call that is not begun. */
+  async function refuse(failure: LaneFailure, why: string): Promise<never> {
+    load.failures[failure] += 1;
+    throw new CoreUnavailable(why);
   }
 
   function rejectOverdue(): void {
     const now = performance.now();
     for (const [number, { deadline }] of underWay) {
       if (deadline > now) return;
-      settle(number)?.reject(new CoreUnavailable("no answer in time"));
+      fail(number, "late", new CoreUnavailable("no answer in time"));
     }
   }
 
@@ -99,34 +135,47 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: 
     if (lane.stream !== undefined) return lane.stream;
     const stream = open();
     lane.stream = stream;
+    load.open += 1;
+    load.opened += 1;
     stream.on("data", ({ answers }: LaneResponse) => {
       lane.failures = 0;
       for (const { number, answer } of answers) receive(number, answer);
     });
+    stream.on("metadata", () => {
+      lane.accepted = true;
+      isRefused = false;
+    });
+    stream.on("error", ({ code, details }: ServiceError) => {
+      if (REFUSALS.has(code) && !isRefused) {
+        isRefused = true;
+        onRefused(details);
+      }
+      breakLane(lane, stream);
+    });
     // An end without an error, too, is core's leave.
-    stream.on("error", () => breakLane(lane, stream));
     stream.on("end", () => breakLane(lane, stream));
     return stream;
   }
 
   function receive(number: number, answer: LaneAnswer["answer"]): void {
-    const waiting = settle(number);
-    if (waiting === undefined) return; // It came too late.
-    if (answer === undefined) waiting.reject(new Error("core sent an answer with nothing in it"));
-    else if (answer.$case !== "fault") waiting.resolve(answer);
+    if (!underWay.has(number)) return; // It came too late.
+    if (answer === undefined) fail(number, "core-fault", new Error("core sent an answer with nothing in it"));
+    else if (answer.$case !== "fault") settle(number)?.resolve(answer);
     else if (answer.value === LaneFault.UNAVAILABLE)
-      waiting.reject(new CoreUnavailable("core cannot reach its store"));
-    else waiting.reject(new Error("core made a mistake"));
+      fail(number, "store-away", new CoreUnavailable("core cannot reach its store"));
+    else fail(number, "core-fault", new Error("core made a mistake"));
   }
 
   function breakLane(lane: Lane, stream: LaneStream): void {
     if (lane.stream !== stream) return;
     lane.stream = undefined;
+    lane.accepted = false;
+    load.open -= 1;
     lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
     lane.failures += 1;
     stream.cancel();
     for (const [number, waiting] of underWay) {
-      if (waiting.lane === lane) settle(number)?.reject(new CoreUnavailable("the connection to core broke"));
+      if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
     }
   }
 
@@ -137,14 +186,36 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: 
     if (!closed) streamOf(lane).write({ calls });
   }
 
+  function noLane(): CoreUnavailable {
+    return isRefused
+      ? new CoreRefusesToken("core refuses the token")
+      : new CoreUnavailable("no lane to core");
+  }
+
+  async function greet(): Promise<void> {
+    if (all.some(({ accepted }) => accepted)) return;
+    const lane = closed ? undefined : pick();
+    if (lane === undefined) throw noLane();
+    const stream = streamOf(lane);
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (): void => reject(noLane());
+      stream
+        .once("metadata", () => resolve())
+        .once("error", refuse)
+        .once("end", refuse);
+    });
+  }
+
   return {
+    load,
+    greet,
     call(call, bytes) {
-      if (closed || underWay.size >= underWayMax || bytesUnderWay + bytes > bytesMax) {
-        return Promise.reject(new CoreUnavailable("too many calls are under way"));
+      if (closed || load.calls >= underWayMax || load.bytes + bytes > bytesMax) {
+        return refuse("full", "too many calls are under way");
       }
       if (turn === undefined) {
         const lane = pick();
-        if (lane === undefined) return Promise.reject(new CoreUnavailable("no connection to core"));
+        if (lane === undefined) return refuse("no-connection", "no connection to core");
         turn = { lane, calls: [], bytes: 0 };
         setImmediate(flush);
       }
@@ -153,7 +224,8 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs }: 
       lastNumber = (lastNumber + 1) % NUMBERS;
       const number = lastNumber;
       calls.push({ number, call });
-      bytesUnderWay += bytes;
+      load.calls += 1;
+      load.bytes += bytes;
       const answer = new Promise<Answer>((resolve, reject) => {
         underWay.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
       });

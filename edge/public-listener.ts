@@ -6,6 +6,8 @@ import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from ".
 
 export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
+  /** Told of the status that was answered to what is not a readable request. */
+  onUnreadable?(status: number): void;
   /** Told of faults that are bugs. */
   report(where: string, error: unknown): void;
 }
@@ -21,7 +23,11 @@ const DRAIN_MAX_MS = 1_000;
 const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 
 /** The HTTP server that bridges talk to, without its routes: every answer it makes itself has the error body's shape. */
-export function createPublicListener({ trustProxy, report }: PublicListenerOptions): FastifyInstance {
+export function createPublicListener({
+  trustProxy,
+  report,
+  onUnreadable,
+}: PublicListenerOptions): FastifyInstance {
   const app = fastify({
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     requestTimeout: REQUEST_WITHIN_MS,
@@ -39,7 +45,7 @@ export function createPublicListener({ trustProxy, report }: PublicListenerOptio
     return503OnClosing: false,
     // A path segment of any length is a workspace id that is not known.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
     // A path that is no path: it names nothing.
     frameworkErrors: (_error, _request, reply) => {
       void sendError(reply, NOT_FOUND);
@@ -101,18 +107,26 @@ function drain(body: Readable): Promise<void> {
 }
 
 /** Answers what is not HTTP, has too long headers, or did not arrive in time; then the connection ends. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  onUnreadable: PublicListenerOptions["onUnreadable"],
+): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
-  endWith(socket, brokenRequestAnswer(error.code));
+  const answer = brokenRequestAnswer(error.code);
+  onUnreadable?.(answer.status);
+  endWith(socket, answer);
 }
 
 /** Answers past the HTTP server, and ends the connection. */
 function endWith(socket: Duplex, answer: ErrorAnswer): void {
   const body = JSON.stringify(errorBody(answer));
   const { error: reason = "" } = errorBody(answer);
+  // Node has let go of the socket of a CONNECT: whoever resets it would end the process.
+  socket.on("error", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${answer.status} ${reason}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

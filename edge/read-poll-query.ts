@@ -1,8 +1,8 @@
 import type { FieldViolation, PollQuery } from "../proto/gen/chatbridge/v1/bridge";
 
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 100;
-const CURSOR_FORM = /^[0-9]{1,18}$/;
+export const LIMIT_DEFAULT = 100;
+export const LIMIT_MAX = 100;
+export const CURSOR_FORM = /^[0-9]{1,18}$/;
 const KNOWN = ["after", "limit"] as const;
 const FIELD_NAME_MAX = 256;
 

@@ -1,0 +1,62 @@
+import { status, type ServiceError } from "@grpc/grpc-js";
+import { OUT_OF_REACH } from "../core-client";
+import { INTERNAL, type ErrorAnswer } from "../error-body";
+
+/** Core does not take the token of this session (any more). */
+export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in (any more)." };
+export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "There is no such workspace (any more)." };
+const CORE_AWAY: ErrorAnswer = {
+  status: 503,
+  message: "The service's core does not answer right now. Whether this was done is unknown: look again.",
+  retryAfterSeconds: 1,
+};
+
+/** The fields that core names, as the front end and people know them. */
+const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {
+  target_url: ["targetUrl", "the target URL"],
+  owner_email: ["ownerEmail", "the owner's e-mail"],
+  name: ["name", "the name"],
+};
+
+/** Whether an error is an answer of core, or the lack of one. */
+export function isServiceError(error: unknown): error is ServiceError {
+  return (
+    error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "details" in error
+  );
+}
+
+/** What a person is told of a call that core refused; undefined for a fault that is a bug. */
+export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undefined {
+  if (OUT_OF_REACH.has(code)) return CORE_AWAY;
+  switch (code) {
+    case status.NOT_FOUND:
+      return NO_WORKSPACE;
+    case status.UNAUTHENTICATED:
+    case status.PERMISSION_DENIED:
+      return SIGNED_OUT;
+    case status.FAILED_PRECONDITION:
+      return { status: 409, message: sentence(details) };
+    case status.INVALID_ARGUMENT:
+      return invalid(details);
+    default:
+      return undefined;
+  }
+}
+
+function invalid(details: string): ErrorAnswer {
+  const [, name = "", colon, rest = ""] = /^([a-z_]+)(:?) (.*)$/s.exec(details) ?? [];
+  const known = FIELDS[name];
+  if (known === undefined) return { status: 400, message: sentence(details) };
+  const [field, words] = known;
+  return { status: 400, field, message: sentence(colon === ":" ? rest : `${words} ${rest}`) };
+}
+
+function sentence(text: string): string {
+  const end = /[.!?]$/.test(text) ? "" : ".";
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${end}`;
+}
+
+export const FAULT: ErrorAnswer = {
+  ...INTERNAL,
+  message: "The dashboard has made a mistake, which is logged.",
+};

@@ -1,0 +1,136 @@
+import { existsSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import fastifyStatic from "@fastify/static";
+import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import type { HostPort } from "../../runtime/settings";
+import type { ClientTls } from "../../runtime/core-connection";
+import type { ErrorAnswer } from "../error-body";
+import { addOpenApiRoutes } from "../openapi-routes";
+import { sendError } from "../public-listener";
+import { coreAnswer, FAULT, isServiceError, SIGNED_OUT } from "./core-answer";
+import { addHealthRoute } from "./health-route";
+import { guardApi, secureHeaders } from "./page-guard";
+import { addSessionRoutes, currentSession, usedSession } from "./session-routes";
+import { createSessions } from "./sessions";
+import { createSignInLimit } from "./sign-in-limit";
+import { addWatchRoute } from "./watch-route";
+import { createWorkspaceClient, type Operator } from "./workspace-client";
+import { addWorkspaceRoutes } from "./workspace-routes";
+
+export interface DashboardOptions {
+  readonly listen: HostPort;
+  readonly coreAddress: string;
+  readonly coreTls: ClientTls | undefined;
+  readonly trustProxy: readonly string[];
+  /** Where bridges reach the service, for what they are to be told. */
+  readonly publicUrl: string;
+  /** Told of faults that are bugs. */
+  report(where: string, error: unknown): void;
+}
+
+export interface Dashboard {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const REQUEST_WITHIN_MS = 10_000;
+const BODY_MAX_BYTES = 16_384;
+/** Built by `npm run build`, beside the compiled edge. */
+const PAGES = join(__dirname, "../../dashboard");
+/** The front end draws each of these. */
+const PAGE_PATHS = ["/", "/connect", "/workspaces/:id"];
+const NOTHING_HERE: ErrorAnswer = { status: 404, message: "There is nothing here." };
+
+/** Serves the dashboard: its pages, and its JSON API under /api. */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  if (!existsSync(join(PAGES, "index.html"))) {
+    throw new Error("the dashboard is not built: run npm run build, or set DASHBOARD_LISTEN=off");
+  }
+  const { listen, trustProxy, publicUrl, report } = options;
+  const core = createWorkspaceClient(options.coreAddress, options.coreTls);
+  const sessions = createSessions();
+  const stopping = new AbortController();
+  const app = fastify({
+    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    requestTimeout: REQUEST_WITHIN_MS,
+    bodyLimit: BODY_MAX_BYTES,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    frameworkErrors: (_error, _request, reply) => void sendError(reply, NOTHING_HERE),
+  });
+  secureHeaders(app);
+  app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    const answer = answerTo(error) ?? FAULT;
+    if (answer === FAULT) report(request.routeOptions.url ?? "", error);
+    return sendError(reply, answer);
+  });
+  await app.register(async (pages) => addPages(pages));
+  addOpenApiRoutes(app, publicUrl);
+  await app.register(
+    async (api) => {
+      guardApi(api);
+      addSessionRoutes(api, { core, sessions, limit: createSignInLimit(), publicUrl });
+      const sessionOf = (request: FastifyRequest) => currentSession(request, sessions);
+      const operatorOf = (request: FastifyRequest): Operator => core.as(sessionOf(request)?.token ?? "");
+      await api.register(async (signedIn) => {
+        signedIn.addHook("onRequest", async (request, reply) => {
+          if (usedSession(request, sessions) === undefined) return sendError(reply, SIGNED_OUT);
+        });
+        addWorkspaceRoutes(signedIn, operatorOf);
+      });
+      // The page asks for these by itself, for as long as it is open: a session ends all the same when nobody uses it.
+      await api.register(async (signedIn) => {
+        signedIn.addHook("onRequest", async (request, reply) => {
+          if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);
+        });
+        addHealthRoute(signedIn, operatorOf);
+        addWatchRoute(signedIn, { sessionOf, operatorOf, stopping: stopping.signal, report });
+      });
+    },
+    { prefix: "/api" },
+  );
+  try {
+    await app.listen(listen);
+  } catch (error) {
+    core.close();
+    throw error;
+  }
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    async close() {
+      stopping.abort();
+      await app.close();
+      sessions.endAll();
+      core.close();
+    },
+  };
+}
+
+async function addPages(app: FastifyInstance): Promise<void> {
+  await app.register(fastifyStatic, {
+    root: PAGES,
+    index: false,
+    // The names of these change with their content.
+    setHeaders: (reply, path) => {
+      const kept = path.startsWith(join(PAGES, "assets"));
+      void reply.header("cache-control", kept ? "public, max-age=31536000, immutable" : "no-cache");
+    },
+    cacheControl: false,
+  });
+  for (const path of PAGE_PATHS) app.get(path, (_request, reply) => reply.sendFile("index.html"));
+}
+
+/** What a person is told of an error; undefined when it is a bug. */
+function answerTo(error: Error & { statusCode?: number }): ErrorAnswer | undefined {
+  if (isServiceError(error)) return coreAnswer(error);
+  const { statusCode: status = 500 } = error;
+  // What @fastify/static says of paths that lead elsewhere.
+  if (status === 403 || status === 404) return NOTHING_HERE;
+  if (status === 413) return { status, message: "That is too long." };
+  return status < 500
+    ? { status, message: "The dashboard did not understand what its page asked for." }
+    : undefined;
+}

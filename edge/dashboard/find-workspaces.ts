@@ -1,0 +1,68 @@
+import { status } from "@grpc/grpc-js";
+import { GetWorkspaceRequest, ListWorkspacesRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import { isServiceError } from "./core-answer";
+import type { WorkspacePage, WorkspaceShape } from "./shapes";
+import type { Operator } from "./workspace-client";
+import { toWorkspaceShape } from "./workspace-json";
+
+/** Core lists workspaces but does not search them: they are looked through here, so many at a time. */
+const LOOK_AT_ONCE = 1_000;
+const LOOK_THROUGH_MAX = 10_000;
+const ENOUGH_FOUND = 50;
+const UUID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export async function listWorkspaces(
+  { call, methods }: Operator,
+  pageSize: number,
+  pageToken: string,
+): Promise<WorkspacePage> {
+  const request = ListWorkspacesRequest.create({ pageSize, pageToken });
+  const { workspaces, nextPageToken } = await call(methods.listWorkspaces, request);
+  return {
+    workspaces: workspaces.map(toWorkspaceShape),
+    next: nextPageToken || null,
+    lookedThrough: workspaces.length,
+  };
+}
+
+/**
+ * Workspaces whose name, id, owner or target URL has the words in it, newest
+ * first. It looks through a bounded number; the page says how many and where to
+ * go on. A whole id is looked up at once.
+ */
+export async function findWorkspaces(
+  operator: Operator,
+  words: string,
+  pageToken: string,
+): Promise<WorkspacePage> {
+  if (UUID_FORM.test(words)) return findById(operator, words);
+  const wanted = folded(words);
+  const found: WorkspaceShape[] = [];
+  let lookedThrough = 0;
+  let next: string | null = pageToken;
+  do {
+    const page: WorkspacePage = await listWorkspaces(operator, LOOK_AT_ONCE, next);
+    found.push(...page.workspaces.filter((workspace) => matches(workspace, wanted)));
+    lookedThrough += page.lookedThrough;
+    ({ next } = page);
+  } while (next !== null && found.length < ENOUGH_FOUND && lookedThrough < LOOK_THROUGH_MAX);
+  return { workspaces: found, next, lookedThrough };
+}
+
+async function findById({ call, methods }: Operator, workspaceId: string): Promise<WorkspacePage> {
+  try {
+    const { workspace } = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    return { workspaces: [toWorkspaceShape(workspace)], next: null, lookedThrough: 1 };
+  } catch (error) {
+    if (!isServiceError(error) || error.code !== status.NOT_FOUND) throw error;
+    return { workspaces: [], next: null, lookedThrough: 1 };
+  }
+}
+
+function matches({ name, id, ownerEmail, targetUrl }: WorkspaceShape, wanted: string): boolean {
+  return [name, id, ownerEmail, targetUrl].some((text) => folded(text).includes(wanted));
+}
+
+function folded(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}

@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { GetWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
+import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
+import type { Operator } from "./workspace-client";
+import { toHealthShape } from "./workspace-json";
+
+/** Health is read one workspace at a time, and costs core its whole log. */
+const AT_ONCE = 4;
+
+const HEALTH = {
+  querystring: {
+    type: "object",
+    additionalProperties: false,
+    required: ["ids"],
+    properties: {
+      ids: { type: "string", pattern: `^[0-9a-f-]{36}(?:,[0-9a-f-]{36}){0,${HEALTH_IDS_MAX - 1}}$` },
+    },
+  },
+} as const;
+
+/** The health of the workspaces that a page of the list shows, by id; one that is gone is left out. */
+export function addHealthRoute(
+  app: FastifyInstance,
+  operatorOf: (request: FastifyRequest) => Operator,
+): void {
+  app.get<{ Querystring: { ids: string } }>("/health", { schema: HEALTH }, async (request) => {
+    const { call, methods } = operatorOf(request);
+    const ids = request.query.ids.split(",");
+    const found: Record<string, HealthShape> = {};
+    async function readOn(): Promise<void> {
+      for (let workspaceId = ids.pop(); workspaceId !== undefined; workspaceId = ids.pop()) {
+        try {
+          const { health } = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+          found[workspaceId] = toHealthShape(health);
+        } catch (error) {
+          if (!isServiceError(error) || coreAnswer(error) !== NO_WORKSPACE) throw error;
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, readOn));
+    return found;
+  });
+}

@@ -1,0 +1,58 @@
+import type { FastifyInstance } from "fastify";
+import type { ErrorAnswer } from "../error-body";
+import { sendError } from "../public-listener";
+
+/** Everything comes from here, nothing is inline, and nobody frames it. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+};
+const HTTPS_FOR_A_YEAR = "max-age=31536000";
+
+export function secureHeaders(app: FastifyInstance): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.headers(HEADERS);
+    if (request.protocol === "https") void reply.header("strict-transport-security", HTTPS_FOR_A_YEAR);
+    done();
+  });
+}
+
+const FOREIGN: ErrorAnswer = { status: 403, message: "This was not asked for by the dashboard's own page." };
+const SAFE_METHOD = "GET";
+/** A page of another origin cannot send it: the browser would ask us first, and we do not answer that. */
+export const OWN_HEADER = "x-dashboard";
+/** The header of what the page asks by itself, such as to show what changed: no person uses the session by it. */
+export const ASKED_BY_ITSELF = "by-itself";
+const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
+
+/**
+ * Keeps other sites from using the session of whoever visits them. Beside this
+ * the cookie is SameSite=Strict.
+ */
+export function guardApi(api: FastifyInstance): void {
+  api.addHook("onRequest", async (request, reply) => {
+    void reply.header("cache-control", "no-store");
+    const { headers, method } = request;
+    const own = OWN_SITES.includes(headers["sec-fetch-site"]);
+    if (!own || (method !== SAFE_METHOD && headers[OWN_HEADER] === undefined))
+      return sendError(reply, FOREIGN);
+  });
+}

@@ -1,0 +1,25 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+/**
+ * The cookie that names a session. Behind TLS its name binds it to this host
+ * (`__Host-`), which browsers do not take over plain HTTP.
+ */
+export function readSessionCookie(request: FastifyRequest): string | undefined {
+  const wanted = `${nameFor(request)}=`;
+  const pairs = (request.headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(wanted))?.slice(wanted.length);
+}
+
+/** Sets the cookie until the browser is closed; an empty id takes it away. */
+export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, id: string): void {
+  const secure = request.protocol === "https" ? "; Secure" : "";
+  const gone = id === "" ? "; Max-Age=0" : "";
+  void reply.header(
+    "set-cookie",
+    `${nameFor(request)}=${id}; Path=/; HttpOnly; SameSite=Strict${secure}${gone}`,
+  );
+}
+
+function nameFor({ protocol }: FastifyRequest): string {
+  return protocol === "https" ? "__Host-dashboard" : "dashboard";
+}

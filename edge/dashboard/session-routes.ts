@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isCoreToken } from "../../runtime/core-token";
+import type { ErrorAnswer } from "../error-body";
+import { sendError } from "../public-listener";
+import { canonicalAddress } from "../source-address";
+import { coreAnswer, isServiceError, SIGNED_OUT } from "./core-answer";
+import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
+import { readSessionCookie, setSessionCookie } from "./session-cookie";
+import type { Session, Sessions } from "./sessions";
+import type { SessionShape } from "./shapes";
+import type { SignInLimit } from "./sign-in-limit";
+import { proveToken, type WorkspaceClient } from "./workspace-client";
+
+export interface SessionContext {
+  readonly core: WorkspaceClient;
+  readonly sessions: Sessions;
+  readonly limit: SignInLimit;
+  /** Where bridges reach the service. */
+  readonly publicUrl: string;
+}
+
+/** What has other characters is told of as what it is: no token. */
+const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
+const SIGN_IN = {
+  body: {
+    type: "object",
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+    properties: { token: TOKEN, code: TOKEN },
+  },
+} as const;
+
+const WRONG_TOKEN: ErrorAnswer = {
+  status: 401,
+  field: "token",
+  message: "This is not an operator's token. It is one of core's CORE_TOKENS with the role operator.",
+};
+const SPENT_LINK: ErrorAnswer = {
+  status: 401,
+  message: "This sign-in link was used already or has expired. Sign in with an operator's token instead.",
+};
+
+/** Signing in and out, and links by which to sign in. */
+export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
+  const { core, sessions, limit, publicUrl } = context;
+
+  /** The attempt's session, or the answer it gets instead. */
+  async function attempt<T>(
+    request: FastifyRequest,
+    token: string | undefined,
+    wrong: ErrorAnswer,
+    accept: (token: string) => T | undefined,
+  ): Promise<T | ErrorAnswer> {
+    const address = canonicalAddress(request.ip, request.socket.remoteAddress);
+    const wait = limit.refuse(address);
+    if (wait !== undefined) {
+      const message = `Too many attempts to sign in from your address. Try again in ${wait} seconds.`;
+      return { status: 429, message, retryAfterSeconds: wait };
+    }
+    if (token === undefined || !isCoreToken(token)) return wrong;
+    try {
+      await proveToken(core.as(token));
+    } catch (error) {
+      const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+      if (answer === undefined) throw error;
+      return answer === SIGNED_OUT ? wrong : answer;
+    }
+    limit.forget(address);
+    return accept(token) ?? wrong;
+  }
+
+  function signInByToken(request: FastifyRequest, token: string | undefined) {
+    return attempt(request, token, WRONG_TOKEN, sessions.begin);
+  }
+
+  /** An attempt that is refused, or that core does not answer, leaves the link as good as it was. */
+  function signInByLink(request: FastifyRequest, code: string) {
+    return attempt(request, sessions.tokenOf(code), SPENT_LINK, () => {
+      // Somebody else may have used it meanwhile.
+      const token = sessions.takeCode(code);
+      return token === undefined ? undefined : sessions.begin(token);
+    });
+  }
+
+  app.post<{ Body: { token?: string; code?: string } }>(
+    "/session",
+    { schema: SIGN_IN },
+    async (request, reply) => {
+      const { token, code } = request.body;
+      const answer = await (code === undefined ? signInByToken(request, token) : signInByLink(request, code));
+      if (!("session" in answer)) return sendError(reply, answer);
+      const shown = readSessionCookie(request);
+      if (shown !== undefined) sessions.end(shown);
+      setSessionCookie(request, reply, answer.id);
+      return reply.send(toShape(answer.session, publicUrl));
+    },
+  );
+
+  // Whoever opens the dashboard asks first: not to be signed in is no error then.
+  app.get("/session", async (request, reply) => {
+    const session = usedSession(request, sessions);
+    return session === undefined ? reply.code(204).send() : reply.send(toShape(session, publicUrl));
+  });
+
+  app.delete("/session", async (request, reply) => {
+    const id = readSessionCookie(request);
+    if (id !== undefined) sessions.end(id);
+    setSessionCookie(request, reply, "");
+    return reply.code(204).send();
+  });
+
+  // For programs that know a token and hand a person in, such as `npm start`.
+  app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
+    const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
+    const answer = await attempt(request, token, WRONG_TOKEN, sessions.makeCode);
+    if (!("code" in answer)) return sendError(reply, answer);
+    const expiresAt = new Date(answer.endsAtMs).toISOString();
+    return reply.code(201).send({ path: `/#sign-in=${answer.code}`, expiresAt });
+  });
+}
+
+/** The session of a request. */
+export function currentSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
+  const id = readSessionCookie(request);
+  return id === undefined ? undefined : sessions.find(id);
+}
+
+/** The session of a request by which a person uses it. */
+export function usedSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
+  const id = readSessionCookie(request);
+  if (id === undefined) return undefined;
+  return request.headers[OWN_HEADER] === ASKED_BY_ITSELF ? sessions.find(id) : sessions.use(id);
+}
+
+function toShape({ endsAtMs }: Session, publicUrl: string): SessionShape {
+  return { publicUrl, endsAt: new Date(endsAtMs).toISOString() };
+}

@@ -1,0 +1,71 @@
+import { Metadata, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import {
+  ListWorkspacesRequest,
+  WorkspaceServiceClient,
+  type WatchWorkspaceResponse,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import { channelCredentials } from "../../runtime/core-channel";
+import type { ClientTls } from "../../runtime/core-connection";
+
+/** A test event alone may take 5 seconds. */
+const DEADLINE_MS = 10_000;
+/** A page of 1,000 workspaces with everything at its longest. */
+const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+
+type Unary<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: { deadline: number },
+  done: (error: ServiceError | null, response: Response) => void,
+) => unknown;
+
+/** Core's WorkspaceService as one operator may use it. */
+export interface Operator {
+  readonly methods: WorkspaceServiceClient;
+  /** Calls one of `methods`; rejects with the ServiceError. */
+  call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response>;
+  watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
+}
+
+export interface WorkspaceClient {
+  /** What is done with this token. */
+  as(token: string): Operator;
+  close(): void;
+}
+
+export function createWorkspaceClient(address: string, tls: ClientTls | undefined): WorkspaceClient {
+  const methods = new WorkspaceServiceClient(address, channelCredentials(tls), {
+    "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+    "grpc.keepalive_time_ms": 10_000,
+    "grpc.keepalive_timeout_ms": 3_000,
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  });
+  return {
+    as(token) {
+      const metadata = new Metadata();
+      metadata.set("authorization", `Bearer ${token}`);
+      return {
+        methods,
+        call: (method, request) =>
+          new Promise((resolve, reject) => {
+            method.call(
+              methods,
+              request,
+              metadata,
+              { deadline: Date.now() + DEADLINE_MS },
+              (error, response) => (error === null ? resolve(response) : reject(error)),
+            );
+          }),
+        watch: (workspaceId) => methods.watchWorkspace({ workspaceId }, metadata),
+      };
+    },
+    close: () => methods.close(),
+  };
+}
+
+/** Rejects with the ServiceError when core does not take the operator's token. */
+export async function proveToken({ call, methods }: Operator): Promise<void> {
+  await call(methods.listWorkspaces, ListWorkspacesRequest.create({ pageSize: 1 }));
+}

@@ -1,0 +1,145 @@
+import {
+  DeliveryMode,
+  DeliveryResult,
+  Platform,
+  PushStep,
+  type LoggedDelivery,
+  type SendTestEventResponse,
+  type Workspace,
+  type WorkspaceHealth,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import type {
+  DeliveryShape,
+  HealthShape,
+  Mode,
+  Result,
+  Step,
+  TestOutcome,
+  WorkspaceShape,
+  WorkspaceWithSecret,
+} from "./shapes";
+
+const MODES: Readonly<Record<DeliveryMode, Mode>> = {
+  [DeliveryMode.UNSPECIFIED]: "none",
+  [DeliveryMode.POLL]: "poll",
+  [DeliveryMode.PUSH]: "push",
+};
+
+const RESULT_NAMES: Readonly<Record<DeliveryResult, Result | undefined>> = {
+  [DeliveryResult.UNSPECIFIED]: undefined,
+  [DeliveryResult.SUCCESS]: "success",
+  [DeliveryResult.DNS]: "dns",
+  [DeliveryResult.REFUSED_ADDRESS]: "refused-address",
+  [DeliveryResult.CONNECT]: "connect",
+  [DeliveryResult.TLS]: "tls",
+  [DeliveryResult.TIMEOUT]: "timeout",
+  [DeliveryResult.STATUS]: "status",
+  [DeliveryResult.BODY]: "body",
+  [DeliveryResult.EXPIRED]: "expired",
+  [DeliveryResult.DISCONNECTED]: "disconnected",
+  [DeliveryResult.POLLS]: "polls",
+  [DeliveryResult.OVERLOADED]: "overloaded",
+};
+
+const STEP_NAMES: Readonly<Record<PushStep, Step | undefined>> = {
+  [PushStep.UNSPECIFIED]: undefined,
+  [PushStep.NAME]: "name",
+  [PushStep.ADDRESS]: "address",
+  [PushStep.CONNECT]: "connect",
+  [PushStep.TLS]: "tls",
+  [PushStep.SEND]: "send",
+  [PushStep.STATUS]: "status",
+};
+
+export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceShape {
+  const { id, name, ownerEmail, connected, targetUrl, mode, platform, secrets, createdAt } = there(workspace);
+  return {
+    id,
+    name,
+    ownerEmail,
+    custom: platform === Platform.CUSTOM,
+    connected,
+    targetUrl,
+    mode: MODES[mode],
+    secrets: secrets.map((secret) => ({
+      createdAt: there(toText(secret.createdAt)),
+      expiresAt: toText(secret.expiresAt),
+    })),
+    createdAt: there(toText(createdAt)),
+  };
+}
+
+export function withSecret(answer: {
+  readonly workspace?: Workspace | undefined;
+  readonly signingSecret: string;
+}): WorkspaceWithSecret {
+  return { workspace: toWorkspaceShape(answer.workspace), signingSecret: answer.signingSecret };
+}
+
+export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
+  const { id, at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
+  return {
+    id,
+    at: there(toText(at)),
+    eventId,
+    eventType,
+    attempt,
+    result: there(RESULT_NAMES[result]),
+    status,
+    latencyMs,
+    address,
+  };
+}
+
+export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape {
+  switch (health?.mode?.$case) {
+    case undefined:
+      return null;
+    case "poll": {
+      const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = health.mode.value;
+      return {
+        mode: "poll",
+        failing,
+        failingSince: toText(failingSince),
+        lastPollAt: toText(lastPollAt),
+        waiting,
+        oldestWaitingAt: toText(oldestWaitingAt),
+      };
+    }
+    case "push": {
+      const { lastSuccess, lastFailure, ...figures } = health.mode.value;
+      return {
+        mode: "push",
+        lastSuccess: lastSuccess === undefined ? null : toDeliveryShape(lastSuccess),
+        lastFailure: lastFailure === undefined ? null : toDeliveryShape(lastFailure),
+        ...figures,
+      };
+    }
+  }
+}
+
+export function toTestOutcome(answer: SendTestEventResponse): TestOutcome {
+  const outcome = there(answer.outcome);
+  if (outcome.$case === "poll") {
+    const { polledWithinLastMinute, lastPollAt } = outcome.value;
+    return { mode: "poll", polledWithinLastMinute, lastPollAt: toText(lastPollAt) };
+  }
+  const { delivery, steps, failedStep, failure } = outcome.value;
+  return {
+    mode: "push",
+    delivery: toDeliveryShape(there(delivery)),
+    steps: steps.map(({ step, detail, afterMs }) => ({ step: there(STEP_NAMES[step]), detail, afterMs })),
+    failedStep: STEP_NAMES[failedStep] ?? null,
+    failure,
+  };
+}
+
+function toText(at: Date | undefined): string | null {
+  return at?.toISOString() ?? null;
+}
+
+/** What core's contract says is always there. */
+function there<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error("core left out what it always says");
+  return value;
+}

@@ -1,0 +1,143 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import {
+  ConnectWorkspaceRequest,
+  CreateWorkspaceRequest,
+  DeleteWorkspaceRequest,
+  DisconnectWorkspaceRequest,
+  GetWorkspaceRequest,
+  ListDeliveriesRequest,
+  RotateSigningSecretRequest,
+  SendTestEventRequest,
+  SetTargetUrlRequest,
+  UpdateWorkspaceRequest,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import { sendError } from "../public-listener";
+import { findWorkspaces, listWorkspaces } from "./find-workspaces";
+import type { DeliveryShape, TestOutcome, WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "./shapes";
+import type { Operator } from "./workspace-client";
+import {
+  toDeliveryShape,
+  toHealthShape,
+  toTestOutcome,
+  toWorkspaceShape,
+  withSecret,
+} from "./workspace-json";
+
+const TEXT = { type: "string", maxLength: 4_096 } as const;
+const LIST = {
+  querystring: {
+    type: "object",
+    additionalProperties: false,
+    properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
+  },
+} as const;
+/** All that the log of a workspace keeps. */
+const LOGGED_MAX = 1_000;
+
+type Of<Body = unknown> = { Params: { id: string }; Body: Body };
+
+/** A body of texts. */
+function texts<Name extends string>(required: readonly Name[], optional: readonly string[] = []) {
+  const properties = Object.fromEntries([...required, ...optional].map((name) => [name, TEXT]));
+  return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
+}
+
+/** What a person does with workspaces, each a call of core's WorkspaceService. */
+export function addWorkspaceRoutes(
+  app: FastifyInstance,
+  operatorOf: (request: FastifyRequest) => Operator,
+): void {
+  async function view(request: FastifyRequest, workspaceId: string): Promise<WorkspaceView> {
+    const { call, methods } = operatorOf(request);
+    const found = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    return { workspace: toWorkspaceShape(found.workspace), health: toHealthShape(found.health) };
+  }
+
+  app.get<{ Querystring: { after?: string; search?: string; size?: string } }>(
+    "/workspaces",
+    { schema: LIST },
+    (request): Promise<WorkspacePage> => {
+      const { after = "", search = "", size = "25" } = request.query;
+      const operator = operatorOf(request);
+      return search.trim() === ""
+        ? listWorkspaces(operator, Number(size), after)
+        : findWorkspaces(operator, search.trim(), after);
+    },
+  );
+
+  app.post<{ Body: { name: string; ownerEmail?: string; targetUrl?: string } }>(
+    "/workspaces",
+    texts(["name"], ["ownerEmail", "targetUrl"]),
+    async (request, reply): Promise<WorkspaceWithSecret> => {
+      const { call, methods } = operatorOf(request);
+      void reply.code(201);
+      return withSecret(await call(methods.createWorkspace, CreateWorkspaceRequest.create(request.body)));
+    },
+  );
+
+  app.get<Of>("/workspaces/:id", (request) => view(request, request.params.id));
+
+  app.patch<Of<{ name?: string; ownerEmail?: string }>>(
+    "/workspaces/:id",
+    texts([], ["name", "ownerEmail"]),
+    async (request) => {
+      const { call, methods } = operatorOf(request);
+      const change = UpdateWorkspaceRequest.create({ workspaceId: request.params.id, ...request.body });
+      return toWorkspaceShape((await call(methods.updateWorkspace, change)).workspace);
+    },
+  );
+
+  // Its name must come along: whoever deletes the wrong one does not get far.
+  app.delete<Of<{ name: string }>>("/workspaces/:id", texts(["name"]), async (request, reply) => {
+    const { call, methods } = operatorOf(request);
+    const { workspace } = await view(request, request.params.id);
+    if (workspace.name !== request.body.name) {
+      return sendError(reply, {
+        status: 409,
+        field: "name",
+        message: "This is not the workspace's name: nothing was deleted.",
+      });
+    }
+    await call(methods.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId: workspace.id }));
+    return reply.code(204).send();
+  });
+
+  app.put<Of<{ targetUrl: string }>>("/workspaces/:id/target-url", texts(["targetUrl"]), async (request) => {
+    const { call, methods } = operatorOf(request);
+    const { targetUrl } = request.body;
+    const wanted = SetTargetUrlRequest.create({ workspaceId: request.params.id, targetUrl });
+    return toWorkspaceShape((await call(methods.setTargetUrl, wanted)).workspace);
+  });
+
+  app.post<Of>("/workspaces/:id/connect", async (request): Promise<WorkspaceWithSecret> => {
+    const { call, methods } = operatorOf(request);
+    return withSecret(await call(methods.connectWorkspace, ConnectWorkspaceRequest.create(named(request))));
+  });
+
+  app.post<Of>("/workspaces/:id/disconnect", async (request) => {
+    const { call, methods } = operatorOf(request);
+    const done = await call(methods.disconnectWorkspace, DisconnectWorkspaceRequest.create(named(request)));
+    return toWorkspaceShape(done.workspace);
+  });
+
+  app.post<Of>("/workspaces/:id/rotate-secret", async (request): Promise<WorkspaceWithSecret> => {
+    const { call, methods } = operatorOf(request);
+    const rotation = RotateSigningSecretRequest.create(named(request));
+    return withSecret(await call(methods.rotateSigningSecret, rotation));
+  });
+
+  app.post<Of>("/workspaces/:id/test-event", async (request): Promise<TestOutcome> => {
+    const { call, methods } = operatorOf(request);
+    return toTestOutcome(await call(methods.sendTestEvent, SendTestEventRequest.create(named(request))));
+  });
+
+  app.get<Of>("/workspaces/:id/deliveries", async (request): Promise<readonly DeliveryShape[]> => {
+    const { call, methods } = operatorOf(request);
+    const page = ListDeliveriesRequest.create({ ...named(request), pageSize: LOGGED_MAX });
+    return (await call(methods.listDeliveries, page)).deliveries.map(toDeliveryShape);
+  });
+}
+
+function named({ params }: FastifyRequest<Of>): { workspaceId: string } {
+  return { workspaceId: params.id };
+}

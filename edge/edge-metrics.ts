@@ -1,0 +1,87 @@
+import type { onResponseHookHandler } from "fastify";
+import { byLabel, createMetrics, SECONDS_BUCKETS, type Metrics } from "../runtime/metrics";
+import type { AddressShield } from "./address-shield";
+import type { LaneLoad } from "./lane-load";
+import type { UnsentPages } from "./unsent-pages";
+
+export interface EdgeMetrics extends Pick<Metrics, "contentType" | "text"> {
+  /** Counts an answer. */
+  readonly onResponse: onResponseHookHandler;
+  /** Counts the answer to what is not a readable request. */
+  onUnreadable(status: number): void;
+}
+
+/** The endpoints by their routes; whatever else is asked for is "none". */
+const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
+  ["/hooks/:workspaceId", "post"],
+  ["/hooks/:workspaceId/events", "poll"],
+]);
+const NO_ENDPOINT = "none";
+const MS_PER_SECOND = 1_000;
+
+/** Each metric, with these words, stands in docs/metrics.md. */
+export function createEdgeMetrics({
+  load,
+  shield,
+  unsent,
+}: {
+  readonly load: Readonly<LaneLoad>;
+  readonly shield: AddressShield;
+  readonly unsent: Pick<UnsentPages, "bytes">;
+}): EdgeMetrics {
+  const { contentType, text, counter, gauge, histograms } = createMetrics();
+  /** By endpoint, then by status. */
+  const answers = new Map<string, Map<number, number>>();
+  counter("chatbridge_edge_requests_total", "Requests that were answered, by endpoint and status.", () =>
+    [...answers].flatMap(([endpoint, byStatus]) =>
+      [...byStatus].map(([status, value]) => ({ labels: { endpoint, status: String(status) }, value })),
+    ),
+  );
+  const durations = histograms(
+    "chatbridge_edge_request_duration_seconds",
+    "From a request's headers to the end of its answer, by endpoint.",
+    SECONDS_BUCKETS,
+    "endpoint",
+    [...ENDPOINTS.values(), NO_ENDPOINT],
+  );
+  counter(
+    "chatbridge_edge_shield_refusals_total",
+    "Requests over the limit of their address that were refused without asking core.",
+    () => shield.refusals,
+  );
+  gauge("chatbridge_edge_lanes", "Streams to core that are open.", () => load.open);
+  counter(
+    "chatbridge_edge_lanes_opened_total",
+    "Streams to core that were opened, the first ones included.",
+    () => load.opened,
+  );
+  gauge("chatbridge_edge_lane_calls", "Calls of core that are under way.", () => load.calls);
+  gauge("chatbridge_edge_lane_bytes", "Bytes of these calls.", () => load.bytes);
+  counter("chatbridge_edge_lane_failures_total", "Calls of core without an answer, by why.", () =>
+    byLabel("reason", load.failures),
+  );
+
+  gauge(
+    "chatbridge_edge_unsent_page_bytes",
+    "Bytes of pages that bridges have not taken yet.",
+    () => unsent.bytes,
+  );
+
+  function count(endpoint: string, status: number): void {
+    const byStatus = answers.get(endpoint) ?? new Map<number, number>();
+    answers.set(endpoint, byStatus);
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  }
+
+  return {
+    contentType,
+    text,
+    onResponse(request, reply, done) {
+      const endpoint = ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT;
+      count(endpoint, reply.statusCode);
+      durations(endpoint).observe(reply.elapsedTime / MS_PER_SECOND);
+      done();
+    },
+    onUnreadable: (status) => count(NO_ENDPOINT, status),
+  };
+}

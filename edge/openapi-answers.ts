@@ -1,0 +1,111 @@
+import { Refusal } from "../proto/gen/chatbridge/v1/bridge";
+import { errorBody, INTERNAL, UNAVAILABLE } from "./error-body";
+import { refTo, type Header, type Response, type Schema } from "./openapi-shape";
+import { refusalAnswer } from "./refusal-answer";
+
+export const ERROR_BODY: Schema = {
+  type: "object",
+  description: "What is wrong. Branch on the status code: the words are not stable.",
+  properties: {
+    statusCode: { type: "integer", description: "The status of the answer." },
+    message: {
+      description: "For people.",
+      anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
+    },
+    error: { type: "string", description: "The status text; a 413 has none." },
+    field: {
+      type: "string",
+      description: "On a 400 for a field: the first at fault, dotted for nested ones, such as `user.id`.",
+    },
+  },
+  required: ["statusCode", "message"],
+};
+
+type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
+
+/** Core's refusals by status, in words that tell which they are. */
+const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
+  [Refusal.ADDRESS_LIMIT]: "over 500 requests a second from the sending address",
+  [Refusal.UNKNOWN_WORKSPACE]: "no such workspace, none with hooks, or disconnected: the same answer for all",
+  [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
+  [Refusal.TIMESTAMP]: "signed well, but over 5 minutes from the service clock",
+  [Refusal.WORKSPACE_LIMIT]: "over 250 signed requests a second for the workspace",
+  [Refusal.INVALID]: "a field or query parameter breaks a rule; `field` names it",
+  [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL: events are pushed, none are held",
+};
+
+/** What the edge answers by itself, whatever core would say. */
+const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = [
+  [400, "the request is not valid HTTP"],
+  [408, "the request did not arrive in time"],
+  [431, "the headers are too long"],
+  [INTERNAL.status, "a fault of the service's own"],
+  [UNAVAILABLE.status, "the service cannot take this now: send it again, with the same `id`"],
+];
+const OF_BODIES: readonly (readonly [status: number, words: string])[] = [
+  [400, "the body is not JSON in UTF-8, or not an object; without `field`"],
+  [413, "the body is larger than 65,536 bytes"],
+];
+
+const REFUSALS_OF_BOTH: readonly Reason[] = [
+  Refusal.ADDRESS_LIMIT,
+  Refusal.UNKNOWN_WORKSPACE,
+  Refusal.SIGNATURE,
+  Refusal.TIMESTAMP,
+  Refusal.WORKSPACE_LIMIT,
+  Refusal.INVALID,
+];
+
+const RETRY_AFTER: Header = {
+  required: true,
+  description: "Seconds until it may be sent again.",
+  schema: { type: "integer", minimum: 1 },
+};
+/** Statuses after which the same request may be sent again. */
+const WITH_RETRY_AFTER: readonly number[] = [refusalStatus(Refusal.ADDRESS_LIMIT), UNAVAILABLE.status];
+
+export function errorsOfPost(): Readonly<Record<string, Response>> {
+  return responses([...REFUSALS_OF_BOTH.map(ofRefusal), ...OF_BODIES, ...OF_EVERY_REQUEST]);
+}
+
+export function errorsOfPoll(): Readonly<Record<string, Response>> {
+  return responses([
+    ...REFUSALS_OF_BOTH.map(ofRefusal),
+    ofRefusal(Refusal.PUSH_WORKSPACE),
+    ...OF_EVERY_REQUEST,
+  ]);
+}
+
+function ofRefusal(refusal: Reason): readonly [number, string] {
+  return [refusalStatus(refusal), REFUSAL_WORDS[refusal]];
+}
+
+function refusalStatus(refusal: Refusal): number {
+  return refusalAnswer({ refusal, violation: undefined, retryAfterSeconds: 0 }).status;
+}
+
+function responses(
+  reasons: readonly (readonly [status: number, words: string])[],
+): Readonly<Record<string, Response>> {
+  const statuses = [...new Set(reasons.map(([status]) => status))].toSorted((a, b) => a - b);
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const words = reasons.filter(([of]) => of === status).map(([, each]) => each);
+      return [String(status), errorResponse(status, words)];
+    }),
+  );
+}
+
+function errorResponse(status: number, words: readonly string[]): Response {
+  const { error } = errorBody({ status, message: "" });
+  const exact: Schema =
+    error === undefined
+      ? { properties: { statusCode: { const: status } }, not: { required: ["error"] } }
+      : { properties: { statusCode: { const: status }, error: { const: error } }, required: ["error"] };
+  const said = words.join("; ");
+  return {
+    description: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
+    ...(WITH_RETRY_AFTER.includes(status) ? { headers: { "Retry-After": RETRY_AFTER } } : {}),
+    content: { "application/json": { schema: { allOf: [refTo("ErrorBody"), exact] } } },
+  };
+}

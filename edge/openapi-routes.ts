@@ -1,0 +1,17 @@
+import type { FastifyInstance } from "fastify";
+import { openApiDocument } from "./openapi";
+import { OPENAPI_STYLE_PATH, renderOpenApiPage } from "./openapi-page";
+import { OPENAPI_STYLE } from "./openapi-style";
+
+/** Serves the public contract: for programs at /openapi.json, for people at /docs. It is no secret. */
+export function addOpenApiRoutes(app: FastifyInstance, publicUrl: string): void {
+  const document = openApiDocument(publicUrl);
+  const served: Readonly<Record<string, readonly [type: string, body: string]>> = {
+    "/openapi.json": ["application/json; charset=utf-8", JSON.stringify(document)],
+    "/docs": ["text/html; charset=utf-8", renderOpenApiPage(document)],
+    [`/${OPENAPI_STYLE_PATH}`]: ["text/css; charset=utf-8", OPENAPI_STYLE],
+  };
+  for (const [path, [type, body]] of Object.entries(served)) {
+    app.get(path, (_request, reply) => reply.type(type).header("cache-control", "no-cache").send(body));
+  }
+}
