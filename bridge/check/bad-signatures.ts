@@ -1,0 +1,34 @@
+/** A `Service-Signature` header made of a right one; null for none. */
+export interface BadSignature {
+  /** For "a push with …". */
+  readonly what: string;
+  spoil(right: string, signed: Uint8Array | string): string | null;
+}
+
+const timestampOf = (header: string) => header.slice(0, header.indexOf(","));
+
+/** The `v1` entries of a header, each with its comma. */
+export function entriesOf(header: string): string {
+  return header.slice(timestampOf(header).length);
+}
+
+/** Headers that do not have the form, though some hold the right digest. */
+export const MALFORMED: readonly BadSignature[] = [
+  { what: "no signature", spoil: () => null },
+  { what: "an empty signature", spoil: () => "" },
+  { what: "a signature without its timestamp", spoil: (right) => entriesOf(right).slice(1) },
+  { what: "a timestamp that is no number", spoil: (right) => `t=now${entriesOf(right)}` },
+  { what: "a signature without a digest", spoil: timestampOf },
+  { what: "an empty digest", spoil: (right) => `${timestampOf(right)},v1=` },
+  { what: "a digest that is not hex", spoil: (right) => `${timestampOf(right)},v1=${"xy".repeat(32)}` },
+];
+
+/** Headers that have the form, and are wrong. */
+export const WRONG: readonly BadSignature[] = [
+  { what: "a digest of zeros", spoil: (right) => `${timestampOf(right)},v1=${"0".repeat(64)}` },
+  { what: "only the first half of its digest", spoil: (right) => right.replaceAll(/[0-9a-f]{32}\b/g, "") },
+  {
+    what: "a timestamp other than the signed one",
+    spoil: (right) => `t=${Number(timestampOf(right).slice(2)) - 1}${entriesOf(right)}`,
+  },
+];

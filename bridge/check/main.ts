@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+import { inspect } from "node:util";
+import { HELP } from "./help";
+import { readCommand } from "./options";
+import { checkBridge } from "./push/check-bridge";
+import { createPrinter, summaryOf } from "./report";
+import { NO_PROGRESS } from "./rule";
+import { RULES } from "./rules";
+import { checkService } from "./service/check-service";
+
+const [BROKEN, WRONG_COMMAND, OWN_FAULT] = [1, 2, 70];
+
+async function main(): Promise<number> {
+  const command = readCommand(process.argv.slice(2), process.env);
+  switch (command.is) {
+    case "help":
+      process.stdout.write(HELP);
+      return 0;
+    case "list":
+      for (const side of command.of) {
+        process.stdout.write(`Rules for a ${side}:\n`);
+        for (const { id, says } of RULES[side]) process.stdout.write(`  ${id.padEnd(20)} ${says}\n`);
+      }
+      return 0;
+    case "wrong":
+      for (const fault of command.faults) process.stderr.write(`chat-bridge-check: ${fault}\n`);
+      process.stderr.write("chat-bridge-check --help explains it all\n");
+      return WRONG_COMMAND;
+    case "bridge":
+    case "service": {
+      const progress = command.json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr);
+      if (!command.json) process.stdout.write(`Checking ${command.options.url.href}\n\n`);
+      const result =
+        command.is === "bridge"
+          ? await checkBridge({ ...command.options, progress })
+          : await checkService({ ...command.options, progress });
+      process.stdout.write(command.json ? `${JSON.stringify(result, undefined, 2)}\n` : summaryOf(result));
+      return result.ok ? 0 : BROKEN;
+    }
+  }
+}
+
+main().then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    process.stderr.write(`chat-bridge-check has a fault of its own: ${inspect(error)}\n`);
+    process.exitCode = OWN_FAULT;
+  },
+);

@@ -1,0 +1,131 @@
+import { MESSAGE_KINDS } from "../../events";
+import { Broken, type Rule } from "../rule";
+import { createdFirst } from "./created-first";
+import type { PushTarget } from "./push-target";
+
+/** How many pushes come at once, as they do in a game of many players. */
+const BURST = 40;
+
+export const FIRST_RULES: readonly Rule<PushTarget>[] = [
+  {
+    id: "answers",
+    says: "A rightly signed ping is answered 2xx within 5 seconds, without a redirect.",
+    mend: "answer any 2xx to a push whose signature holds; check the address, the secret and the workspace",
+    isGate: true,
+    async judge({ make, taken }) {
+      const { ms } = await taken(make.ping(), "a ping");
+      return { note: `${ms} ms` };
+    },
+  },
+  {
+    id: "observed",
+    says: "A message is posted, and the observation endpoint lists it.",
+    mend: "let --channel name a channel of your chat; answer 200 with the JSON that --help shows, or leave out --observe",
+    isGate: true,
+    async judge({ make, taken, chat }) {
+      if (chat === undefined) {
+        return { unseen: "there is no --observe, so only the answers of the bridge are judged" };
+      }
+      await chat.read();
+      const first = make.create("the first message");
+      await taken(first, "a create");
+      await chat.shows(first);
+      return undefined;
+    },
+  },
+];
+
+export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
+  {
+    id: "every-type",
+    says: "Every type of event is taken, and creates, DMs and ephemerals are shown where they belong.",
+    mend: "handle message.create, message.update, message.ephemeral, dm.create and ping as the guide's table has them",
+    async judge({ make, taken, chat }) {
+      const create = make.create("a create", {
+        buttons: [
+          [
+            { label: "Yes", action: "check:yes" },
+            { label: "More", url: "https://example.com/" },
+          ],
+        ],
+        image: "https://example.com/image.png",
+        awaitsReply: true,
+        data: { any: ["thing", 1, null] },
+      });
+      const dm = make.dm("a direct message");
+      const ephemeral = make.ephemeral("an ephemeral");
+      const events = [create, dm, ephemeral];
+      for (const event of events) await taken(event, `a ${event.type}`);
+      if (chat !== undefined) for (const event of events) await chat.shows(event);
+      await taken(make.update(create, "a create, updated"), "a message.update");
+      await taken(make.ping(), "a ping");
+      return chat === undefined ? { unseen: "whether they are shown" } : undefined;
+    },
+  },
+  {
+    id: "every-kind",
+    says: "Every kind of message is taken, also on updates: a question may come by an update alone.",
+    mend: "show every kind in the same way, whether it is created or updated; none needs code of its own",
+    async judge(target) {
+      const { make, taken, chat } = target;
+      const card = await createdFirst(target, make.create("every kind", { kind: "game_start" }));
+      for (const kind of MESSAGE_KINDS) {
+        const update = make.update(card, `the kind ${kind}`, { kind });
+        await taken(update, `an update of the kind ${kind}`);
+        if (kind === "question") await chat?.shows(update);
+      }
+      const last = make.update(card, "the last of all kinds", { kind: "game_end" });
+      await taken(last, "an update of the kind game_end");
+      if (chat === undefined) return { unseen: "whether they are shown" };
+      await chat.shows(last);
+      return undefined;
+    },
+  },
+  {
+    id: "unknown-kind",
+    says: "A kind that the bridge does not know is shown like a card.",
+    mend: "take kinds that you do not know for `card`: new ones come without notice",
+    async judge({ make, taken, chat }) {
+      const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
+      await taken(create, "a message of an unknown kind");
+      if (chat === undefined) return { unseen: "whether it is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+  {
+    id: "unknown-fields",
+    says: "Fields that the bridge does not know are ignored.",
+    mend: "do not refuse unknown fields in outbound events: new ones come without notice",
+    async judge({ make, taken, chat }) {
+      const button = { label: "Yes", action: "check:yes", style: "unknown" };
+      const create = make.create("fields of the future", { buttons: [[button]] });
+      const message = { ...create.message, unknown: { any: 1 } };
+      const event = { ...create, unknown: true, message };
+      await taken(event, "an event with unknown fields");
+      if (chat === undefined) return { unseen: "whether it is shown" };
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+];
+
+/** The last of all, as a slow bridge is busy with it for a while. */
+export const BURST_RULE: Rule<PushTarget> = {
+  id: "answer-before-work",
+  says: `Each of ${BURST} events that come at once is answered 2xx within 5 seconds: the answer comes before slow work.`,
+  mend: "put the event in a queue, answer 2xx, and only then call the chat",
+  async judge(target) {
+    const { make, push } = target;
+    const board = await createdFirst(target, make.create("a board that many update"));
+    const updates = Array.from({ length: BURST }, (_, i) => make.update(board, `answer count ${i + 1}`));
+    const replies = await Promise.all(updates.map((update) => push(update)));
+    const bad = replies.filter((reply) => "failed" in reply || reply.status < 200 || reply.status > 299);
+    const [first] = bad;
+    if (first !== undefined) {
+      const how = "failed" in first ? first.failed : `it was answered ${first.status}`;
+      throw new Broken(`${bad.length} of ${BURST} were not taken; of the first of them, ${how}`);
+    }
+    return { note: `the slowest took ${Math.max(...replies.map(({ ms }) => ms))} ms` };
+  },
+};

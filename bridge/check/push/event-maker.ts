@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import type {
+  DmCreate,
+  EventHead,
+  Message,
+  MessageCreate,
+  MessageEphemeral,
+  MessageUpdate,
+  Ping,
+} from "../../events";
+
+/** Makes events as the service does, whose texts can be told apart in the chat. */
+export interface EventMaker {
+  create(what: string, message?: Partial<Message>): MessageCreate;
+  update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;
+  ephemeral(what: string): MessageEphemeral;
+  dm(what: string, message?: Partial<Message>): DmCreate;
+  ping(): Ping;
+}
+
+const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const LIFETIME_MS = 10 * 60_000;
+const SHORT_LIFETIME_MS = 60_000;
+
+export function createEventMaker(where: {
+  readonly workspace: string;
+  readonly channel: string;
+  readonly user: string;
+}): EventMaker {
+  const run = id().slice(-6).toLowerCase();
+  const { channel, user } = where;
+  let sequence = 0;
+  let words = 0;
+
+  function head<Type extends string>(type: Type, livesMs: number): EventHead & { readonly type: Type } {
+    const now = Date.now();
+    sequence = Math.max(sequence + 1, now * 1000);
+    return {
+      id: `evt_${id()}`,
+      type,
+      workspace: where.workspace,
+      sequence,
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + livesMs).toISOString(),
+    };
+  }
+
+  function message(what: string, change: Partial<Message> = {}): Message {
+    return {
+      id: `msg_${id()}`,
+      kind: "card",
+      text: `chat-bridge-check ${run}x${++words}x: ${what}`,
+      buttons: [],
+      image: null,
+      awaitsReply: false,
+      data: null,
+      ...change,
+    };
+  }
+
+  return {
+    create: (what, change) => ({
+      ...head("message.create", LIFETIME_MS),
+      channel,
+      message: message(what, change),
+    }),
+    update: (of, what, change) => ({
+      ...head("message.update", LIFETIME_MS),
+      channel: channelOf(of),
+      message: message(what, { ...change, id: of.message.id }),
+    }),
+    ephemeral: (what) => ({
+      ...head("message.ephemeral", SHORT_LIFETIME_MS),
+      channel,
+      user,
+      message: message(what),
+    }),
+    dm: (what, change) => ({ ...head("dm.create", LIFETIME_MS), user, message: message(what, change) }),
+    ping: () => head("ping", SHORT_LIFETIME_MS),
+  };
+}
+
+/** The channel of a message: that of its create, or the member's direct conversation. */
+export function channelOf(of: MessageCreate | DmCreate): string {
+  return of.type === "dm.create" ? `dm:${of.user}` : of.channel;
+}
+
+/** The word by which the text of a message is found, however the chat wrote it. */
+export function wordOf({ text }: Message): string {
+  const word = /\b[0-9a-z]{6}x\d+x/.exec(text)?.[0];
+  if (word === undefined) throw new Error("the text was not made here");
+  return word;
+}
+
+/** 26 characters of Crockford base32, as in the ids of events and messages. */
+function id(): string {
+  return Array.from(randomBytes(26), (byte) => CROCKFORD[byte % CROCKFORD.length]).join("");
+}

@@ -1,0 +1,133 @@
+import { Broken, type Rule } from "../rule";
+import { createdFirst } from "./created-first";
+import type { PushTarget } from "./push-target";
+
+/** How long a bridge holds an update whose message it does not know. */
+const HOLD_MS = 5_000;
+/** Well past the end of the hold. */
+const HOLD_OVER_MS = HOLD_MS + 2_000;
+const MINUTE_MS = 60_000;
+
+export const EVENT_RULES: readonly Rule<PushTarget>[] = [
+  {
+    id: "repeats",
+    says: "An event that comes again is answered 2xx again, and shown once.",
+    mend: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to one that is known, without showing it",
+    async judge({ make, taken, chat, settled }) {
+      const create = make.create("shown once");
+      await taken(create, "an event");
+      await taken(create, "the same event again");
+      await Promise.all([1, 2].map(() => taken(create, "the same event, twice at once")));
+      const dm = make.dm("shown once");
+      await taken(dm, "an event");
+      await taken(dm, "the same event again");
+      if (chat === undefined) return { unseen: "whether it is shown once" };
+      await settled(chat);
+      for (const event of [create, dm]) await chat.shows(event);
+      return undefined;
+    },
+  },
+  {
+    id: "expired-dropped",
+    says: "An event past its expiresAt is answered 2xx, and not shown; one whose expiresAt is null is.",
+    mend: "compare expiresAt with your own clock just before you show the event, and drop it when it is past; null never is",
+    async judge(target) {
+      const { make, taken, chat, hides } = target;
+      const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
+      const createdAt = new Date(Date.now() - 11 * MINUTE_MS).toISOString();
+      const stale = { createdAt, expiresAt };
+      const first = await createdFirst(target, make.create("before a stale update"));
+      const events = [
+        make.create("stale"),
+        make.dm("stale"),
+        make.ephemeral("stale"),
+        make.update(first, "stale"),
+      ];
+      for (const event of events) await taken({ ...event, ...stale }, `a ${event.type} that has expired`);
+      const lasting = make.create("never stale");
+      await taken({ ...lasting, createdAt, expiresAt: null }, "an event that never expires");
+      if (chat === undefined) return { unseen: "whether they are shown" };
+      await hides(
+        chat,
+        events.map(({ message }) => message),
+        "its expiresAt is a minute ago",
+      );
+      await chat.shows(lasting);
+      return undefined;
+    },
+  },
+  {
+    id: "update-in-place",
+    says: "An update replaces text, buttons and image of the message that was created, also in a DM.",
+    mend: "keep a map from message.id to the chat's own message id, and edit that message",
+    async judge(target) {
+      const { make, taken, chat } = target;
+      for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
+        await createdFirst(target, before);
+        // With neither buttons nor an image: the old ones must go.
+        const after = make.update(before, "updated");
+        await taken(after, `an update of a ${before.type}`);
+        if (chat === undefined) continue;
+        await chat.shows(after);
+        if ((await chat.countOf(before.message)) > 0) {
+          throw new Broken(`"${before.message.text}" is still shown beside its update`);
+        }
+      }
+      return chat === undefined ? { unseen: "whether the message is replaced" } : undefined;
+    },
+  },
+  {
+    id: "update-order",
+    says: "Updates are applied in sequence order: one older than the last applied is skipped.",
+    mend: "keep the sequence of the last applied update of each message, and skip an update with a lower one",
+    async judge(target) {
+      const { make, taken, chat, hides } = target;
+      const create = await createdFirst(target, make.create("updated out of order"));
+      const [older, newer] = [
+        make.update(create, "the older update"),
+        make.update(create, "the newer update"),
+      ];
+      await taken(newer, "an update");
+      await chat?.shows(newer);
+      await taken(older, "an update that is older than the last");
+      if (chat === undefined) return { unseen: "which update is shown" };
+      await hides(chat, [older.message], "a newer update of the same message came before it");
+      await chat.shows(newer);
+      return undefined;
+    },
+  },
+  {
+    id: "update-held",
+    says: "An update that comes before its create is held, and applied when the create comes within 5 seconds.",
+    mend: "answer 2xx to an update whose message.id is not known, hold it for 5 seconds, and apply it after its create",
+    async judge({ make, taken, chat, pause }) {
+      const create = make.create("created after its update");
+      const update = make.update(create, "updated before it was created");
+      await taken(update, "an update that overtook its create");
+      await pause(1_000, "an update waits for its create");
+      await taken(create, "a create after its update");
+      if (chat === undefined) return { unseen: "whether the update is applied" };
+      await chat.shows(update);
+      return undefined;
+    },
+  },
+  {
+    id: "hold-ends",
+    says: "An update whose create does not come within 5 seconds is ignored.",
+    mend: "forget a held update after 5 seconds, and never post it as a message of its own",
+    async judge({ make, taken, chat, pause, hides }) {
+      const create = make.create("created too late for its update");
+      const update = make.update(create, "updated long before it was created");
+      await taken(update, "an update that overtook its create");
+      if (chat === undefined) return { unseen: "whether it is ignored in the end" };
+      await pause(HOLD_OVER_MS, `an update is held for 5 seconds: ${HOLD_OVER_MS / 1000} seconds to wait`);
+      await hides(chat, [update.message], "no message was created for it");
+      await taken(create, "a create long after its update");
+      await hides(chat, [update.message], "its create came more than 5 seconds later");
+      await chat.shows(create);
+      return undefined;
+    },
+  },
+];
+
+const LOOKS = { buttons: [[{ label: "Yes", action: "check:yes" }]], image: "https://example.com/image.png" };

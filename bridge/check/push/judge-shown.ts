@@ -1,0 +1,90 @@
+import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate } from "../../events";
+import { Broken } from "../rule";
+import { channelOf } from "./event-maker";
+import type { ShownMessage } from "./shown-message";
+
+/** An event that a chat shows. */
+export type ShownEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate;
+
+/** Which optional fields the observation endpoint has given of any message so far. */
+export interface Listed {
+  readonly buttons: boolean;
+  readonly image: boolean;
+}
+
+const TO_MENDS: Readonly<Record<ShownEvent["type"], string>> = {
+  "message.create": "post a message.create for everybody in its channel",
+  "message.update": "edit the message where it is, for all who saw it before",
+  "message.ephemeral": "show a message.ephemeral to its `user` alone, never to another member",
+  "dm.create": "post a dm.create in the direct conversation with its `user`",
+};
+
+/** Throws Broken where a message is shown in another place, or to somebody else, than the event says. */
+export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEvent): void {
+  const { text } = event.message;
+  const places = placesOf(event);
+  if (!places.includes(channel)) {
+    throw new Broken(`"${text}" is shown in ${channel}, not in ${places.join(" or ")}`);
+  }
+  // A chat may be unable to show anything to one member alone: then everybody sees an ephemeral, too.
+  if (to === null || to === memberOf(event)) return;
+  const wanted = memberOf(event) ?? "everybody";
+  throw new Broken(
+    `"${text}" is shown in ${channel} to ${JSON.stringify(to)} alone, not to ${wanted}`,
+    `${TO_MENDS[event.type]}; \`to\` is the id of the user who alone sees a message, and otherwise null or left out`,
+  );
+}
+
+/**
+ * What is wrong with the buttons and the image of a message, as far as the bridge says. An endpoint that never
+ * gives a field is not judged by it; one that gives it of some messages says by leaving it out that there is none.
+ */
+export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
+  const { text, buttons, image } = event.message;
+  const labels = buttons.flat().map(({ label }) => label);
+  const shownLabels = shown.buttons ?? [];
+  if (listed.buttons && JSON.stringify(shownLabels) !== JSON.stringify(labels)) {
+    return new Broken(
+      `"${text}" is shown with ${buttonsIn(shownLabels)}, not with ${buttonsIn(labels)}`,
+      mendOf(event, "show the buttons of all rows, and list their labels in that order", "buttons"),
+    );
+  }
+  const shownImage = shown.image ?? null;
+  if (listed.image && shownImage !== image) {
+    return new Broken(
+      `"${text}" is shown with ${imageIn(shownImage)}, not with ${imageIn(image)}`,
+      mendOf(event, "show the image, and list its URI as the event gave it", "image"),
+    );
+  }
+  return undefined;
+}
+
+/** An ephemeral may come by DM, where the chat cannot show it to one member alone. */
+function placesOf(event: ShownEvent): readonly string[] {
+  switch (event.type) {
+    case "message.ephemeral":
+      return [event.channel, `dm:${event.user}`];
+    case "message.update":
+      return [event.channel];
+    case "message.create":
+    case "dm.create":
+      return [channelOf(event)];
+  }
+}
+
+/** The one member whom a message is for; undefined where it is for all in its channel. */
+function memberOf(event: ShownEvent): string | undefined {
+  if ("user" in event) return event.user;
+  return event.channel.startsWith("dm:") ? event.channel.slice("dm:".length) : undefined;
+}
+
+function mendOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
+  const what = type === "message.update" ? "replace text, buttons and image by those of the update" : how;
+  return `${what}; where the chat cannot tell, leave \`${field}\` out of every observed message`;
+}
+
+const buttonsIn = (labels: readonly string[]) =>
+  labels.length === 0 ? "no buttons" : `the buttons ${JSON.stringify(labels)}`;
+
+const imageIn = (image: string | null) =>
+  image === null ? "no image" : `the image ${JSON.stringify(image)}`;

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Message } from "../../events";
+import { readJson } from "../../read-event";
+import { sign, SIGNATURE_HEADER } from "../../signature";
+import type { HttpClient } from "../http-client";
+import { Broken } from "../rule";
+import { wordOf } from "./event-maker";
+import { judgePlace, wrongLooks, type ShownEvent } from "./judge-shown";
+import { readShown, type ShownMessage } from "./shown-message";
+
+/** What the chat shows, by the bridge's observation endpoint. */
+export interface ObservedChat {
+  read(): Promise<readonly ShownMessage[]>;
+  /** Waits until the message is shown just once, where it belongs, to whom it is for, and as it should look. */
+  shows(event: ShownEvent): Promise<void>;
+  /** How often a text is shown now. */
+  countOf(message: Message): Promise<number>;
+}
+
+/** Between two looks at the chat. */
+const LOOK_EVERY_MS = 100;
+
+export function createObservedChat(options: {
+  readonly url: URL;
+  readonly client: HttpClient;
+  readonly secrets: readonly string[];
+  /** How long what is shown may take to appear. */
+  readonly withinMs: number;
+}): ObservedChat {
+  const { url, client, secrets, withinMs } = options;
+  const query = url.search.slice(1);
+  const listed = { buttons: false, image: false };
+
+  async function read(): Promise<readonly ShownMessage[]> {
+    const headers = { [SIGNATURE_HEADER]: sign(query, secrets) };
+    const reply = await client.call({ method: "GET", path: url.pathname + url.search, headers });
+    if ("failed" in reply) throw new Broken(`${url.href}: ${reply.failed}`);
+    if (reply.status !== 200) throw new Broken(`${url.href} answered ${reply.status}, not 200`);
+    const messages = readShown(readJson(reply.body));
+    if ("fault" in messages) throw new Broken(`${url.href} ${messages.fault}`);
+    listed.buttons ||= messages.some(({ buttons }) => buttons !== undefined);
+    listed.image ||= messages.some(({ image }) => image !== undefined);
+    return messages;
+  }
+
+  const find = async (message: Message) =>
+    (await read()).filter(({ text }) => text.includes(wordOf(message)));
+
+  /** What is not right yet. A second post and a wrong place never become right: they are thrown. */
+  async function missing(event: ShownEvent): Promise<Broken | undefined> {
+    const { text } = event.message;
+    const [shown, ...more] = await find(event.message);
+    if (more.length > 0) throw new Broken(`"${text}" is shown ${more.length + 1} times`);
+    if (shown === undefined) return new Broken(`"${text}" was not shown within ${withinMs / 1000} seconds`);
+    judgePlace(shown, event);
+    return wrongLooks(shown, event, listed);
+  }
+
+  return {
+    read,
+    countOf: async (message) => (await find(message)).length,
+    async shows(event) {
+      const end = performance.now() + withinMs;
+      for (;;) {
+        // A chat may take a call for the text and others for its buttons and its image.
+        const fault = await missing(event);
+        if (fault === undefined) return;
+        if (performance.now() > end) throw fault;
+        await sleep(LOOK_EVERY_MS);
+      }
+    },
+  };
+}

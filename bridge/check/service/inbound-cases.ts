@@ -1,0 +1,144 @@
+/** The contract's tables of inbound events, and the cases that follow from them. */
+
+const USER = { id: "chat-bridge-check-user" };
+const CHANNEL = "chat-bridge-check";
+
+/** One event of each type. The message answers nothing in play, and an empty command asks for help. */
+export const EVENTS = {
+  command: { type: "command", channel: CHANNEL, user: USER, text: "" },
+  action: { type: "action", channel: CHANNEL, user: USER, messageId: "msg_none", action: "check:none" },
+  message: { type: "message", channel: CHANNEL, user: USER, text: "chat-bridge-check" },
+} as const;
+
+type InboundType = keyof typeof EVENTS;
+type Fields = Readonly<Record<string, unknown>>;
+
+interface TextRule {
+  /** Dotted. */
+  readonly field: string;
+  readonly of: readonly InboundType[];
+  /** In characters. */
+  readonly least: number;
+  readonly most: number;
+  readonly isOptional?: true;
+  readonly mayBeNull?: true;
+}
+
+const ALL: readonly InboundType[] = ["command", "action", "message"];
+
+const TEXT_RULES: readonly TextRule[] = [
+  { field: "id", of: ALL, least: 1, most: 128, isOptional: true },
+  { field: "channel", of: ALL, least: 1, most: 128 },
+  { field: "channel.id", of: ALL, least: 1, most: 128 },
+  { field: "channel.name", of: ALL, least: 0, most: 128, isOptional: true, mayBeNull: true },
+  { field: "user.id", of: ALL, least: 1, most: 128 },
+  { field: "user.name", of: ALL, least: 0, most: 128, isOptional: true, mayBeNull: true },
+  { field: "text", of: ["command"], least: 0, most: 2000 },
+  { field: "text", of: ["message"], least: 1, most: 4000 },
+  { field: "messageId", of: ["action"], least: 1, most: 128 },
+  { field: "action", of: ["action"], least: 1, most: 512 },
+  { field: "replyTo", of: ["message"], least: 0, most: 128, isOptional: true, mayBeNull: true },
+];
+
+/** An event that must be taken, or must be refused with a `400` that names the field. */
+export interface InboundCase {
+  readonly what: string;
+  readonly event: unknown;
+  /** Undefined where it must be taken. */
+  readonly field?: string;
+}
+
+/** A field that all types have is tried at its bounds in messages only: games act on commands. */
+function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
+  return of.flatMap((type) => {
+    const to = (value: unknown) => withField(EVENTS[type], field, value);
+    const name = `${type === "action" ? "an" : "a"} ${type} whose ${field}`;
+    const refuse = (what: string, value: unknown): InboundCase => ({
+      what: `${name} ${what}`,
+      event: to(value),
+      field,
+    });
+    const take = (what: string, value: unknown): readonly InboundCase[] =>
+      of === ALL && type !== "message" ? [] : [{ what: `${name} ${what}`, event: to(value) }];
+    const missing = isOptional === true ? take("is missing", undefined) : [refuse("is missing", undefined)];
+    return [
+      ...missing,
+      ...take(`has ${least} characters`, textOf(least)),
+      ...take(`has ${most} characters`, textOf(most)),
+      ...(least === 0 ? [] : [refuse("is empty", "")]),
+      refuse(`has ${most + 1} characters`, textOf(most + 1)),
+      ...(mayBeNull === true ? take("is null", null) : [refuse("is null", null)]),
+      refuse("is a number", 7),
+    ];
+  });
+}
+
+export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
+
+const { command, action, message } = EVENTS;
+const { id: me } = USER;
+
+/** Fields and values that no table has. */
+export const UNKNOWN_CASES: readonly InboundCase[] = [
+  { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
+  { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
+  { what: "an event whose type is null", event: { ...message, type: null }, field: "type" },
+  { what: "an empty object", event: {}, field: "type" },
+  ...ALL.flatMap((type) => [
+    { what: `an unknown field in a ${type}`, event: { ...EVENTS[type], extra: 1 }, field: "extra" },
+    {
+      what: `an unknown field in the channel of a ${type}`,
+      event: withField(EVENTS[type], "channel.extra", 1),
+      field: "channel.extra",
+    },
+    {
+      what: `an unknown field in the user of a ${type}`,
+      event: withField(EVENTS[type], "user.extra", 1),
+      field: "user.extra",
+    },
+    { what: `a user that is a text in a ${type}`, event: { ...EVENTS[type], user: me }, field: "user" },
+    { what: `no user in a ${type}`, event: { ...EVENTS[type], user: undefined }, field: "user" },
+  ]),
+  { what: "a command with replyTo", event: { ...command, replyTo: null }, field: "replyTo" },
+  { what: "an action with text", event: { ...action, text: "x" }, field: "text" },
+  { what: "a message with action", event: { ...message, action: "x" }, field: "action" },
+];
+
+const longDm = (length: number) => `dm:${"u".repeat(length - 3)}`;
+
+/** A DM is `dm:` and the event's own user.id, on actions and messages alone. */
+export const DM_CASES: readonly InboundCase[] = [
+  { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
+  { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },
+  {
+    what: "a DM channel of 131 characters",
+    event: { ...message, channel: longDm(131), user: { id: longDm(131).slice(3) } },
+  },
+  { what: "a DM on a command", event: { ...command, channel: `dm:${me}` }, field: "channel" },
+  {
+    what: "a DM on a command, as an object",
+    event: { ...command, channel: { id: `dm:${me}` } },
+    field: "channel",
+  },
+  { what: "another member's DM on a message", event: { ...message, channel: `dm:${me}2` }, field: "channel" },
+  {
+    what: "another member's DM on an action",
+    event: { ...action, channel: { id: "dm:u2" } },
+    field: "channel",
+  },
+  { what: "a bare dm: on a message", event: { ...message, channel: "dm:" }, field: "channel" },
+];
+
+/** An event with a value at a dotted path; a channel that is a text becomes an object for it. */
+function withField(event: Fields, path: string, value: unknown): Fields {
+  const [first = "", inner] = path.split(".");
+  if (inner === undefined) return { ...event, [first]: value };
+  const before = event[first];
+  const object = typeof before === "object" ? before : { id: before };
+  return { ...event, [first]: { ...object, [inner]: value } };
+}
+
+/** Of this length, and no channel of anybody's. */
+function textOf(length: number): string {
+  return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { sign } from "../../signature";
+import { Broken, type Rule } from "../rule";
+import { DM_CASES, EVENTS, TEXT_CASES, UNKNOWN_CASES, type InboundCase } from "./inbound-cases";
+import { expectAccepted, expectRefused, type ServiceTarget } from "./service-target";
+
+const BODY_MAX_BYTES = 64 * 1024;
+
+/** What a `POST` may be told at first, and what the user of this check can do about it. */
+const FIRST_ADVICE: Readonly<Record<number, string>> = {
+  401: "the secret is not this workspace's: give the one that the dashboard showed when it was connected",
+  404: "there is no such workspace here, or it is disconnected: look at the base URL and at the id",
+  409: "the two clocks are more than 5 minutes apart: set the one that is wrong",
+};
+
+export const GATE_RULE: Rule<ServiceTarget> = {
+  id: "accepts",
+  says: 'A rightly signed message is answered 202 {"ok":true}.',
+  mend: "look at the base URL, the workspace and the secret, and at the service's own log",
+  isGate: true,
+  async judge({ post }) {
+    const answer = await post(EVENTS.message);
+    const advice = FIRST_ADVICE[answer.status];
+    if (advice !== undefined) throw new Broken(`a message was answered ${answer.status}`, advice);
+    expectAccepted(answer, "a message");
+    return { note: `${answer.ms} ms` };
+  },
+};
+
+export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
+  {
+    id: "field-rules",
+    says: "Every field is taken within its bounds, and refused with a 400 that names it outside of them.",
+    mend: "judge each field by the contract's tables, and name the first at fault, dotted",
+    judge: (target) => judgeCases(target, TEXT_CASES),
+  },
+  {
+    id: "unknown-fields",
+    says: "Unknown types and fields are refused with a 400 that names the field.",
+    mend: "allow no additional properties in any inbound shape, also in channel and user",
+    judge: (target) => judgeCases(target, UNKNOWN_CASES),
+  },
+  {
+    id: "dm-channels",
+    says: "A DM channel is dm: and the event's own user.id, and never that of a command.",
+    mend: "compare the channel with the event's own user.id, and answer 400 with the field channel",
+    judge: (target) => judgeCases(target, DM_CASES),
+  },
+  {
+    id: "body-json",
+    says: "A body that is not JSON is answered 400 without a field, and one that is no object 400.",
+    mend: "parse the body before everything else, and name no field where it cannot be parsed",
+    async judge({ post }) {
+      for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
+        expectRefused(await post(body), 400, `the body ${JSON.stringify(body)}`, null);
+      }
+      for (const body of ["[]", '"message"', "7", "null"]) {
+        expectRefused(await post(body), 400, `the body ${body}`);
+      }
+      return undefined;
+    },
+  },
+  {
+    id: "body-size",
+    says: "A body of 64 KB is judged by its fields; one byte more is answered 413, without `error` in its body.",
+    mend: "bound bodies at 65,536 bytes",
+    async judge({ post }) {
+      const ofSize = (bytes: number) => {
+        const empty = JSON.stringify({ ...EVENTS.message, text: "" });
+        return JSON.stringify({ ...EVENTS.message, text: "x".repeat(bytes - empty.length) });
+      };
+      expectRefused(await post(ofSize(BODY_MAX_BYTES)), 400, "a body of 65,536 bytes", "text");
+      expectRefused(await post(ofSize(BODY_MAX_BYTES + 1)), 413, "a body of 65,537 bytes");
+      return undefined;
+    },
+  },
+  {
+    id: "repeats",
+    says: "A request whose id repeats one is answered 202, however it is signed; so is the very same request.",
+    mend: "remember request ids for 24 hours, by workspace, and answer 202 to one that repeats",
+    async judge({ post, secrets }) {
+      const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
+      const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>
+        sign(body, secrets.slice(0, 1), at),
+      );
+      for (const [what, signature] of [
+        ["a request with an id", now],
+        ["the very same request", now],
+        ["the same id, signed at another time", before],
+      ] as const) {
+        expectAccepted(await post(body, { signature: signature ?? null }), what);
+      }
+      const plain = JSON.stringify(EVENTS.message);
+      const signature = sign(plain, secrets.slice(0, 1));
+      for (const what of ["a request without an id", "the very same request, without an id"]) {
+        expectAccepted(await post(plain, { signature }), what);
+      }
+      return { unseen: "whether games see such an event once" };
+    },
+  },
+];
+
+async function judgeCases({ post }: ServiceTarget, cases: readonly InboundCase[]): Promise<{ note: string }> {
+  for (const { what, event, field } of cases) {
+    const answer = await post(event);
+    if (field === undefined) expectAccepted(answer, what);
+    else expectRefused(answer, 400, what, field);
+  }
+  return { note: `${cases.length} cases` };
+}

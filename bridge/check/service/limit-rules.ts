@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Reply } from "../http-client";
+import { Broken, type Rule } from "../rule";
+import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget } from "./service-target";
+
+const ADDRESS_LIMIT = 500;
+const WORKSPACE_LIMIT = 250;
+/** Each burst is twice as large as the one before: a limit a second is gone over only by who is fast enough. */
+const BURSTS = [2, 4, 8, 16];
+const QUIET_MS = 1_100;
+
+export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
+  {
+    id: "workspace-limit",
+    says: `At most ${WORKSPACE_LIMIT} signed requests a second of a workspace are let through; more are answered 429.`,
+    mend: "count signed requests by workspace, polls too, and answer 429 with Retry-After",
+    judge: (target) => goOver(target, WORKSPACE_LIMIT, { method: "GET", raw: "after=latest" }),
+  },
+  {
+    id: "address-limit",
+    says: `At most ${ADDRESS_LIMIT} requests a second of an address are let through, signed or not; more are answered 429.`,
+    mend: "count all requests by the sender's address before anything else is looked up, and answer 429 with Retry-After",
+    judge: (target) =>
+      goOver(target, ADDRESS_LIMIT, { method: "GET", raw: "", signature: null, workspace: randomUUID() }),
+  },
+];
+
+async function goOver({ once, withLimits }: ServiceTarget, limit: number, request: ServiceRequest) {
+  if (!withLimits) return { unseen: "it loads the service: give --limits" };
+  let fastest = 0;
+  for (const times of BURSTS) {
+    // What was sent before must not count.
+    await sleep(QUIET_MS);
+    const size = limit * times;
+    const begun = performance.now();
+    const replies = await Promise.all(Array.from({ length: size }, () => once(request)));
+    const seconds = (performance.now() - begun) / 1000;
+    const limited = replies.filter(isLimited);
+    fastest = Math.max(fastest, Math.round(size / seconds));
+    if (limited.length > 0) {
+      judgeBurst(replies, limited, limit, seconds);
+      return { note: `${size - limited.length} of ${size} were let through in ${seconds.toFixed(1)} s` };
+    }
+    if (size > limit * (2 + seconds))
+      throw new Broken(`all of ${size} requests in ${seconds.toFixed(1)} s were let through`);
+  }
+  return { unseen: `from here only ${fastest} requests a second came through: too few to go over the limit` };
+}
+
+function isLimited(reply: Reply): reply is Answered {
+  return "status" in reply && reply.status === 429;
+}
+
+/** However the seconds are cut, no more than the limit fits into each, and a sender below it is let through. */
+function judgeBurst(
+  replies: readonly Reply[],
+  limited: readonly Answered[],
+  limit: number,
+  seconds: number,
+): void {
+  for (const answer of limited) {
+    expectRefused(answer, 429, "a request over the limit");
+    const retryAfter = answer.headers["retry-after"] ?? "";
+    if (!/^[1-9]\d*$/.test(retryAfter))
+      throw new Broken(`Retry-After of a 429 is "${retryAfter}", no whole number of seconds`);
+  }
+  const passed = replies.length - limited.length;
+  const most = limit * (2 + Math.floor(seconds));
+  if (passed > most)
+    throw new Broken(`${passed} requests were let through in ${seconds.toFixed(1)} s: ${most} at most`);
+  if (passed < limit)
+    throw new Broken(`only ${passed} requests were let through before the first was refused`);
+}

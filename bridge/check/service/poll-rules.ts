@@ -1,0 +1,182 @@
+import { isCursor, isObject, readJson } from "../../read-event";
+import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "../../signature";
+import { Broken, type Judged, type Rule } from "../rule";
+import { envelopeFault } from "./envelope-fault";
+import { expectRefused, type Answered, type ServiceTarget } from "./service-target";
+
+const PAGE_MOST = 100;
+/** How many held events are fetched one by one. */
+const WALK_MOST = 20;
+const NO_EVENTS = "no events are held: have some published, such as by Send test event in the dashboard";
+
+/** What the query must not have, and the parameter that the `400` names. */
+const BAD_QUERIES: readonly (readonly [string, string])[] = [
+  ...["0", "101", "-1", "1.5", "abc", "", "1e1"].map((limit) => [`limit=${limit}`, "limit"] as const),
+  ...["abc", "-1", "", "1.5", "LATEST", "1".repeat(19)].map((after) => [`after=${after}`, "after"] as const),
+  ["limit=1&limit=1", "limit"],
+  ["after=latest&after=latest", "after"],
+  ["before=1", "before"],
+  ["limit=1&unknown=1", "unknown"],
+];
+
+interface Page {
+  readonly events: readonly unknown[];
+  readonly next: string | null;
+  readonly hasMore: boolean;
+  readonly gap: boolean;
+}
+
+export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
+  {
+    id: "poll-mode",
+    says: "A poll is answered 200 with a page, or 403 when the workspace has a target URL.",
+    mend: "answer a rightly signed poll with 200, and only where a target URL is set with 403",
+    async judge(target) {
+      const answer = await target.poll("");
+      if (answer.status === 403) {
+        expectRefused(answer, 403, "a poll");
+        return { note: "it has a target URL" };
+      }
+      pageOf(answer, "a poll", target);
+      return { note: "events are held" };
+    },
+  },
+  {
+    id: "poll-query",
+    says: "Malformed, repeated and unknown query parameters are answered 400, and named.",
+    mend: "take after and limit, each once at most, within their bounds, and nothing else",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        for (const [query, field] of BAD_QUERIES) {
+          expectRefused(await target.poll(query), 400, `the query ?${query}`, field);
+        }
+        return { note: `${BAD_QUERIES.length} cases` };
+      }),
+  },
+  {
+    id: "poll-query-signed",
+    says: "A poll is signed over the query string exactly as it is sent.",
+    mend: "compute the HMAC over everything after `?` as it came, before it is decoded",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        const { poll, secrets } = target;
+        for (const [query, signed] of [
+          ["limit=1&after=latest", "after=latest&limit=1"],
+          ["limit=1", ""],
+          ["", "limit=1"],
+          ["limit=%31", "limit=1"],
+        ] as const) {
+          const answer = await poll(query, { signature: sign(signed, secrets) });
+          expectRefused(answer, 401, `the query ?${query}, signed as ?${signed},`);
+        }
+        pageOf(await poll("limit=%31%30"), "a query with escapes, signed as it is sent,", target);
+        return undefined;
+      }),
+  },
+  {
+    id: "page-signed",
+    says: "A page is signed over its exact bytes, once for each active secret, the newest first, and names its workspace.",
+    mend: "sign the bytes that are sent; set Service-Signature and Service-Workspace",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        const { poll, secrets, workspace } = target;
+        const { headers, body } = await poll("");
+        const header = headers[SIGNATURE_HEADER.toLowerCase()]?.toString() ?? "";
+        const [timestamp = "", ...entries] = header.split(",v1=");
+        for (const [i, secret] of secrets.entries()) {
+          const fault = verify(header, body, secret);
+          if (fault !== undefined) throw new Broken(`under secret ${i + 1}, ${SIGNATURE_FAULT_WORDS[fault]}`);
+          const isInPlace = verify(`${timestamp},v1=${entries[i]}`, body, secret) === undefined;
+          // One secret alone may be the older of two.
+          if (secrets.length > 1 && !isInPlace)
+            throw new Broken(`v1 entry ${i + 1} is not under secret ${i + 1}`);
+        }
+        if (headers["service-workspace"]?.toString().toLowerCase() !== workspace.toLowerCase()) {
+          throw new Broken(`Service-Workspace is ${headers["service-workspace"]?.toString() ?? "missing"}`);
+        }
+        return secrets.length > 1 ? undefined : { note: "one secret" };
+      }),
+  },
+  {
+    id: "poll-latest",
+    says: "after=latest answers no events and the newest cursor, and a cursor with nothing after it comes back.",
+    mend: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        const latest = pageOf(await target.poll("after=latest"), "after=latest", target);
+        if (latest.events.length > 0) throw new Broken("after=latest was answered with events");
+        if (latest.next === null) throw new Broken("after=latest was answered with next null");
+        const after = pageOf(await target.poll(`after=${latest.next}`), "the newest cursor", target);
+        if (after.events.length > 0) return { unseen: "an event was published meanwhile; run it again" };
+        if (after.next !== latest.next)
+          throw new Broken(`next is ${after.next}, not the ${latest.next} that was sent`);
+        return undefined;
+      }),
+  },
+  {
+    id: "held-events",
+    says: "Held events have the contract's fields, oldest first, with ids of their own and rising sequences.",
+    mend: "look at the field tables of the envelope and of messages",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        const { events, gap } = pageOf(await target.poll(""), "a poll", target);
+        if (gap) throw new Broken("gap is true although no after was sent");
+        const ids = new Set<unknown>();
+        let last = 0;
+        for (const [i, event] of events.entries()) {
+          const fault = envelopeFault(event, target.workspace);
+          if (fault !== undefined) throw new Broken(`of the held event ${i + 1}, ${fault}`);
+          const { id, sequence } = event as { id: string; sequence: number };
+          if (sequence <= last) throw new Broken(`the sequence of the held event ${i + 1} does not rise`);
+          ids.add(id);
+          last = sequence;
+        }
+        if (ids.size < events.length) throw new Broken("an id is that of two events");
+        return events.length === 0 ? { unseen: NO_EVENTS } : { note: `${events.length} events` };
+      }),
+  },
+  {
+    id: "cursors",
+    says: "Pages follow one another by next without a gap or a repeat, and hasMore says whether there is another.",
+    mend: "a page of limit n ends with its n-th event, and next is the cursor of that one",
+    judge: (target) =>
+      ifPolled(target, async () => {
+        const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
+        if (whole.events.length < 2) return { unseen: `fewer than two events are held; ${NO_EVENTS}` };
+        let after = "";
+        for (const [i, wanted] of whole.events.entries()) {
+          const page = pageOf(await target.poll(`${after}limit=1`), "a page of one", target);
+          const isLast = i === whole.events.length - 1;
+          const [event] = page.events;
+          if (page.events.length !== 1 || JSON.stringify(event) !== JSON.stringify(wanted)) {
+            throw new Broken(`one by one, event ${i + 1} is not the one that a whole page has there`);
+          }
+          if (!isLast && !page.hasMore) throw new Broken("hasMore is false before the last event");
+          if (isLast && page.next !== whole.next)
+            throw new Broken("the last page's next is not the whole page's");
+          after = `after=${page.next}&`;
+        }
+        return { note: `${whole.events.length} pages` };
+      }),
+  },
+];
+
+async function ifPolled({ isPolled }: ServiceTarget, judge: () => Promise<Judged>): Promise<Judged> {
+  if (await isPolled()) return judge();
+  return { unseen: "the workspace has a target URL: clear it for the time of the check, or use another" };
+}
+
+/** Fails unless the answer is a page. */
+function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): Page {
+  if (answer.status !== 200) throw new Broken(`${what} was answered ${answer.status}, not 200`);
+  const json = readJson(answer.body);
+  const { events, next, hasMore, gap } = isObject(json) ? json : {};
+  const isNext = next === null || (typeof next === "string" && isCursor(next));
+  if (!Array.isArray(events) || !isNext || typeof hasMore !== "boolean" || typeof gap !== "boolean") {
+    throw new Broken(
+      `${what}: the page of ${workspace} does not have events, next, hasMore and gap as they must be`,
+    );
+  }
+  if (events.length > PAGE_MOST) throw new Broken(`${what}: the page has ${events.length} events`);
+  return { events, next, hasMore, gap };
+}

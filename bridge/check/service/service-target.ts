@@ -1,0 +1,132 @@
+import { STATUS_CODES } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { retryAfterMs } from "../../back-off";
+import { isObject, readJson } from "../../read-event";
+import { sign, SIGNATURE_HEADER } from "../../signature";
+import type { HttpClient, Reply } from "../http-client";
+import { Broken } from "../rule";
+
+export type Answered = Exclude<Reply, { readonly failed: string }>;
+
+/** How a request differs from the right one that a bridge would send now. */
+export interface RequestChange {
+  /** The header; null for none. */
+  readonly signature?: string | null;
+  readonly workspace?: string;
+}
+
+/** The service under check, as a bridge of one workspace calls it. */
+export interface ServiceTarget {
+  readonly workspace: string;
+  readonly secrets: readonly string[];
+  readonly withLimits: boolean;
+  /** Posts an inbound event; what is no bytes and no text is made JSON. A `429` is waited out. */
+  post(event: unknown, change?: RequestChange): Promise<Answered>;
+  poll(query: string, change?: RequestChange): Promise<Answered>;
+  /** One request as it is, whatever comes. */
+  once(request: ServiceRequest): Promise<Reply>;
+  /** Whether events are held for polling: there is no target URL. */
+  isPolled(): Promise<boolean>;
+}
+
+export interface ServiceRequest extends RequestChange {
+  readonly method: "GET" | "POST";
+  /** A body, or the query string of a poll. */
+  readonly raw: string | Uint8Array;
+}
+
+const ATTEMPTS_MOST = 6;
+
+export function createServiceTarget(options: {
+  readonly url: URL;
+  readonly client: HttpClient;
+  readonly workspace: string;
+  readonly secrets: readonly string[];
+  readonly withLimits: boolean;
+}): ServiceTarget {
+  const { url, client, workspace, secrets, withLimits } = options;
+  const base = url.pathname.replace(/\/+$/, "");
+  let polled: Promise<boolean> | undefined;
+
+  function once({ method, raw, signature, workspace: of = workspace }: ServiceRequest): Promise<Reply> {
+    const header = signature === undefined ? sign(raw, secrets.slice(0, 1)) : signature;
+    const query = method === "GET" && raw.length > 0 ? `?${String(raw)}` : "";
+    return client.call({
+      method,
+      path: `${base}/hooks/${of}${method === "GET" ? `/events${query}` : ""}`,
+      headers: {
+        ...(method === "POST" ? { "Content-Type": "application/json" } : {}),
+        ...(header === null ? {} : { [SIGNATURE_HEADER]: header }),
+      },
+      ...(method === "POST" ? { body: typeof raw === "string" ? Buffer.from(raw) : raw } : {}),
+    });
+  }
+
+  /** Others may share the workspace or the address, and this check is quick. */
+  async function untilLetThrough(request: ServiceRequest): Promise<Answered> {
+    for (let attempt = 1; ; attempt++) {
+      const reply = await once(request);
+      if ("failed" in reply) throw new Broken(`${request.method} ${base}/hooks: ${reply.failed}`);
+      if (reply.status !== 429 || attempt >= ATTEMPTS_MOST) return reply;
+      await sleep(Math.max(1_000, retryAfterMs(reply.headers["retry-after"] ?? null)));
+    }
+  }
+
+  const poll = (query: string, change: RequestChange = {}) =>
+    untilLetThrough({ method: "GET", raw: query, ...change });
+
+  return {
+    workspace,
+    secrets,
+    withLimits,
+    once,
+    poll,
+    post(event, change = {}) {
+      const raw = typeof event === "string" || event instanceof Uint8Array ? event : JSON.stringify(event);
+      return untilLetThrough({ method: "POST", raw, ...change });
+    },
+    async isPolled() {
+      polled ??= poll("after=latest").then(({ status }) => status !== 403);
+      return polled;
+    },
+  };
+}
+
+/** Fails unless the answer is the contract's `202`; fields may be added to it at any time. */
+export function expectAccepted(answer: Answered, what: string): void {
+  const json = readJson(answer.body);
+  if (answer.status === 202 && isObject(json) && json["ok"] === true) return;
+  throw new Broken(`${what} was answered ${told(answer)}, not 202 {"ok":true}`);
+}
+
+/** The field that a `400` names: this one, none, or not judged. */
+export type WantedField = string | null | undefined;
+
+/** Fails unless the answer is this refusal, with an error body in its shape. */
+export function expectRefused(answer: Answered, status: number, what: string, field?: WantedField): void {
+  if (answer.status !== status) throw new Broken(`${what} was answered ${told(answer)}, not ${status}`);
+  const json = readJson(answer.body);
+  if (!isObject(json)) throw new Broken(`${what}: the body of the ${status} is no JSON object`);
+  const { statusCode, message, error } = json;
+  const isMessage =
+    typeof message === "string" ||
+    (Array.isArray(message) && message.every((each) => typeof each === "string"));
+  if (statusCode !== status)
+    throw new Broken(`${what}: in the body of the ${status}, statusCode is not ${status}`);
+  if (!isMessage)
+    throw new Broken(`${what}: in the body of the ${status}, message is no text and no list of texts`);
+  const wanted = status === 413 ? undefined : STATUS_CODES[status];
+  if (error !== undefined && error !== wanted) {
+    const name = wanted === undefined ? "missing" : `"${wanted}"`;
+    throw new Broken(`${what}: in the body of the ${status}, error is ${JSON.stringify(error)}, not ${name}`);
+  }
+  if (field === undefined || (json["field"] ?? null) === field) return;
+  const named =
+    json["field"] === undefined ? "names no field" : `names the field ${JSON.stringify(json["field"])}`;
+  throw new Broken(`${what}: the body of the ${status} ${named}, not ${field ?? "none"}`);
+}
+
+function told({ status, body }: Answered): string {
+  const text = body.toString("utf8", 0, 160).trim();
+  return text === "" ? String(status) : `${status} ${text}`;
+}

@@ -1,0 +1,72 @@
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isCursor } from "./read-event";
+
+/** Where a poller keeps how far it came. One store is for one workspace. */
+export interface CursorStore {
+  /** The cursor that was saved last; undefined when none ever was. */
+  load(): Promise<string | undefined>;
+  /** Resolves once the cursor would be there after a crash. */
+  save(cursor: string): Promise<void>;
+}
+
+/**
+ * Keeps the cursor in a file, which holds either the old one or the new one, whole, whenever the machine stops.
+ * `load` rejects when the file cannot be read or holds something else; a file that is not there is no cursor.
+ */
+export function cursorFile(path: string): CursorStore {
+  return {
+    async load() {
+      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw error;
+      });
+      const cursor = text?.trim();
+      if (cursor === undefined || isCursor(cursor)) return cursor;
+      throw new Error(`${path} holds no cursor: remove it to start from the oldest event that is held`);
+    },
+    async save(cursor) {
+      const unfinished = `${path}.${process.pid}.new`;
+      try {
+        await writeDurably(unfinished, `${cursor}\n`);
+        await rename(unfinished, path);
+      } catch (error) {
+        await rm(unfinished, { force: true });
+        throw error;
+      }
+      await syncFolder(dirname(path));
+    },
+  };
+}
+
+/** Keeps the cursor in memory only: every start begins anew. */
+export function cursorInMemory(): CursorStore {
+  let kept: string | undefined;
+  return {
+    load: async () => kept,
+    async save(cursor) {
+      kept = cursor;
+    },
+  };
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A rename is durable once the folder is; Windows has no such call for folders. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

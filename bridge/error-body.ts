@@ -1,0 +1,18 @@
+import { STATUS_CODES } from "node:http";
+import { isObject, readJson } from "./read-event";
+
+/** An error body as the contract shapes it ("Error body"). */
+export function errorBody(statusCode: number, message: string): string {
+  return JSON.stringify({ statusCode, message, error: STATUS_CODES[statusCode] });
+}
+
+/** The words of an error body, and the field at fault where it names one. */
+export function readError(body: Uint8Array): { readonly message: string; readonly field?: string } {
+  const json = readJson(body);
+  const { message, field } = isObject(json) ? json : {};
+  const words = Array.isArray(message) ? message.join("; ") : message;
+  return {
+    message: typeof words === "string" ? words : "the answer does not say why",
+    ...(typeof field === "string" ? { field } : {}),
+  };
+}

@@ -1,0 +1,131 @@
+import MarkdownIt from "markdown-it";
+
+/**
+ * `message.text` as a tree that any chat can be rendered from ("Message text
+ * rules"). Needs the optional peer `markdown-it`; nothing else of the kit does.
+ */
+
+/** What stands on its own lines. */
+export type Block =
+  | { readonly type: "paragraph"; readonly children: readonly Inline[] }
+  | { readonly type: "quote"; readonly children: readonly Block[] }
+  /** `language` is the first word after the fence, or null. `text` ends without a newline. */
+  | { readonly type: "code-block"; readonly language: string | null; readonly text: string };
+
+/** What stands within a line. */
+export type Inline =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "break" }
+  | { readonly type: "italic" | "bold"; readonly children: readonly Inline[] }
+  | { readonly type: "inline-code"; readonly text: string }
+  /** `url` is percent-encoded and never of a scheme that runs code; it may be relative. */
+  | { readonly type: "link"; readonly url: string; readonly children: readonly Inline[] };
+
+// Only what the contract names is markup: a line that begins with "#" or "1."
+// is text here, as it is in chat tools.
+const markdown = new MarkdownIt("zero", { maxNesting: 100 }).enable([
+  "autolink",
+  "backticks",
+  "blockquote",
+  "emphasis",
+  "escape",
+  "fence",
+  "link",
+  "newline",
+]);
+
+type Token = ReturnType<typeof markdown.parse>[number];
+
+/**
+ * Reads chat-flavoured Markdown: italic, bold, inline code, links, quotes, fenced
+ * code blocks, backslash escapes. A bare newline is a `break`, a blank line ends a
+ * paragraph, anything else is text. Every text can be read; nothing throws.
+ */
+export function parseMessageText(text: string): readonly Block[] {
+  return nest(markdown.parse(text, {}).values(), toBlocks);
+}
+
+/**
+ * Renders blocks for a chat without markup: breaks are newlines, blocks stand a
+ * blank line apart, quotes begin with "> ", a link is its label and its URL.
+ */
+export function toPlainText(blocks: readonly Block[]): string {
+  return blocks.map(plainBlock).join("\n\n");
+}
+
+/** Turns a run of tokens with opening and closing ones into a tree, up to the close of the level it begins on. */
+function nest<Node>(
+  tokens: Iterator<Token>,
+  toNodes: (token: Token, children: readonly Node[]) => readonly Node[],
+): readonly Node[] {
+  const nodes: Node[] = [];
+  for (let next = tokens.next(); !next.done && next.value.nesting >= 0; next = tokens.next()) {
+    const token = next.value;
+    nodes.push(...toNodes(token, token.nesting === 1 ? nest(tokens, toNodes) : []));
+  }
+  return nodes;
+}
+
+function toBlocks(token: Token, children: readonly Block[]): readonly Block[] {
+  switch (token.type) {
+    case "inline":
+      return [{ type: "paragraph", children: nest((token.children ?? []).values(), toInlines) }];
+    case "blockquote_open":
+      return [{ type: "quote", children }];
+    case "fence": {
+      const [language] = token.info.trim().split(/\s+/);
+      return [{ type: "code-block", language: language || null, text: token.content.replace(/\n$/, "") }];
+    }
+    default:
+      return children; // Of a paragraph, whose inline token makes the block.
+  }
+}
+
+function toInlines(token: Token, children: readonly Inline[]): readonly Inline[] {
+  switch (token.type) {
+    case "softbreak":
+    case "hardbreak":
+      return [{ type: "break" }];
+    case "em_open":
+      return [{ type: "italic", children }];
+    case "strong_open":
+      return [{ type: "bold", children }];
+    case "code_inline":
+      return [{ type: "inline-code", text: token.content }];
+    case "link_open":
+      return [{ type: "link", url: String(token.attrGet("href") ?? ""), children }];
+    default:
+      return token.content === "" ? [] : [{ type: "text", text: token.content }];
+  }
+}
+
+function plainBlock(block: Block): string {
+  switch (block.type) {
+    case "paragraph":
+      return block.children.map(plainInline).join("");
+    case "quote":
+      return toPlainText(block.children)
+        .split("\n")
+        .map((line) => `> ${line}`)
+        .join("\n");
+    case "code-block":
+      return block.text;
+  }
+}
+
+function plainInline(inline: Inline): string {
+  switch (inline.type) {
+    case "text":
+    case "inline-code":
+      return inline.text;
+    case "break":
+      return "\n";
+    case "italic":
+    case "bold":
+      return inline.children.map(plainInline).join("");
+    case "link": {
+      const label = inline.children.map(plainInline).join("");
+      return label === inline.url ? label : `${label} (${inline.url})`;
+    }
+  }
+}

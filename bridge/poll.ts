@@ -1,0 +1,85 @@
+import { REAL_TIMING, retryAfterMs, type Timing } from "./back-off";
+import { readError } from "./error-body";
+import { exchange, hooksUrl, isRetried } from "./http-exchange";
+import { readPage, type PageReading } from "./read-event";
+import { secretsOfOne, type Secrets } from "./secrets";
+import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signature";
+
+/** The service will not serve this poller: polling on would not help. */
+export class PollRefused extends Error {
+  override readonly name = "PollRefused";
+  constructor(
+    /** 400, 401, 403 (a target URL is set), 404 or 409 as in the contract's "Errors", or a proxy's. */
+    readonly status: number,
+    /** The query parameter at fault, where the service named one. */
+    readonly field: string | undefined,
+    message: string,
+  ) {
+    super(`the service answered ${status}: ${message}`);
+  }
+}
+
+export interface PollOptions {
+  /** The service's base address, such as `https://games.example`. */
+  readonly baseUrl: string;
+  /** UUID of the workspace, from the dashboard. */
+  readonly workspaceId: string;
+  readonly secrets: Secrets;
+  /** Events a page, 1 to 100. */
+  readonly limit?: number;
+  /** How long a poll may take, 30 seconds by default. */
+  readonly timeoutMs?: number;
+  readonly timing?: Timing;
+}
+
+/** What a poll brought: a page, or why there is none and how long the service wants to be left alone. */
+export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
+
+/** 100 events of many times the size that the service makes. */
+const PAGE_MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * A function that makes one poll (`GET /hooks/{workspaceId}/events`) and checks the page's signature. It
+ * rejects with `PollRefused` where polling again would not help.
+ *
+ * @throws RangeError or TypeError when an option is out of range
+ */
+export function createPoll(
+  options: PollOptions,
+): (after: string | undefined, signal: AbortSignal) => Promise<Polled> {
+  const { workspaceId, limit, timeoutMs = 30_000, timing = REAL_TIMING } = options;
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 100)) {
+    throw new RangeError("limit must be an integer from 1 to 100");
+  }
+  const url = `${hooksUrl(options.baseUrl, workspaceId)}/events`;
+  const secretsOf = secretsOfOne(options.secrets, workspaceId);
+  const failed = (problem: string, notForMs = 0): Polled => ({ problem, notForMs });
+
+  return async (after, signal) => {
+    const query = [
+      ...(after === undefined ? [] : [`after=${after}`]),
+      ...(limit === undefined ? [] : [`limit=${limit}`]),
+    ].join("&");
+    const secrets = await secretsOf();
+    const answer = await exchange({
+      url: query === "" ? url : `${url}?${query}`,
+      method: "GET",
+      headers: { [SIGNATURE_HEADER]: sign(query, secrets, timing.now()) },
+      timeoutMs,
+      answerMaxBytes: PAGE_MAX_BYTES,
+      signal,
+    });
+    if ("failed" in answer) return failed(`the poll had no answer: ${answer.failed}`);
+    const { status, headers, body } = answer;
+    if (isRetried(status))
+      return failed(`the service answered ${status}`, retryAfterMs(headers.get("retry-after")));
+    if (status !== 200) {
+      const { message, field } = readError(body);
+      throw new PollRefused(status, field, message);
+    }
+    const fault = verify(headers.get(SIGNATURE_HEADER), body, secrets, timing.now());
+    if (fault !== undefined) return failed(`a page was dropped: ${SIGNATURE_FAULT_WORDS[fault]}`);
+    const page = readPage(body);
+    return page === undefined ? failed("a page was dropped: it is no page of events") : page;
+  };
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from "node:http";
+
+/** Why there are no raw bytes. */
+export type NoBody = "too-large" | "too-late" | "broken" | "taken";
+
+/**
+ * The exact bytes of a request's body. Those that a raw body parser left in `request.body` are taken from there;
+ * where another parser took them, they are gone (`taken`).
+ */
+export function readBody(
+  request: IncomingMessage & { readonly body?: unknown },
+  { maxBytes, withinMs }: { readonly maxBytes: number; readonly withinMs: number },
+): Promise<Uint8Array | NoBody> {
+  if (Buffer.isBuffer(request.body)) {
+    return Promise.resolve(request.body.length > maxBytes ? "too-large" : request.body);
+  }
+  if (request.readableDidRead) return Promise.resolve("taken");
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const timer = setTimeout(() => finish("too-late"), withinMs);
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) finish("too-large");
+      else chunks.push(chunk);
+    };
+    const onEnd = () => finish(Buffer.concat(chunks));
+    const onBroken = () => finish("broken");
+    function finish(result: Uint8Array | NoBody): void {
+      clearTimeout(timer);
+      request.off("data", onData).off("end", onEnd).off("close", onBroken);
+      resolve(result);
+    }
+    // A request that breaks emits an error, and closes.
+    request.on("data", onData).on("end", onEnd).on("close", onBroken).on("error", onBroken);
+  });
+}

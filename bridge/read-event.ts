@@ -1,0 +1,89 @@
+import type { EventHead, EventPage, OutboundEvent } from "./events";
+
+/** What a signed JSON value turned out to be. */
+export type EventReading =
+  | { readonly event: OutboundEvent }
+  /** An event of a type that this kit does not know: nothing to do, and no fault. */
+  | { readonly unknown: EventHead }
+  /** What is wrong with it. */
+  | { readonly fault: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What each type of event has beside the head. */
+const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel" | "user" | "message")[]>> = {
+  "message.create": ["channel", "message"],
+  "message.update": ["channel", "message"],
+  "message.ephemeral": ["channel", "user", "message"],
+  "dm.create": ["user", "message"],
+  ping: [],
+};
+
+/** Looks at a value that was signed: only at what a bridge relies on, since fields may be added at any time. */
+export function readEvent(value: unknown): EventReading {
+  if (!isObject(value)) return { fault: "an event must be an object" };
+  const isHead =
+    [value["id"], value["type"], value["workspace"], value["createdAt"]].every(isText) &&
+    Number.isSafeInteger(value["sequence"]) &&
+    (value["expiresAt"] === null || isText(value["expiresAt"]));
+  if (!isHead) return { fault: "an event must have id, type, workspace, sequence, createdAt and expiresAt" };
+  const type = String(value["type"]);
+  if (!isKnownType(type)) return { unknown: value as unknown as EventHead };
+  for (const field of FIELDS_BY_TYPE[type]) {
+    const isGood = field === "message" ? isMessage(value[field]) : isText(value[field]);
+    if (!isGood) return { fault: `${type} must have ${field}` };
+  }
+  return { event: value as unknown as OutboundEvent };
+}
+
+/** A page of events, and in words those of its events that nothing can be made of. */
+export interface PageReading {
+  readonly page: EventPage;
+  readonly leftOut: readonly string[];
+}
+
+/** Reads the page in a signed body; undefined when it is none. */
+export function readPage(body: Uint8Array): PageReading | undefined {
+  const value = readJson(body);
+  if (!isObject(value) || !Array.isArray(value["events"])) return undefined;
+  const { next, hasMore, gap } = value;
+  if (next !== null && !(isText(next) && isCursor(next))) return undefined;
+  const events: OutboundEvent[] = [];
+  const leftOut: string[] = [];
+  for (const each of value["events"] as unknown[]) {
+    const reading = readEvent(each);
+    if ("event" in reading) events.push(reading.event);
+    else leftOut.push("fault" in reading ? reading.fault : `its type is ${reading.unknown.type}`);
+  }
+  return { page: { events, next, hasMore: hasMore === true, gap: gap === true }, leftOut };
+}
+
+/** JSON in UTF-8; undefined when it is not. */
+export function readJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a text has the form of a cursor: 1 to 18 digits. */
+export function isCursor(text: string): boolean {
+  return /^[0-9]{1,18}$/.test(text);
+}
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isKnownType(type: string): type is OutboundEvent["type"] {
+  return Object.hasOwn(FIELDS_BY_TYPE, type);
+}
+
+function isMessage(value: unknown): boolean {
+  return isObject(value) && isText(value["id"]) && isText(value["kind"]) && typeof value["text"] === "string";
+}

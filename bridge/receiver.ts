@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody, type NoBody } from "./read-body";
+import {
+  createPushReceiver,
+  refusal,
+  type PushAnswer,
+  type PushOptions,
+  type PushReceiver,
+} from "./receive-push";
+
+export interface ReceiverOptions extends PushOptions {
+  /** A longer body is answered `413`: 1 MiB by default. */
+  readonly bodyMaxBytes?: number;
+}
+
+export interface Receiver extends PushReceiver {
+  /**
+   * Answers a push: for `http.createServer(receiver.handler)`, or as a route of any framework that hands out
+   * Node's own request and response. Nothing may have parsed the body before, except into a Buffer in
+   * `request.body`. What `receive` answers is sent; `405`, `408`, `413` and `500` are its own.
+   */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/** The service waits no longer than this for an answer. */
+const BODY_WITHIN_MS = 5_000;
+
+const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
+  "too-large": refusal(413, "the body is too large", { connection: "close" }),
+  "too-late": refusal(408, "the body did not arrive in time", { connection: "close" }),
+  taken: refusal(
+    500,
+    "a body parser took the raw bytes that are signed: mount the receiver before it, or parse this route into a Buffer",
+  ),
+};
+
+/** Makes a receiver of pushes for Node's HTTP server ("Outbound pushes"). */
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const pushes = createPushReceiver(options);
+  const bounds = { maxBytes: options.bodyMaxBytes ?? 1024 * 1024, withinMs: BODY_WITHIN_MS };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== "POST") return send(response, refusal(405, "send a POST", { allow: "POST" }));
+    const body = await readBody(request, bounds);
+    if (typeof body !== "string") return send(response, await pushes.receive(request.headers, body));
+    if (body !== "broken") send(response, NO_BODY[body]);
+  }
+
+  return {
+    receive: pushes.receive,
+    get pending() {
+      return pushes.pending;
+    },
+    close: pushes.close,
+    handler(request, response) {
+      // Nobody is left to be told of an answer that did not arrive: the service pushes again.
+      response.on("error", () => undefined);
+      answer(request, response).catch(() => response.destroy());
+    },
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: PushAnswer): void {
+  response.writeHead(status, headers).end(body);
+}

@@ -1,0 +1,75 @@
+import { backOffMs } from "./back-off";
+import type { DmCreate, MessageCreate } from "./events";
+import { drop, freshUntilMs, settle, wakeBy, type Draft } from "./reduce-draft";
+import { recall, remember } from "./reduce-memory";
+import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
+
+const RETRY = { firstMs: 1_000, mostMs: 30_000 };
+
+/** Ids of messages are remembered apart from those of events: while either is, nothing is posted twice. */
+export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
+  return (
+    recall(draft.messages, message.id) !== undefined ||
+    draft.creates.some(({ event }) => event.message.id === message.id)
+  );
+}
+
+export function takeCreate(draft: Draft, event: MessageCreate | DmCreate): void {
+  const untilMs = Math.min(freshUntilMs(event), draft.nowMs + NEVER_STALE_TRY_MS);
+  const create = { event, untilMs, isPosting: false, refusals: 0, retryAtMs: draft.nowMs };
+  draft.creates = [...draft.creates, create].toSorted((a, b) => a.event.sequence - b.event.sequence);
+}
+
+export function notePosted(draft: Draft, eventId: string, chatMessageId: string): void {
+  const create = draft.creates.find(({ event }) => event.id === eventId);
+  if (create === undefined) return;
+  draft.creates = draft.creates.filter((each) => each !== create);
+  draft.messages = remember(draft.messages, create.event.message.id, { chatMessageId, applied: 0 });
+  settle(draft, create.event);
+}
+
+export function noteRefusedCreate(draft: Draft, eventId: string, retryAfterMs: number): void {
+  draft.creates = draft.creates.map((create) => {
+    if (create.event.id !== eventId) return create;
+    const refusals = create.refusals + 1;
+    const retryAtMs = draft.nowMs + Math.max(backOffMs(refusals, RETRY, 0), retryAfterMs);
+    return { ...create, isPosting: false, refusals, retryAtMs };
+  });
+}
+
+/** An expired create takes the updates of its message with it. */
+export function dropCreate(draft: Draft, event: MessageCreate | DmCreate): void {
+  draft.messages = remember(draft.messages, event.message.id, "dropped");
+  drop(draft, event, "expired");
+}
+
+/** Drops the creates that may not be tried any more, and tries those whose turn it is. */
+export function advanceCreates(draft: Draft): void {
+  for (const create of draft.creates) {
+    if (create.isPosting) continue;
+    if (draft.nowMs <= create.untilMs) {
+      wakeBy(draft, create.untilMs + 1);
+    } else {
+      draft.creates = draft.creates.filter((each) => each !== create);
+      dropCreate(draft, create.event);
+    }
+  }
+  const busy = new Set(draft.creates.filter(({ isPosting }) => isPosting).map(placeOf));
+  draft.creates = draft.creates.map((create) => {
+    const place = placeOf(create);
+    if (busy.has(place)) return create;
+    busy.add(place);
+    if (draft.nowMs < create.retryAtMs) {
+      wakeBy(draft, create.retryAtMs);
+      return create;
+    }
+    const { event } = create;
+    draft.toDo.push(event.type === "dm.create" ? { type: "dm", event } : { type: "post", event });
+    return { ...create, isPosting: true };
+  });
+}
+
+/** Where a create is shown. A channel's id never begins with "dm:". */
+function placeOf({ event }: OpenCreate): string {
+  return event.type === "dm.create" ? `dm:${event.user}` : event.channel;
+}

@@ -1,0 +1,31 @@
+/**
+ * A map that never changes and never outgrows its capacity: what was written
+ * longest ago is forgotten. It is kept in generations, newest first, so that a
+ * write copies only the newest.
+ */
+export interface Memory<Value> {
+  readonly capacity: number;
+  readonly generations: readonly ReadonlyMap<string, Value>[];
+}
+
+const FULL_GENERATIONS = 32;
+
+/** A memory that recalls at least the last `capacity` writes, and keeps few more. */
+export function emptyMemory<Value>(capacity: number): Memory<Value> {
+  return { capacity, generations: [] };
+}
+
+export function recall<Value>(memory: Memory<Value>, key: string): Value | undefined {
+  return memory.generations.find((generation) => generation.has(key))?.get(key);
+}
+
+/** The memory after a write; a key that is written again counts as new. */
+export function remember<Value>(memory: Memory<Value>, key: string, value: Value): Memory<Value> {
+  const { capacity, generations } = memory;
+  const [newest, ...older] = generations;
+  const isFull = newest === undefined || newest.size >= Math.ceil(capacity / FULL_GENERATIONS);
+  if (isFull) {
+    return { capacity, generations: [new Map([[key, value]]), ...generations.slice(0, FULL_GENERATIONS)] };
+  }
+  return { capacity, generations: [new Map(newest).set(key, value), ...older] };
+}

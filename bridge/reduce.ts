@@ -1,0 +1,120 @@
+import { isExpired, type OutboundEvent } from "./events";
+import {
+  advanceCreates,
+  dropCreate,
+  isKnownCreate,
+  notePosted,
+  noteRefusedCreate,
+  takeCreate,
+} from "./reduce-creates";
+import { closeDraft, drop, openDraft, settle, type Draft, type Reduced } from "./reduce-draft";
+import type { BridgeInput } from "./reduce-effect";
+import { recall } from "./reduce-memory";
+import type { BridgeState } from "./reduce-state";
+import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
+
+/**
+ * The bridge's rules for events, by push and by poll ("Bridge rules when catching
+ * up", "Outbound pushes"), without a clock or any other effect of its own:
+ *
+ * - an event that repeats, by its id, is skipped; so is one past its `expiresAt`,
+ *   also when it went stale while it waited;
+ * - a create that the chat refuses is tried again, ever more slowly, until it
+ *   succeeds or expires; creates of the same channel or conversation wait for it,
+ *   others go on, and `isSettled` says that a cursor must not pass it;
+ * - of the updates of a message the newest is applied, one at a time, and never an
+ *   older one than the last applied; one that comes before its create waits for
+ *   it, and is skipped when none comes within 5 seconds; one whose create was
+ *   dropped is skipped;
+ * - an update or an ephemeral that the chat refuses is skipped.
+ *
+ * Never throws. An answer about an event that is not under way changes nothing.
+ */
+export function reduce(state: BridgeState, input: BridgeInput): Reduced {
+  const draft = openDraft(state, input.nowMs);
+  switch (input.type) {
+    case "events":
+      if (input.gap === true) draft.toDo.push({ type: "missed" });
+      for (const event of input.events) take(draft, event);
+      break;
+    case "posted":
+      notePosted(draft, input.eventId, input.chatMessageId);
+      break;
+    case "done":
+      noteEdit(draft, input.eventId, "done");
+      noteEphemeral(draft, input.eventId, "done");
+      break;
+    case "refused":
+      noteRefusedCreate(draft, input.eventId, input.retryAfterMs ?? 0);
+      noteEdit(draft, input.eventId, "refused");
+      noteEphemeral(draft, input.eventId, "refused");
+      break;
+    case "time":
+      break;
+  }
+  advanceCreates(draft);
+  advanceUpdates(draft);
+  return closeDraft(draft);
+}
+
+function take(draft: Draft, event: OutboundEvent): void {
+  if (isKnown(draft, event)) draft.skips.push({ type: "skip", event, reason: "duplicate" });
+  else if (isExpired(event, draft.nowMs)) takeExpired(draft, event);
+  // Not settled: it is to come again.
+  else if (isFullFor(draft, event)) draft.skips.push({ type: "skip", event, reason: "full" });
+  else takeFresh(draft, event);
+}
+
+function isKnown(draft: Draft, event: OutboundEvent): boolean {
+  if (recall(draft.settled, event.id) !== undefined) return true;
+  switch (event.type) {
+    case "message.create":
+    case "dm.create":
+      return isKnownCreate(draft, event);
+    case "message.update":
+      return isKnownUpdate(draft, event);
+    case "message.ephemeral":
+      return draft.ephemerals.has(event.id);
+    case "ping":
+      return false;
+  }
+}
+
+function takeExpired(draft: Draft, event: OutboundEvent): void {
+  if (event.type === "message.create" || event.type === "dm.create") dropCreate(draft, event);
+  else drop(draft, event, "expired");
+}
+
+/** An update takes the place of one that waits, so it always has room. */
+function isFullFor(draft: Draft, event: OutboundEvent): boolean {
+  if (event.type === "ping") return false;
+  if (event.type === "message.update" && draft.updates.has(event.message.id)) return false;
+  return draft.creates.length + draft.updates.size + draft.ephemerals.size >= draft.limits.open;
+}
+
+function takeFresh(draft: Draft, event: OutboundEvent): void {
+  switch (event.type) {
+    case "message.create":
+    case "dm.create":
+      takeCreate(draft, event);
+      break;
+    case "message.update":
+      takeUpdate(draft, event);
+      break;
+    case "message.ephemeral":
+      draft.ephemerals.set(event.id, event);
+      draft.toDo.push({ type: "ephemeral", event });
+      break;
+    case "ping":
+      drop(draft, event, "ping");
+      break;
+  }
+}
+
+function noteEphemeral(draft: Draft, eventId: string, outcome: "done" | "refused"): void {
+  const event = draft.ephemerals.get(eventId);
+  if (event === undefined) return;
+  draft.ephemerals.delete(eventId);
+  if (outcome === "done") settle(draft, event);
+  else drop(draft, event, "refused");
+}
