@@ -1,0 +1,110 @@
+import { useEffect } from "preact/hooks";
+import { Announcer } from "./announce";
+import { ActionButton } from "./parts/action-button";
+import { Icon } from "./parts/icon";
+import { Loading } from "./parts/loading";
+import { PageHeading } from "./parts/page-heading";
+import { ConnectPage } from "./pages/connect-page";
+import { SignInPage } from "./pages/sign-in-page";
+import { WorkspacePage } from "./pages/workspace-page";
+import { WorkspacesPage } from "./pages/workspaces-page";
+import { Link, useHere } from "./router";
+import { beginSession, sessionState, signOut } from "./session";
+import { useStore } from "./store";
+import { chooseTheme, chosenTheme, THEMES } from "./theme";
+import { useAction } from "./use-action";
+import type { SessionShape } from "../edge/dashboard/shapes";
+
+export function App() {
+  const state = useStore(sessionState);
+  useEffect(() => void beginSession(), []);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <Masthead signedIn={state.is === "in"} />
+      <main id="main" tabIndex={-1}>
+        {state.is === "looking" && <Loading what="Signing in" />}
+        {state.is === "out" && <SignInPage why={state.why} />}
+        {state.is === "in" && <Page session={state.session} />}
+      </main>
+      <Announcer />
+    </>
+  );
+}
+
+const WORKSPACE_PATH = /^\/workspaces\/([^/]+)$/;
+
+function Page({ session }: { readonly session: SessionShape }) {
+  const { pathname } = useHere();
+  const [, id] = WORKSPACE_PATH.exec(pathname) ?? [];
+  if (id !== undefined) return <WorkspacePage key={id} id={id} publicUrl={session.publicUrl} />;
+  switch (pathname) {
+    case "/":
+      return <WorkspacesPage />;
+    case "/connect":
+      return <ConnectPage publicUrl={session.publicUrl} />;
+    default:
+      return (
+        <PageHeading title="There is nothing here">
+          <Link href="/">All workspaces</Link>
+        </PageHeading>
+      );
+  }
+}
+
+function Masthead({ signedIn }: { readonly signedIn: boolean }) {
+  const { pathname } = useHere();
+  const leaving = useAction(signOut);
+  const current = (path: string) => (pathname === path ? ({ "aria-current": "page" } as const) : {});
+  return (
+    <header class="masthead">
+      <div class="masthead-inner">
+        <Link href="/" class="brand" aria-label="Chat bridge">
+          <Icon name="bridge" />
+          <span>Chat bridge</span>
+        </Link>
+        {signedIn && (
+          <nav aria-label="Pages">
+            <Link href="/" {...current("/")}>
+              Workspaces
+            </Link>
+            <Link href="/connect" {...current("/connect")}>
+              Connect
+            </Link>
+          </nav>
+        )}
+        <ThemeChoice />
+        {signedIn && (
+          <ActionButton
+            look="quiet"
+            pending={leaving.pending}
+            onClick={() => leaving.run()}
+            aria-label="Sign out"
+          >
+            <Icon name="leave" />
+            <span class="wide-only">Sign out</span>
+          </ActionButton>
+        )}
+      </div>
+    </header>
+  );
+}
+
+const THEME_ICONS = { system: "screen", light: "sun", dark: "moon" } as const;
+
+function ThemeChoice() {
+  const theme = useStore(chosenTheme);
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
+  return (
+    <ActionButton
+      look="quiet"
+      onClick={() => chooseTheme(next)}
+      aria-label={`Theme: ${theme}. Change to ${next}`}
+      title={`Theme: ${theme}`}
+    >
+      <Icon name={THEME_ICONS[theme]} />
+    </ActionButton>
+  );
+}

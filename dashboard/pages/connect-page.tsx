@@ -1,0 +1,111 @@
+import { useState } from "preact/hooks";
+import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { Field, FormFault } from "../parts/field";
+import { PageHeading } from "../parts/page-heading";
+import { SecretCard } from "../parts/secret-card";
+import { Link } from "../router";
+import { useAction } from "../use-action";
+
+const FIELDS = ["name", "ownerEmail", "targetUrl"];
+
+export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
+  const [name, setName] = useState("");
+  const [ownerEmail, setOwnerEmail] = useState("");
+  const [pushes, setPushes] = useState(false);
+  const [targetUrl, setTargetUrl] = useState("");
+  const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
+  const connecting = useAction(async () => {
+    setMade(
+      await api.create({
+        name: name.trim(),
+        ownerEmail: ownerEmail.trim(),
+        targetUrl: pushes ? targetUrl.trim() : "",
+      }),
+    );
+  });
+  if (made !== undefined) {
+    return (
+      <div class="narrow">
+        <PageHeading key="made" title={`${made.workspace.name} is connected`} />
+        <SecretCard made={made} publicUrl={publicUrl}>
+          <Link class="button look-primary" href={`/workspaces/${made.workspace.id}`}>
+            I have stored it: open the workspace
+          </Link>
+        </SecretCard>
+      </div>
+    );
+  }
+  const { error } = connecting;
+  return (
+    <div class="narrow">
+      <PageHeading title="Connect a workspace" />
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          connecting.run();
+        }}
+      >
+        <Field
+          label="Name"
+          name="name"
+          value={name}
+          onText={setName}
+          error={error}
+          required
+          maxLength={128}
+          hint="For people, such as the name of the chat tool's workspace."
+        />
+        <Field
+          label="Owner's e-mail"
+          name="ownerEmail"
+          type="email"
+          value={ownerEmail}
+          onText={setOwnerEmail}
+          error={error}
+          hint="Optional. It is told when the bridge stops polling while events wait."
+        />
+        <fieldset>
+          <legend>How does the bridge get its events?</legend>
+          <label class="choice">
+            <input type="radio" name="mode" checked={!pushes} onChange={() => setPushes(false)} />
+            <span>
+              <strong>It polls</strong>
+              <span class="hint">
+                It needs no address that can be reached. Events wait for it for 24 hours.
+              </span>
+            </span>
+          </label>
+          <label class="choice">
+            <input type="radio" name="mode" checked={pushes} onChange={() => setPushes(true)} />
+            <span>
+              <strong>It is pushed to</strong>
+              <span class="hint">
+                It has a public HTTPS address. Events arrive at once, and are missed while it is down.
+              </span>
+            </span>
+          </label>
+        </fieldset>
+        {pushes && (
+          <Field
+            label="Target URL"
+            name="targetUrl"
+            type="url"
+            value={targetUrl}
+            onText={setTargetUrl}
+            error={error}
+            required
+            placeholder="https://bridge.example/events"
+            hint="Where events are sent to: https, with a public address."
+          />
+        )}
+        <FormFault error={error} fields={pushes ? FIELDS : FIELDS.slice(0, 2)} />
+        <ActionButton type="submit" look="primary" pending={connecting.pending}>
+          Connect
+        </ActionButton>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import type { Action } from "../use-action";
+import { ActionButton } from "./action-button";
+import { FormFault } from "./field";
+
+export interface ConfirmDialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** What the button that does it says. */
+  readonly confirm: string;
+  readonly action: Action<[]>;
+  /** Names of fields in `children` that show their own fault. */
+  readonly fields?: readonly string[];
+  readonly danger?: boolean;
+  /** Whether it may be done yet. */
+  readonly ready?: boolean;
+  onClose(): void;
+}
+
+/** Asks before something is done. It is open for as long as it is there. */
+export function ConfirmDialog({
+  title,
+  children,
+  confirm,
+  action,
+  fields = [],
+  danger = false,
+  ready = true,
+  onClose,
+}: ConfirmDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-labelledby={titleId} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (ready) action.run();
+        }}
+      >
+        <h2 id={titleId}>{title}</h2>
+        {children}
+        <FormFault error={action.error} fields={fields} />
+        <div class="row end">
+          <ActionButton onClick={() => dialog.current?.close()}>Cancel</ActionButton>
+          <ActionButton
+            type="submit"
+            look={danger ? "danger" : "primary"}
+            pending={action.pending}
+            disabled={!ready}
+          >
+            {confirm}
+          </ActionButton>
+        </div>
+      </form>
+    </dialog>
+  );
+}

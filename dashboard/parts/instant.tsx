@@ -1,0 +1,31 @@
+import { useNow } from "../clock";
+import { exactUtc, fromNow } from "../words/time-words";
+
+const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const DAY_AND_EXACT_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
+
+export interface InstantProps {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** In the reader's zone; or how long ago. The exact UTC is what hovering shows. */
+  readonly as?: "date" | "time" | "ago";
+}
+
+export function Instant({ at, as = "date" }: InstantProps) {
+  return (
+    <time dateTime={at} title={exactUtc(at)}>
+      {as === "ago" ? <Ago at={at} /> : local(new Date(at), as)}
+    </time>
+  );
+}
+
+function Ago({ at }: { readonly at: string }) {
+  return <>{fromNow(Date.parse(at), useNow())}</>;
+}
+
+function local(at: Date, as: "date" | "time"): string {
+  if (as === "date") return DAY_AND_TIME.format(at);
+  const today = at.toDateString() === new Date().toDateString();
+  return (today ? TIME : DAY_AND_EXACT_TIME).format(at);
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import { snippetFor, snippetsFor, type SnippetName } from "../words/snippets";
+import { CopyButton } from "./copy-button";
+import { Icon } from "./icon";
+
+export interface SecretCardProps {
+  readonly made: WorkspaceWithSecret;
+  /** Where bridges reach the service. */
+  readonly publicUrl: string;
+  /** Whether it comes up on a page that is there already: the page then shows it, and reading goes on with it. */
+  readonly comesUp?: boolean;
+  /** How to go on. */
+  readonly children: ComponentChildren;
+}
+
+/** A new signing secret, the only time it is shown, and what to give the bridge. */
+export function SecretCard({
+  made: { workspace, signingSecret },
+  publicUrl,
+  comesUp = false,
+  children,
+}: SecretCardProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (comesUp) heading.current?.focus();
+  }, [signingSecret]);
+  const [shown, setShown] = useState<SnippetName>("settings");
+  const facts = { publicUrl, workspaceId: workspace.id, secret: signingSecret };
+  const snippet = snippetFor(shown, facts);
+  return (
+    <section class="card secret" aria-labelledby="secret-title">
+      <h2 id="secret-title" ref={heading} tabIndex={-1}>
+        Signing secret
+      </h2>
+      <p class="notice tone-warn">
+        <Icon name="warn" /> Store it now: it is shown only this once. If it is lost, rotate it.
+      </p>
+      <div class="secret-line">
+        <code data-secret>{signingSecret}</code>
+        <CopyButton text={signingSecret} what="the signing secret" />
+      </div>
+      <h3>For the bridge</h3>
+      <div class="row tabs" role="group" aria-label="What to copy">
+        {snippetsFor(workspace.mode).map(({ name, label }) => (
+          <button
+            type="button"
+            key={name}
+            class="tab"
+            aria-pressed={name === shown}
+            onClick={() => setShown(name)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <div class="snippet">
+        <pre tabIndex={0} aria-label="What to copy">
+          <code>{snippet}</code>
+        </pre>
+        <CopyButton text={snippet} what="this text" />
+      </div>
+      <div class="row">{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import type { AnchorHTMLAttributes } from "preact";
+import { createStore, useStore } from "./store";
+
+const here = createStore(readHere());
+
+function readHere(): string {
+  return location.pathname + location.search;
+}
+
+addEventListener("popstate", () => here.set(readHere()));
+
+/** The path and query that are shown now. */
+export function useHere(): URL {
+  return new URL(useStore(here), location.origin);
+}
+
+export function navigate(path: string, { replace = false } = {}): void {
+  history[replace ? "replaceState" : "pushState"](null, "", path);
+  here.set(readHere());
+  if (!replace) scrollTo(0, 0);
+}
+
+/** A link within the dashboard: a click stays on the page, a click with a key held is the browser's. */
+export function Link({ href, ...more }: AnchorHTMLAttributes & { readonly href: string }) {
+  return (
+    <a
+      href={href}
+      onClick={(event) => {
+        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        navigate(href);
+      }}
+      {...more}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { api, ApiError, onSignedOut } from "./api";
+import type { SessionShape } from "../edge/dashboard/shapes";
+import { createStore } from "./store";
+
+export type SessionState =
+  | { readonly is: "looking" }
+  | { readonly is: "out"; readonly why: string | undefined }
+  | { readonly is: "in"; readonly session: SessionShape };
+
+export const sessionState = createStore<SessionState>({ is: "looking" });
+
+const LINK_FORM = /^#sign-in=(.+)$/;
+const ENDED = "Your session has ended: sign in again.";
+
+/** Finds out who we are: by the link that we were opened with, or by the session that is there. */
+export async function beginSession(): Promise<void> {
+  const [, code] = LINK_FORM.exec(location.hash) ?? [];
+  // At once, so that the code is not kept in the history.
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
+  // A spent link in the hands of someone who is signed in already does no harm.
+  if (sessionState.get().is === "in") return;
+  const failed = await enter(api.session);
+  if (sessionState.get().is !== "in") sessionState.set({ is: "out", why: refused ?? failed });
+}
+
+/** Answers why it did not work, where there is more to say than that nobody is signed in. */
+async function enter(begin: () => Promise<SessionShape | undefined>): Promise<string | undefined> {
+  try {
+    const session = await begin();
+    if (session !== undefined) sessionState.set({ is: "in", session });
+    return undefined;
+  } catch (error) {
+    return error instanceof ApiError ? error.message : String(error);
+  }
+}
+
+export async function signIn(token: string): Promise<void> {
+  sessionState.set({ is: "in", session: await api.signIn({ token }) });
+}
+
+export async function signOut(): Promise<void> {
+  await api.signOut();
+  sessionState.set({ is: "out", why: undefined });
+}
+
+onSignedOut(() => sessionState.set({ is: "out", why: ENDED }));
+addEventListener("hashchange", () => {
+  if (LINK_FORM.test(location.hash)) void beginSession();
+});

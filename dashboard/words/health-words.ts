@@ -1,0 +1,144 @@
+import type {
+  DeliveryShape,
+  HealthShape,
+  PollHealthShape,
+  PushHealthShape,
+  WorkspaceShape,
+} from "../../edge/dashboard/shapes";
+import { adviceFor, adviceForLast, RESULT_WORDS } from "./advice";
+import { duration, fromNow } from "./time-words";
+
+export type Tone = "good" | "warn" | "bad" | "idle";
+
+/** How a workspace is, for people. */
+export interface HealthWords {
+  readonly tone: Tone;
+  /** A word or two. */
+  readonly label: string;
+  readonly sentence: string;
+  /** What to do, when something is to be done. */
+  readonly advice?: string | undefined;
+}
+
+/** A running bridge polls every few seconds. */
+const POLLS_LATELY_MS = 60_000;
+const WAITING_COUNTED_MAX = 1_000;
+
+export function healthWords(
+  workspace: Pick<WorkspaceShape, "custom" | "connected">,
+  health: HealthShape,
+  nowMs: number,
+): HealthWords {
+  if (!workspace.custom) {
+    return { tone: "idle", label: "No bridge", sentence: "Its chat tool is reached without a bridge." };
+  }
+  if (!workspace.connected) {
+    return {
+      tone: "idle",
+      label: "Disconnected",
+      sentence: "No events are taken or delivered.",
+      advice: "Connect it again to get a new signing secret.",
+    };
+  }
+  switch (health?.mode) {
+    case undefined:
+      return { tone: "idle", label: "Not known yet", sentence: "How delivery goes is not known yet." };
+    case "poll":
+      return pollWords(health, nowMs);
+    case "push":
+      return pushWords(health, nowMs);
+  }
+}
+
+function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
+  const { failing, lastPollAt, waiting, oldestWaitingAt } = health;
+  const sinceMs = oldestWaitingAt === null ? 0 : nowMs - Date.parse(oldestWaitingAt);
+  const waits =
+    waiting === 0 ? "Nothing waits." : `${waitingWords(waiting)}, the oldest for ${duration(sinceMs)}.`;
+  const polled =
+    lastPollAt === null
+      ? "The bridge has never polled."
+      : `The bridge polled ${fromNow(Date.parse(lastPollAt), nowMs)}.`;
+  if (failing) {
+    return {
+      tone: "bad",
+      label: "Failing",
+      sentence: `${polled} ${waits}`,
+      advice:
+        "Start the bridge and check that it reaches this service with this workspace's id and secret. Events are held for 24 hours.",
+    };
+  }
+  if (lastPollAt === null) {
+    return {
+      tone: waiting > 0 ? "warn" : "idle",
+      label: "Never polled",
+      sentence: `${polled} ${waits}`,
+      advice: "Start the bridge with this workspace's id and secret; it is to poll every 2 seconds.",
+    };
+  }
+  if (nowMs - Date.parse(lastPollAt) <= POLLS_LATELY_MS) {
+    return { tone: "good", label: "Polling", sentence: `${polled} ${waits}` };
+  }
+  return {
+    tone: waiting > 0 ? "warn" : "idle",
+    label: "Quiet",
+    sentence: `${polled} ${waits}`,
+    advice: "A running bridge polls every few seconds: see whether it still runs.",
+  };
+}
+
+export function waitingWords(waiting: number): string {
+  if (waiting >= WAITING_COUNTED_MAX)
+    return `${WAITING_COUNTED_MAX.toLocaleString("en")} events or more wait`;
+  return waiting === 1 ? "1 event waits" : `${waiting} events wait`;
+}
+
+function pushWords(health: PushHealthShape, nowMs: number): HealthWords {
+  const { lastSuccess, lastFailure, attempts, successes, latencyP50Ms } = health;
+  if (lastFailure !== null && (lastSuccess === null || lastFailure.at > lastSuccess.at)) {
+    return {
+      tone: "bad",
+      label: "Failing",
+      sentence: `The last push failed ${failedWhen(lastFailure, nowMs)}.`,
+      advice: adviceForLast(lastFailure),
+    };
+  }
+  if (lastSuccess === null) {
+    return {
+      tone: "idle",
+      label: "Nothing pushed",
+      sentence: "No event has been pushed yet.",
+      advice: "Send a test event to see whether the bridge is ready.",
+    };
+  }
+  if (attempts === 0) {
+    const when = fromNow(Date.parse(lastSuccess.at), nowMs);
+    return {
+      tone: "good",
+      label: "Quiet",
+      sentence: `Nothing to push lately. The bridge accepted the last one ${when}.`,
+    };
+  }
+  if (successes < attempts && lastFailure !== null) {
+    return {
+      tone: "warn",
+      label: "Some fail",
+      sentence: `${attempts - successes} of ${attempts} attempts failed in the last hour, the last of them ${failedWhen(lastFailure, nowMs)}. The last push was accepted.`,
+      advice: adviceFor(lastFailure),
+    };
+  }
+  const all = attempts === 1 ? "The only attempt" : `All ${attempts} attempts`;
+  return {
+    tone: "good",
+    label: "Pushing",
+    sentence: `${all} of the last hour went well, half of them within ${latencyP50Ms} ms.`,
+  };
+}
+
+/** When a push failed and by what, as within a sentence: "2 min ago: no connection". */
+function failedWhen({ at, result }: DeliveryShape, nowMs: number): string {
+  const words = RESULT_WORDS[result];
+  // Not what is in capitals, such as TLS.
+  const what = /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words;
+  return `${fromNow(Date.parse(at), nowMs)}: ${what}`;
+}

@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import type { WorkspaceShape, WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { ConfirmDialog } from "../parts/confirm-dialog";
+import { Field } from "../parts/field";
+import { navigate } from "../router";
+import { useAction } from "../use-action";
+
+export interface DangerZoneProps {
+  readonly workspace: WorkspaceShape;
+  onChange(workspace: WorkspaceShape): void;
+  onSecret(answer: WorkspaceWithSecret): void;
+}
+
+export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
+  const { id, name, custom, connected } = workspace;
+  const [asking, setAsking] = useState<"disconnect" | "delete" | undefined>(undefined);
+  const [typed, setTyped] = useState("");
+  const connecting = useAction(async () => {
+    onSecret(await api.connect(id));
+    announce("Connected, with a new signing secret. Store it now.");
+  });
+  const disconnecting = useAction(async () => {
+    onChange(await api.disconnect(id));
+    setAsking(undefined);
+    announce("Disconnected.");
+  });
+  const deleting = useAction(async () => {
+    await api.delete(id, typed);
+    navigate("/");
+    announce(`Deleted ${name}.`);
+  });
+  function close(): void {
+    setAsking(undefined);
+    setTyped("");
+    disconnecting.clear();
+    deleting.clear();
+  }
+  return (
+    <section class="card danger-zone" aria-labelledby="danger-title">
+      <h2 id="danger-title">{connected ? "Disconnect or delete" : "Connect or delete"}</h2>
+      {connecting.error !== undefined && (
+        <p class="fault" role="alert">
+          {connecting.error.message}
+        </p>
+      )}
+      <div class="row">
+        {custom && connected && (
+          <ActionButton onClick={() => setAsking("disconnect")}>Disconnect</ActionButton>
+        )}
+        {custom && !connected && (
+          <ActionButton look="primary" pending={connecting.pending} onClick={() => connecting.run()}>
+            Connect again
+          </ActionButton>
+        )}
+        <ActionButton look="danger" onClick={() => setAsking("delete")}>
+          Delete
+        </ActionButton>
+      </div>
+      {asking === "disconnect" && (
+        <ConfirmDialog
+          title={`Disconnect ${name}?`}
+          confirm="Disconnect"
+          action={disconnecting}
+          danger
+          onClose={close}
+        >
+          <p>
+            Its hooks answer 404 and its signing secrets are forgotten at once. Connecting it again makes a
+            new secret, which the bridge has to be given.
+          </p>
+        </ConfirmDialog>
+      )}
+      {asking === "delete" && (
+        <ConfirmDialog
+          title={`Delete ${name}?`}
+          confirm="Delete for good"
+          action={deleting}
+          fields={["name"]}
+          danger
+          ready={typed === name}
+          onClose={close}
+        >
+          <p>The workspace, its secrets, its held events and its log are removed for good.</p>
+          <Field
+            label={`Type its name, ${name}, to go on`}
+            name="name"
+            value={typed}
+            onText={setTyped}
+            error={deleting.error}
+          />
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

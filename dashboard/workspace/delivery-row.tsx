@@ -1,0 +1,81 @@
+import { useId, useState } from "preact/hooks";
+import type { DeliveryShape } from "../../edge/dashboard/shapes";
+import { ToneBadge } from "../parts/badge";
+import { CopyButton } from "../parts/copy-button";
+import { Instant } from "../parts/instant";
+import { adviceFor, outcomeOf, RESULT_WORDS } from "../words/advice";
+
+const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
+const COLUMNS = 5;
+
+/** A line of the log; one that went wrong opens to say what to do. */
+export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) {
+  const { at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
+  const [open, setOpen] = useState(false);
+  const moreId = useId();
+  const isPoll = eventType === "poll";
+  const latency = isPoll || attempt === 0 ? "–" : `${latencyMs} ms`;
+  return (
+    <>
+      <tr>
+        <td>
+          <Instant at={at} as="time" />
+        </td>
+        <td>
+          <span class="event-type">{eventType}</span>
+        </td>
+        <td>
+          <ToneBadge tone={TONES[outcomeOf(result)]}>
+            {isPoll ? "Polled" : `${RESULT_WORDS[result]}${status === 0 ? "" : ` ${status}`}`}
+          </ToneBadge>
+          {!isPoll && (
+            <button
+              type="button"
+              class="more"
+              aria-expanded={open}
+              aria-controls={moreId}
+              aria-label={`Details of ${eventType} at ${at}`}
+              onClick={() => setOpen(!open)}
+            >
+              Details
+            </button>
+          )}
+        </td>
+        <td class="number wide-only">{attempt === 0 ? "–" : attempt}</td>
+        <td class="number wide-only">{latency}</td>
+      </tr>
+      {open && (
+        <tr class="log-details" id={moreId}>
+          <td colSpan={COLUMNS}>
+            {adviceFor(delivery) !== undefined && <p class="advice">{adviceFor(delivery)}</p>}
+            <dl>
+              <div>
+                <dt>Event</dt>
+                <dd>
+                  <code>{eventId}</code>
+                  <CopyButton short text={eventId} what="the event id" />
+                </dd>
+              </div>
+              <div>
+                <dt>Went to</dt>
+                <dd>{address === "" ? "nowhere" : <code>{address}</code>}</dd>
+              </div>
+              <div>
+                <dt>Attempt</dt>
+                <dd>{attempt === 0 ? "none" : attempt}</dd>
+              </div>
+              <div>
+                <dt>Latency</dt>
+                <dd>{latency}</dd>
+              </div>
+              <div>
+                <dt>Error class</dt>
+                <dd>{result === "success" ? "none" : <code>{result}</code>}</dd>
+              </div>
+            </dl>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+import type { ComponentChildren } from "preact";
+import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { useNow } from "../clock";
+import { Instant } from "../parts/instant";
+import { RESULT_WORDS } from "../words/advice";
+import { healthWords } from "../words/health-words";
+
+export interface HealthCardProps {
+  readonly workspace: WorkspaceShape;
+  readonly health: HealthShape;
+}
+
+/** How the workspace is, what to do about it, and the figures behind it. */
+export function HealthCard({ workspace, health }: HealthCardProps) {
+  const { tone, label, sentence, advice } = healthWords(workspace, health, useNow());
+  return (
+    <section class={`card health tone-${tone}`} aria-labelledby="health-title">
+      <div class="health-words">
+        <h2 id="health-title" class="unseen">
+          Health
+        </h2>
+        {/* Read out when it changes; the sentence below has times in it, which change all the time. */}
+        <p class="health-label" role="status">
+          {label}
+        </p>
+        <p class="health-sentence">{sentence}</p>
+        {advice !== undefined && (
+          <p class="health-advice">
+            <strong>What to do:</strong> {advice}
+          </p>
+        )}
+      </div>
+      {health !== null && (
+        <dl class="figures">
+          {health.mode === "poll" ? <PollFigures health={health} /> : <PushFigures health={health} />}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Figure({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+type Of<Mode> = { readonly health: Extract<HealthShape, { mode: Mode }> };
+
+function PollFigures({ health: { waiting, oldestWaitingAt, lastPollAt, failingSince } }: Of<"poll">) {
+  return (
+    <>
+      <Figure name="Events waiting">{waiting >= 1_000 ? "1,000 or more" : waiting}</Figure>
+      <Figure name="Oldest waiting since">
+        {oldestWaitingAt === null ? "nothing waits" : <Instant at={oldestWaitingAt} as="ago" />}
+      </Figure>
+      <Figure name="Last poll">{lastPollAt === null ? "never" : <Instant at={lastPollAt} as="ago" />}</Figure>
+      {failingSince !== null && (
+        <Figure name="Failing since">
+          <Instant at={failingSince} as="ago" />
+        </Figure>
+      )}
+    </>
+  );
+}
+
+function PushFigures({ health }: Of<"push">) {
+  const { attempts, successes, lastSuccess, lastFailure, latencyP50Ms, latencyP95Ms, latencyP99Ms } = health;
+  return (
+    <>
+      <Figure name="Accepted, last hour">
+        {attempts === 0 ? "no attempts" : `${successes} of ${attempts}`}
+      </Figure>
+      <Figure name="Latency p50 / p95 / p99">
+        {successes === 0 ? "not known" : `${latencyP50Ms} / ${latencyP95Ms} / ${latencyP99Ms} ms`}
+      </Figure>
+      <Figure name="Last accepted">
+        {lastSuccess === null ? "never" : <Instant at={lastSuccess.at} as="ago" />}
+      </Figure>
+      <Figure name="Last failed">
+        {lastFailure === null ? (
+          "never"
+        ) : (
+          <>
+            <Instant at={lastFailure.at} as="ago" />{" "}
+            <span class="quiet">{RESULT_WORDS[lastFailure.result]}</span>
+          </>
+        )}
+      </Figure>
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+import { useEffect, useState } from "preact/hooks";
+import type { WorkspaceShape } from "../../edge/dashboard/shapes";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { Field, FormFault } from "../parts/field";
+import { Instant } from "../parts/instant";
+import { useAction } from "../use-action";
+
+export interface ProfileCardProps {
+  readonly workspace: WorkspaceShape;
+  onChange(workspace: WorkspaceShape): void;
+}
+
+/** What the workspace is called and who is told when its bridge fails. */
+export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
+  const [name, setName] = useState(workspace.name);
+  const [ownerEmail, setOwnerEmail] = useState(workspace.ownerEmail);
+  useEffect(() => setName(workspace.name), [workspace.name]);
+  useEffect(() => setOwnerEmail(workspace.ownerEmail), [workspace.ownerEmail]);
+  const saving = useAction(async () => {
+    onChange(await api.update(workspace.id, { name: name.trim(), ownerEmail: ownerEmail.trim() }));
+    announce("Saved.");
+  });
+  const isChanged = name.trim() !== workspace.name || ownerEmail.trim() !== workspace.ownerEmail;
+  return (
+    <section class="card" aria-labelledby="profile-title">
+      <h2 id="profile-title">About</h2>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.run();
+        }}
+      >
+        <Field
+          label="Name"
+          name="name"
+          value={name}
+          onText={setName}
+          error={saving.error}
+          required
+          maxLength={128}
+        />
+        <Field
+          label="Owner's e-mail"
+          name="ownerEmail"
+          type="email"
+          value={ownerEmail}
+          onText={setOwnerEmail}
+          error={saving.error}
+          hint="Told once in each outage of a polling bridge."
+        />
+        <FormFault error={saving.error} fields={["name", "ownerEmail"]} />
+        <ActionButton type="submit" pending={saving.pending} disabled={!isChanged}>
+          Save
+        </ActionButton>
+      </form>
+      <p class="hint">
+        Created <Instant at={workspace.createdAt} />
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+import { useState } from "preact/hooks";
+import type { WorkspaceShape, WorkspaceWithSecret } from "../../edge/dashboard/shapes";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { ConfirmDialog } from "../parts/confirm-dialog";
+import { Instant } from "../parts/instant";
+import { useAction } from "../use-action";
+
+export interface SecretsCardProps {
+  readonly workspace: WorkspaceShape;
+  onSecret(answer: WorkspaceWithSecret): void;
+}
+
+/** Which signing secrets count, until when, and a new one. */
+export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCardProps) {
+  const [asking, setAsking] = useState(false);
+  const rotating = useAction(async () => {
+    onSecret(await api.rotateSecret(id));
+    setAsking(false);
+    announce("A new signing secret was made. Store it now.");
+  });
+  return (
+    <section class="card" aria-labelledby="secrets-title">
+      <h2 id="secrets-title">Signing secrets</h2>
+      <ul class="secrets">
+        {secrets.map(({ createdAt, expiresAt }) => (
+          <li key={createdAt}>
+            <strong>{expiresAt === null ? "Current" : "Retired"}</strong>
+            <span>
+              made <Instant at={createdAt} />
+            </span>
+            {expiresAt !== null && (
+              <span class="overlap">
+                accepted until <Instant at={expiresAt} /> (<Instant at={expiresAt} as="ago" />)
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      <p class="hint">Events are signed with every secret of the list, the newest first.</p>
+      <ActionButton onClick={() => setAsking(true)}>Rotate</ActionButton>
+      {asking && (
+        <ConfirmDialog
+          title="Make a new signing secret?"
+          confirm="Rotate"
+          action={rotating}
+          onClose={() => {
+            setAsking(false);
+            rotating.clear();
+          }}
+        >
+          <p>
+            The new secret is shown once. The one before it stays valid for 24 hours: give the bridge the new
+            one within that time.
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

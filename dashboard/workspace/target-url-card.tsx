@@ -1,0 +1,114 @@
+import { useEffect, useState } from "preact/hooks";
+import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { announce } from "../announce";
+import { api } from "../api";
+import { ActionButton } from "../parts/action-button";
+import { ConfirmDialog } from "../parts/confirm-dialog";
+import { Field, FormFault } from "../parts/field";
+import { useAction } from "../use-action";
+import { waitingWords } from "../words/health-words";
+
+export interface TargetUrlCardProps {
+  readonly workspace: WorkspaceShape;
+  readonly health: HealthShape;
+  onChange(workspace: WorkspaceShape): void;
+}
+
+/** Where events are pushed to, or that they are held for polling. */
+export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProps) {
+  const { id, targetUrl } = workspace;
+  const [typed, setTyped] = useState(targetUrl);
+  const [asking, setAsking] = useState<"push" | "poll" | undefined>(undefined);
+  useEffect(() => setTyped(targetUrl), [targetUrl]);
+  const wanted = typed.trim();
+
+  async function set(url: string): Promise<void> {
+    onChange(await api.setTargetUrl(id, url));
+    announce(
+      url === "" ? "Target URL cleared: events are held for polling." : "Target URL set: events are pushed.",
+    );
+  }
+  const saving = useAction(() => set(wanted));
+  const switching = useAction(async () => {
+    // What is wrong with the URL is shown at its field, not in the dialog.
+    setAsking(undefined);
+    if (asking === "poll") await set("");
+    else saving.run();
+  });
+  const waiting = health?.mode === "poll" ? health.waiting : 0;
+
+  function submit(event: Event): void {
+    event.preventDefault();
+    if (targetUrl === "" && workspace.connected) setAsking("push");
+    else saving.run();
+  }
+
+  return (
+    <section class="card" aria-labelledby="target-title">
+      <h2 id="target-title">Target URL</h2>
+      <form onSubmit={submit}>
+        <Field
+          label="Events are pushed to"
+          name="targetUrl"
+          type="url"
+          value={typed}
+          onText={setTyped}
+          error={saving.error}
+          placeholder="https://bridge.example/events"
+          required
+          hint={
+            targetUrl === ""
+              ? "None is set: events are held for 24 hours, for the bridge to poll."
+              : "Polls are answered 403."
+          }
+        />
+        <FormFault error={saving.error} fields={["targetUrl"]} />
+        <FormFault error={switching.error} />
+        <div class="row">
+          <ActionButton
+            type="submit"
+            look="primary"
+            pending={saving.pending}
+            disabled={wanted === targetUrl || wanted === ""}
+          >
+            {targetUrl === "" ? "Set" : "Change"}
+          </ActionButton>
+          {targetUrl !== "" && (
+            <ActionButton pending={switching.pending} onClick={() => setAsking("poll")}>
+              Clear
+            </ActionButton>
+          )}
+        </div>
+      </form>
+      {asking === "push" && (
+        <ConfirmDialog
+          title="Push events from now on?"
+          confirm="Set the target URL"
+          action={switching}
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            <strong>{waiting === 0 ? "Nothing waits right now." : `${waitingWords(waiting)}.`}</strong> Held
+            events are never pushed, and polls are answered 403 from now on. Let the bridge make one last poll
+            first.
+          </p>
+          <p class="hint">
+            What stays held can be polled again if you clear the target URL within its 24 hours.
+          </p>
+        </ConfirmDialog>
+      )}
+      {asking === "poll" && (
+        <ConfirmDialog
+          title="Hold events for polling?"
+          confirm="Clear the target URL"
+          action={switching}
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            Events are held for 24 hours from now on, and the bridge has to poll for them every few seconds.
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import { api, ApiError, type AskedBy } from "../api";
+import { mergeDeliveries } from "../words/delivery-list";
+
+/** Whether what is shown is as it is now. */
+export type Liveness = "connecting" | "live" | "away";
+
+export interface WatchedWorkspace {
+  readonly workspace: WorkspaceShape | undefined;
+  readonly health: HealthShape;
+  /** Newest first; undefined until they were loaded. */
+  readonly deliveries: readonly DeliveryShape[] | undefined;
+  readonly liveness: Liveness;
+  readonly error: ApiError | undefined;
+  /** It was deleted. */
+  readonly gone: boolean;
+  /** Takes a workspace as a change has left it. */
+  changed(workspace: WorkspaceShape): void;
+}
+
+const NOT_FOUND = 404;
+/** Deliveries that come together are shown together. */
+const GATHER_MS = 150;
+const FIRST: Omit<WatchedWorkspace, "changed"> = {
+  workspace: undefined,
+  health: null,
+  deliveries: undefined,
+  liveness: "connecting",
+  error: undefined,
+  gone: false,
+};
+
+/**
+ * A workspace as it is now. While the page is looked at, a stream tells what
+ * happens; each time the stream is opened all of it is read anew, so nothing
+ * that happened in between is missing.
+ */
+export function useWorkspace(id: string): WatchedWorkspace {
+  const [state, setState] = useState(FIRST);
+  const change = (what: Partial<typeof FIRST>): void => setState((before) => ({ ...before, ...what }));
+  const reread = useRef<() => void>(() => undefined);
+
+  useEffect(() => {
+    const over = new AbortController();
+    let stream: EventSource | undefined;
+    let gathered: DeliveryShape[] = [];
+    let soon: ReturnType<typeof setTimeout> | undefined;
+
+    function take(fresh: readonly DeliveryShape[]): void {
+      setState((before) => ({ ...before, deliveries: mergeDeliveries(fresh, before.deliveries ?? []) }));
+    }
+
+    async function read(by: AskedBy): Promise<void> {
+      try {
+        const [view, deliveries] = await Promise.all([
+          api.view(id, over.signal, by),
+          api.deliveries(id, over.signal, by),
+        ]);
+        change({ ...view, error: undefined, gone: false });
+        take(deliveries);
+      } catch (error) {
+        if (over.signal.aborted) return;
+        const shown = error instanceof ApiError ? error : new ApiError(0, String(error));
+        change(shown.status === NOT_FOUND ? { gone: true } : { error: shown });
+      }
+    }
+    reread.current = () => void read("person");
+
+    function open(): void {
+      stream = new EventSource(api.watchUrl(id));
+      stream.addEventListener("open", () => {
+        change({ liveness: "live" });
+        void read("itself");
+      });
+      stream.addEventListener("error", () => {
+        change({ liveness: "away" });
+        // Refused, not lost: reading finds out why, such as that the session has ended.
+        if (stream?.readyState === EventSource.CLOSED) void read("itself");
+      });
+      stream.addEventListener("health", ({ data }: MessageEvent<string>) =>
+        change({ health: JSON.parse(data) as HealthShape }),
+      );
+      stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {
+        gathered.push(JSON.parse(data) as DeliveryShape);
+        soon ??= setTimeout(() => {
+          take(gathered);
+          [gathered, soon] = [[], undefined];
+        }, GATHER_MS);
+      });
+      stream.addEventListener("gone", () => {
+        close();
+        change({ gone: true });
+      });
+    }
+
+    function close(): void {
+      stream?.close();
+      stream = undefined;
+    }
+
+    function look(): void {
+      if (document.hidden) close();
+      else if (stream === undefined || stream.readyState === EventSource.CLOSED) open();
+    }
+
+    void read("person");
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      over.abort();
+      clearTimeout(soon);
+      document.removeEventListener("visibilitychange", look);
+      close();
+    };
+  }, [id]);
+
+  return {
+    ...state,
+    changed(workspace) {
+      change({ workspace });
+      reread.current();
+    },
+  };
+}

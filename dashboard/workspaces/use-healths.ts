@@ -1,0 +1,34 @@
+import { useEffect, useState } from "preact/hooks";
+import { HEALTH_IDS_MAX, type HealthShape, type WorkspaceShape } from "../../edge/dashboard/shapes";
+import { api } from "../api";
+
+export type Healths = Readonly<Record<string, HealthShape>>;
+
+const AT_ONCE = Math.min(25, HEALTH_IDS_MAX);
+const LOOK_AGAIN_MS = 30_000;
+
+/** The health of the workspaces that are shown, a few at a time and again every half minute while the page is looked at. */
+export function useHealths(workspaces: readonly WorkspaceShape[]): Healths {
+  const [healths, setHealths] = useState<Healths>({});
+  const ids = workspaces.filter(({ mode }) => mode !== "none").map(({ id }) => id);
+  useEffect(() => {
+    const over = new AbortController();
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    async function look(): Promise<void> {
+      if (!document.hidden) {
+        for (let i = 0; i < ids.length && !over.signal.aborted; i += AT_ONCE) {
+          // What is not known stays so: the list itself says when the server is away.
+          const fresh = await api.health(ids.slice(i, i + AT_ONCE), over.signal).catch(() => ({}));
+          if (!over.signal.aborted) setHealths((known) => ({ ...known, ...fresh }));
+        }
+      }
+      if (!over.signal.aborted) soon = setTimeout(() => void look(), LOOK_AGAIN_MS);
+    }
+    void look();
+    return () => {
+      over.abort();
+      clearTimeout(soon);
+    };
+  }, [ids.join()]);
+  return healths;
+}

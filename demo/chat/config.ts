@@ -1,0 +1,94 @@
+import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
+import { readSettings, type HostPort, type Settings } from "../../runtime/settings";
+
+/** Where pushes arrive. */
+export interface PushConfig {
+  readonly listen: HostPort;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer };
+  /** As the service finds it; undefined: where it listens. */
+  readonly targetUrl: string | undefined;
+  /** Whoever has the signing secret may ask there what the chat shows, all of it. */
+  readonly isObserved: boolean;
+}
+
+export interface ChatConfig {
+  /** The service's base address. */
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+  readonly signingSecret: string;
+  readonly listen: HostPort;
+  readonly healthListen: HostPort;
+  /** Undefined: this chat only polls. */
+  readonly push: PushConfig | undefined;
+  /** Where the target URL may be set and cleared. */
+  readonly modeSocket: string | undefined;
+  /** Names beside localhost that people may open the page under. */
+  readonly hosts: readonly string[];
+  /** Where images of messages may come from, as in a content security policy. */
+  readonly imageSources: string;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads the settings from the environment; `--help` describes them. Throws SettingsError. */
+export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
+  return readSettings(environment, (settings) => ({
+    baseUrl: settings.parsed("BASE_URL", "where bridges reach the service", parseHttpUrl),
+    workspaceId: settings.text("WORKSPACE_ID", "the workspace's id, from the dashboard"),
+    signingSecret: settings.text("SIGNING_SECRET", "the workspace's signing secret, from the dashboard"),
+    listen: settings.hostPort("CHAT_LISTEN", "where the page is served, host:port", "127.0.0.1:8083"),
+    healthListen: settings.hostPort(
+      "HEALTH_LISTEN",
+      "where probes are answered, host:port",
+      "127.0.0.1:8085",
+    ),
+    push: readPush(settings, environment),
+    modeSocket: environment["MODE_SOCKET"] || undefined,
+    hosts: settings.parsed("CHAT_HOSTS", "names that the page is opened under", parseHosts, " "),
+    imageSources: settings.parsed(
+      "IMAGE_SOURCES",
+      "where images may come from, such as https: http://127.0.0.1:8090",
+      parseSources,
+      "https: http://127.0.0.1:*",
+    ),
+    logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+  }));
+}
+
+function readPush(settings: Settings, environment: NodeJS.ProcessEnv): PushConfig | undefined {
+  const cert = settings.file("PUSH_TLS_CERT", "PEM certificate that the service is shown");
+  const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");
+  const listen = settings.hostPort("PUSH_LISTEN", "where pushes arrive, host:port", "127.0.0.1:8084");
+  const targetUrl = environment["TARGET_URL"]
+    ? settings.parsed("TARGET_URL", "where the service finds it", parseHttpUrl)
+    : undefined;
+  const isObserved = settings.choice("CHAT_OBSERVE", ["on", "off"], "off") === "on";
+  if ((cert === undefined) !== (key === undefined)) {
+    settings.fault("PUSH_TLS_CERT and PUSH_TLS_KEY go together");
+  }
+  if (isObserved && cert === undefined) {
+    settings.fault("CHAT_OBSERVE is served where pushes arrive: it needs PUSH_TLS_CERT and PUSH_TLS_KEY");
+  }
+  return cert === undefined || key === undefined
+    ? undefined
+    : { listen, tls: { cert, key }, targetUrl, isObserved };
+}
+
+function parseHttpUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be an http or https URL");
+  return text;
+}
+
+function parseHosts(text: string): readonly string[] {
+  return text
+    .toLowerCase()
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+function parseSources(text: string): string {
+  if (!/^(?:[a-z]+:(?:\/\/[A-Za-z0-9.[\]:*-]+)?(?:\s+|$))+$/.test(text)) {
+    throw new Error("must be schemes or origins with blanks between");
+  }
+  return text;
+}

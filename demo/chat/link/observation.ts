@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { ShownMessage } from "../../../bridge/check/push/check-bridge";
+import { refusal, type PushAnswer } from "../../../bridge/receive-push";
+import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "../../../bridge/signature";
+import { newestThatFit } from "../room/newest-that-fit";
+import type { Room } from "../room/room";
+import type { Post } from "../shapes";
+
+/** The room may be full of long posts, and who checks a bridge looks many times a second. */
+const BODY_MAX_BYTES = 1024 * 1024;
+
+/**
+ * What `chat-bridge-check --observe` asks for: what the chat shows, to everyone
+ * and to each alone, oldest first; of a long chat only its end. The question is
+ * signed like a poll, and nobody else is answered.
+ */
+export function createObservation(
+  room: Pick<Room, "allPosts">,
+  secrets: SecretList,
+): (headers: IncomingHttpHeaders, query: string) => PushAnswer {
+  return (headers, query) => {
+    const header = headers[SIGNATURE_HEADER.toLowerCase()];
+    const fault = verify(header?.toString(), query, secrets);
+    if (fault !== undefined) return refusal(fault === "stale" ? 409 : 401, SIGNATURE_FAULT_WORDS[fault]);
+    return {
+      status: 200,
+      headers: { "content-type": "application/json", "cache-control": "no-store" },
+      body: JSON.stringify({ messages: endOf(room.allPosts()) }),
+    };
+  };
+}
+
+/** The newest posts that fit, oldest first. */
+function endOf(posts: readonly Post[]): readonly ShownMessage[] {
+  return newestThatFit(posts.toReversed(), BODY_MAX_BYTES, shown).toReversed();
+}
+
+function shown(post: Post): ShownMessage {
+  const where = { channel: post.conversation, to: post.onlyFor };
+  if (post.by === "member") return { ...where, text: post.text };
+  const { text, buttons, image } = post.message;
+  return { ...where, text, image, buttons: buttons.flat().map(({ label }) => label) };
+}

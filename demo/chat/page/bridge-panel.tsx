@@ -1,0 +1,100 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Exchange, LinkMode, LinkState } from "../shapes";
+import { ChatError, type ChatClient } from "./chat-client";
+import { ExchangeView } from "./exchange-view";
+import { Icon } from "./icon";
+
+const MODES: readonly (readonly [LinkMode, string, string])[] = [
+  ["poll", "Polls", "It asks for events every two seconds."],
+  ["push", "Is pushed to", "The service sends each event at once."],
+];
+
+/** From this width on the panel stands beside the chat; before, it lies over it. */
+export const WIDE = "(min-width: 1080px)";
+
+export interface BridgePanelProps {
+  readonly link: LinkState;
+  readonly exchanges: readonly Exchange[];
+  readonly client: ChatClient;
+  onClose(): void;
+}
+
+/** The bridge behind the chat: how it is joined to the service, and what goes over the wire. */
+export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelProps) {
+  const [fault, setFault] = useState("");
+  const { mode, isCut, isSwitching, whyFixed, problem } = link;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (!matchMedia(WIDE).matches) heading.current?.focus();
+  }, []);
+  useEffect(() => {
+    const onKey = ({ key }: KeyboardEvent): void => {
+      if (key === "Escape" && !matchMedia(WIDE).matches) onClose();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [onClose]);
+  async function ask(what: () => Promise<unknown>): Promise<void> {
+    setFault("");
+    try {
+      await what();
+    } catch (error) {
+      setFault(error instanceof ChatError ? error.message : String(error));
+    }
+  }
+  return (
+    <aside class="panel" aria-label="The bridge">
+      <div class="panel-head">
+        <h2 ref={heading} tabIndex={-1}>
+          The bridge
+        </h2>
+        <button type="button" class="button quiet-button" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <fieldset class="modes" disabled={whyFixed !== null || isSwitching || isCut}>
+        <legend class="unseen">How it gets its events</legend>
+        {MODES.map(([each, label, hint]) => (
+          <label key={each} class="mode">
+            <input
+              type="radio"
+              name="mode"
+              checked={mode === each}
+              onChange={() => void ask(() => client.setMode(each))}
+            />
+            <span>
+              <strong>{label}</strong>
+              <span class="hint">{hint}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {whyFixed !== null && <p class="hint">{whyFixed}</p>}
+      <button
+        type="button"
+        class={isCut ? "button cut is-cut" : "button cut"}
+        aria-pressed={isCut}
+        onClick={() => void ask(() => client.setCut(!isCut))}
+      >
+        {isCut ? "Restore the network" : "Cut the network"}
+      </button>
+      <p class="link-status" role="status">
+        {isCut
+          ? mode === "poll"
+            ? "Cut: nothing gets through. What the service holds meanwhile is caught up with."
+            : "Cut: nothing gets through. Pushes fail, are tried twice more, and are then lost."
+          : (problem ?? "")}
+      </p>
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+      <h3 id="wire-title">On the wire, newest first</h3>
+      <ol class="wire" aria-labelledby="wire-title">
+        {exchanges.length === 0 && <li class="hint">Nothing yet.</li>}
+        {exchanges.map((exchange) => (
+          <ExchangeView key={exchange.id} exchange={exchange} />
+        ))}
+      </ol>
+    </aside>
+  );
+}

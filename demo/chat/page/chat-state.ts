@@ -1,0 +1,60 @@
+import type { Channel, Exchange, LinkState, Member, Post, StreamEvent } from "../shapes";
+
+/** What one member sees. It never changes; `applyEvent` makes the next. */
+export interface ChatState {
+  readonly me: Member;
+  readonly channels: readonly Channel[];
+  /** Oldest first. */
+  readonly posts: readonly Post[];
+  readonly members: readonly Member[];
+  readonly link: LinkState;
+  /** Newest first. */
+  readonly exchanges: readonly Exchange[];
+  /** The stream is open. */
+  readonly isLive: boolean;
+  /** What everyone is told beside the posts, until it is dismissed. */
+  readonly notice: string | null;
+}
+
+const POSTS_MAX = 900;
+const EXCHANGES_MAX = 100;
+const MISSED = "Some messages expired before the bridge fetched them.";
+
+/** What is seen after an event. Before the first welcome there is nothing. */
+export function applyEvent(state: ChatState | undefined, event: StreamEvent): ChatState | undefined {
+  if (event.type === "welcome") {
+    const { type: _, ...seen } = event;
+    return { ...seen, isLive: true, notice: null };
+  }
+  if (state === undefined) return undefined;
+  switch (event.type) {
+    case "post":
+      return { ...state, posts: withPost(state.posts, event.post) };
+    case "members":
+      return { ...state, members: event.members };
+    case "link":
+      return { ...state, link: event.link };
+    case "exchange": {
+      const others = state.exchanges.filter(({ id }) => id !== event.exchange.id);
+      return { ...state, exchanges: [event.exchange, ...others].slice(0, EXCHANGES_MAX) };
+    }
+    case "missed":
+      return { ...state, notice: MISSED };
+  }
+}
+
+function withPost(posts: readonly Post[], post: Post): readonly Post[] {
+  const at = posts.findLastIndex(({ id }) => id <= post.id);
+  if (posts[at]?.id === post.id) return posts.with(at, post);
+  return posts.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
+}
+
+/** How many posts of others came to a conversation after the last one that was seen there. */
+export function unreadIn({ posts, me }: ChatState, conversation: string, seen: number): number {
+  return posts.filter(
+    (post) =>
+      post.conversation === conversation &&
+      post.id > seen &&
+      !(post.by === "member" && post.author.id === me.id),
+  ).length;
+}

@@ -1,0 +1,109 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { COMMAND, TEXT_MAX, type Post } from "../shapes";
+import { ChatError, type ChatClient } from "./chat-client";
+import { Icon } from "./icon";
+import { excerpt } from "./post-view";
+
+/** Commands at hand; any other may be typed. */
+const COMMANDS = [
+  ["Start a game", "start"],
+  ["Leaderboard", "leaderboard"],
+  ["Settings", "settings"],
+  ["Suggest a topic", "suggest"],
+  ["Help", ""],
+] as const;
+
+export interface ComposerProps {
+  readonly conversation: string;
+  readonly title: string;
+  readonly isDm: boolean;
+  readonly client: ChatClient;
+  readonly replied: Post | undefined;
+  /** The reply was sent, or will not be. */
+  onReplied(): void;
+}
+
+export function Composer({ conversation, title, isDm, client, replied, onReplied }: ComposerProps) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (replied !== undefined) field.current?.focus();
+  }, [replied?.id]);
+
+  async function send(said: string): Promise<boolean> {
+    if (said.trim() === "") return false;
+    setFault("");
+    try {
+      const reply = replied === undefined ? {} : { replyTo: replied.id };
+      await client.say({ conversation, text: said, ...reply });
+      onReplied();
+      return true;
+    } catch (error) {
+      setFault(error instanceof ChatError ? error.message : String(error));
+      return false;
+    }
+  }
+  async function sendTyped(): Promise<void> {
+    if (await send(text)) setText("");
+  }
+
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void sendTyped();
+      }}
+    >
+      {!isDm && (
+        <div class="commands" role="group" aria-label="Commands">
+          {COMMANDS.map(([label, command]) => (
+            <button
+              key={command}
+              type="button"
+              class="chip"
+              title={`${COMMAND} ${command}`}
+              onClick={() => void send(`${COMMAND} ${command}`)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+      )}
+      {replied !== undefined && (
+        <p class="replying">
+          <Icon name="reply" />
+          <span>Answering: {excerpt(replied)}</span>
+          <button type="button" class="button quiet-button" aria-label="Do not answer it" onClick={onReplied}>
+            <Icon name="close" />
+          </button>
+        </p>
+      )}
+      <div class="compose-line">
+        <textarea
+          ref={field}
+          rows={1}
+          value={text}
+          maxLength={TEXT_MAX}
+          aria-label={`Message ${title}`}
+          aria-describedby="composer-fault"
+          placeholder={isDm ? `Message ${title}` : `Message ${title}, or ${COMMAND} …`}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape" && replied !== undefined) onReplied();
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            void sendTyped();
+          }}
+        />
+        <button type="submit" class="button primary send" aria-label="Send">
+          <Icon name="send" />
+        </button>
+      </div>
+      <p id="composer-fault" class="fault" role="alert">
+        {fault}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,136 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Post, Report, ServicePost, TypedPost } from "../shapes";
+import { Avatar, ServiceMark } from "./avatar";
+import { ButtonRows } from "./button-rows";
+import type { ChatClient } from "./chat-client";
+import { Countdown } from "./countdown";
+import { Icon } from "./icon";
+import { plainText } from "./plain-text";
+import { RichText } from "./rich-text";
+
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const EXCERPT_CHARACTERS = 90;
+
+export interface MemberPostProps {
+  readonly post: TypedPost;
+  readonly isMine: boolean;
+  readonly replied: Post | undefined;
+  readonly isContinued: boolean;
+}
+
+export function MemberPost({ post, isMine, replied, isContinued }: MemberPostProps) {
+  const { author, text, isCommand, report } = post;
+  return (
+    <li class={`post ${isContinued ? "continued" : ""} ${post.onlyFor === null ? "" : "whispered"}`}>
+      {isContinued ? <span class="no-mark" /> : <Avatar id={author.id} name={author.name} />}
+      <article id={`post-${post.id}`} aria-label={`${author.name}, ${TIME.format(new Date(post.at))}`}>
+        {!isContinued && <Head name={author.name} post={post} />}
+        {replied !== undefined && (
+          <p class="replied">
+            <Icon name="reply" /> {excerpt(replied)}
+          </p>
+        )}
+        {isCommand ? <code class="command">{text}</code> : <RichText text={text} />}
+        {isMine && <Reported report={report} />}
+      </article>
+    </li>
+  );
+}
+
+function Reported({ report }: { readonly report: Report }) {
+  switch (report.is) {
+    case "sent":
+      return null;
+    case "sending":
+      return <p class="reported">Sending to the service …</p>;
+    case "failed":
+      return (
+        <p class="reported bad" role="alert">
+          Not sent: {report.why}.
+        </p>
+      );
+  }
+}
+
+export interface MessagePostProps {
+  readonly post: ServicePost;
+  readonly client: ChatClient;
+  onReply(post: number): void;
+}
+
+/** A message of the service, whatever its kind: kinds that are not known are shown as cards, and so are all others. */
+export function MessagePost({ post, client, onReply }: MessagePostProps) {
+  const { message, edits } = post;
+  const article = useRef<HTMLElement>(null);
+  const focused = useRef<Element | undefined>(undefined);
+  // When the button that has the focus goes, the message it was on keeps it.
+  useLayoutEffect(() => {
+    if (focused.current === undefined || focused.current.isConnected) return;
+    focused.current = undefined;
+    if (document.activeElement === document.body) article.current?.focus({ preventScroll: true });
+  }, [message]);
+  const endsAt = message.data?.["endsAt"];
+  return (
+    <li class={`post ${post.onlyFor === null ? "" : "whispered"}`}>
+      <ServiceMark />
+      <article
+        id={`post-${post.id}`}
+        ref={article}
+        tabIndex={-1}
+        aria-label={`Games, ${TIME.format(new Date(post.at))}`}
+        onFocusIn={({ target }) => (focused.current = target as Element)}
+        onFocusOut={({ relatedTarget }) => {
+          if (relatedTarget !== null) focused.current = undefined;
+        }}
+      >
+        <Head name="Games" post={post}>
+          <span class="tag">app</span>
+        </Head>
+        <div class={message.kind === "text" ? "plain-message" : `card kind-${message.kind}`}>
+          <RichText text={message.text} />
+          {message.image !== null && (
+            <img class="picture" src={message.image} alt="Picture of this message" />
+          )}
+          <ButtonRows post={post} client={client} />
+          <p class="foot">
+            {message.awaitsReply && (
+              <button type="button" class="button answer" onClick={() => onReply(post.id)}>
+                <Icon name="reply" /> Answer
+              </button>
+            )}
+            {typeof endsAt === "string" && message.kind !== "game_end" && <Countdown endsAt={endsAt} />}
+            {edits > 0 && <span class="edited">edited {edits === 1 ? "once" : `${edits} times`}</span>}
+          </p>
+        </div>
+      </article>
+    </li>
+  );
+}
+
+interface HeadProps {
+  readonly name: string;
+  readonly post: Post;
+  readonly children?: preact.ComponentChildren;
+}
+
+function Head({ name, post, children }: HeadProps) {
+  return (
+    <p class="head">
+      <strong>{name}</strong>
+      {children}
+      <time dateTime={post.at}>{TIME.format(new Date(post.at))}</time>
+      {post.onlyFor !== null && (
+        <span class="only-you">
+          <Icon name="eye" /> only you see this
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** The beginning of a post, on one line. */
+export function excerpt(post: Post): string {
+  const text = post.by === "member" ? post.text : plainText(post.message.text);
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length > EXCERPT_CHARACTERS ? `${line.slice(0, EXCERPT_CHARACTERS)}…` : line;
+}

@@ -1,0 +1,43 @@
+import type { ComponentChildren } from "preact";
+import { parseMessageText, type Block, type Inline } from "../../../bridge/message-text";
+
+/** Chat-flavoured Markdown as elements; nothing of it is ever read as HTML. */
+export function RichText({ text }: { readonly text: string }) {
+  return <div class="rich">{parseMessageText(text).map(block)}</div>;
+}
+
+function block(node: Block): ComponentChildren {
+  switch (node.type) {
+    case "paragraph":
+      return <p>{node.children.map(inline)}</p>;
+    case "quote":
+      return <blockquote>{node.children.map(block)}</blockquote>;
+    case "code-block":
+      return (
+        <pre tabIndex={0} aria-label={node.language === null ? "Code" : `Code, ${node.language}`}>
+          <code>{node.text}</code>
+        </pre>
+      );
+  }
+}
+
+function inline(node: Inline): ComponentChildren {
+  switch (node.type) {
+    case "text":
+      return node.text;
+    case "break":
+      return <br />;
+    case "bold":
+      return <strong>{node.children.map(inline)}</strong>;
+    case "italic":
+      return <em>{node.children.map(inline)}</em>;
+    case "inline-code":
+      return <code>{node.text}</code>;
+    case "link":
+      return (
+        <a href={node.url} target="_blank" rel="noreferrer noopener">
+          {node.children.map(inline)}
+        </a>
+      );
+  }
+}

@@ -1,0 +1,45 @@
+import { isIP } from "node:net";
+import type { FastifyInstance } from "fastify";
+
+export interface PageGuardOptions {
+  /** Names beside localhost that the page is opened under. */
+  readonly hosts: readonly string[];
+  readonly imageSources: string;
+}
+
+/** Only its own page may use the chat, and nothing runs in that page but its own script. */
+export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGuardOptions): void {
+  const headers = {
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `img-src 'self' ${imageSources}`,
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ].join("; "),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+  };
+  const known = ["localhost", ...hosts];
+  app.addHook("onRequest", async (request, reply) => {
+    void reply.headers(headers);
+    const host = request.hostname.replace(/^\[(.*)\]$/, "$1");
+    // A name of somebody else's that leads here makes their page seem to be ours.
+    const isOurs = isIP(host) !== 0 || known.includes(host.toLowerCase());
+    const site = request.headers["sec-fetch-site"];
+    const isOwn = request.method === "GET" || site === undefined || site === "same-origin";
+    if (!isOurs) {
+      const advice = "Open this chat by its address or as localhost, or list the name in CHAT_HOSTS.";
+      return reply.code(403).send({ message: advice });
+    }
+    if (!isOwn) return reply.code(403).send({ message: "Only the chat's own page may ask for this." });
+  });
+}

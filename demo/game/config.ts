@@ -1,0 +1,63 @@
+import { readCoreConnection, type CoreConnection } from "../../runtime/core-connection";
+import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
+import { readSettings, type HostPort } from "../../runtime/settings";
+import { ROUNDS, SECONDS_PER_QUESTION } from "./rules/play-press";
+
+export interface GameConfig {
+  readonly core: CoreConnection;
+  readonly group: string;
+  readonly consumer: string;
+  readonly healthListen: HostPort;
+  readonly picturesListen: HostPort;
+  /** Where bridges find the pictures, ending in a slash; undefined: where they are served. */
+  readonly picturesUrl: string | undefined;
+  readonly lobbySeconds: number;
+  readonly revealSeconds: number;
+  readonly rounds: number;
+  readonly secondsPerQuestion: number;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads the settings from the environment; `--help` describes them. Throws SettingsError. */
+export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
+  return readSettings(environment, (settings) => ({
+    core: readCoreConnection(settings, "game"),
+    group: settings.parsed("FOLLOW_GROUP", "the group to follow as", parseName, "trivia"),
+    consumer: settings.parsed("FOLLOW_CONSUMER", "this process in the group", parseName, "one"),
+    healthListen: settings.hostPort(
+      "HEALTH_LISTEN",
+      "where probes are answered, host:port",
+      "127.0.0.1:8091",
+    ),
+    picturesListen: settings.hostPort(
+      "PICTURES_LISTEN",
+      "where pictures are served, host:port",
+      "127.0.0.1:8090",
+    ),
+    picturesUrl: environment["PICTURES_URL"]
+      ? settings.parsed("PICTURES_URL", "where the chat finds the pictures", parsePicturesUrl)
+      : undefined,
+    lobbySeconds: settings.integer("LOBBY_SECONDS", "how long a lobby is open", { min: 1, max: 600 }, 60),
+    revealSeconds: settings.integer("REVEAL_SECONDS", "how long an answer is shown", { min: 1, max: 60 }, 6),
+    rounds: settings.integer("ROUNDS", "questions of a game", ROUNDS, 5),
+    secondsPerQuestion: settings.integer(
+      "QUESTION_SECONDS",
+      "how long a question is open",
+      SECONDS_PER_QUESTION,
+      20,
+    ),
+    logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+  }));
+}
+
+function parseName(text: string): string {
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(text)) throw new Error("must be 1 to 64 of A-Z a-z 0-9 . _ -");
+  return text;
+}
+
+function parsePicturesUrl(text: string): string {
+  if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) {
+    throw new Error("must be an http or https URL");
+  }
+  return text.endsWith("/") ? text : `${text}/`;
+}

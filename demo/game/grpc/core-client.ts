@@ -1,0 +1,51 @@
+import { Metadata, status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import {
+  GameServiceClient,
+  type FollowRequest,
+  type FollowResponse,
+  type OutboundEvent,
+  type PublishResult,
+} from "../../../proto/gen/chatbridge/v1/game";
+import { channelCredentials } from "../../../runtime/core-channel";
+import type { CoreConnection } from "../../../runtime/core-connection";
+
+/** Core as a game service sees it. */
+export interface CoreClient {
+  /** Publishes 1 to 100 events; rejects with a ServiceError. */
+  publishEvents(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
+  follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
+  close(): void;
+}
+
+const PUBLISH_WITHIN_MS = 10_000;
+
+export function connectToCore({ address, token, tls }: CoreConnection): CoreClient {
+  const client = new GameServiceClient(address, channelCredentials(tls), {
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 5_000,
+    // A stream that waits for events is silent: only pings tell that core has gone without a word.
+    "grpc.keepalive_time_ms": 10_000,
+    "grpc.keepalive_timeout_ms": 5_000,
+  });
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+
+  return {
+    publishEvents: (events) =>
+      new Promise((resolve, reject) => {
+        const options = { deadline: Date.now() + PUBLISH_WITHIN_MS };
+        client.publishEvents({ events: [...events] }, metadata, options, (error, response) =>
+          error === null ? resolve(response.results) : reject(error),
+        );
+      }),
+    follow: () => client.follow(metadata),
+    close: () => client.close(),
+  };
+}
+
+/** Whether core refused us for what we are or say: trying again will not help before a setting changes. */
+export function isRefused({ code }: Pick<ServiceError, "code">): boolean {
+  return (
+    code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.INVALID_ARGUMENT
+  );
+}

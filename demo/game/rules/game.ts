@@ -1,0 +1,161 @@
+import { showGame } from "../view/game-message";
+import { notice, receipt } from "../view/notices";
+import { withEntry } from "./bounded-map";
+import type { EndReason, Game, Member, Phase } from "./game-state";
+import { tellMember, type MessageContent, type Output } from "./output";
+import { gainsOf } from "./scoring";
+
+/** A game after something happened to it, and what is to be shown. */
+export interface GameStep {
+  readonly game: Game;
+  readonly outputs: readonly Output[];
+}
+
+/** The least time between two sendings of a live message within a phase: at most two a second. */
+const UPDATE_GAP_MS = 500;
+/** Members of one game. A bridge's rate limit has room for so many answers at once. */
+export const PLAYERS_MAX = 200;
+/** A game ends after so many questions that nobody answered. */
+const UNANSWERED_MAX = 2;
+
+/** Opens a game with its lobby: the one message that all the rest will update. */
+export function openGame(
+  plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
+  lobbyMs: number,
+  nowMs: number,
+): GameStep {
+  const game: Game = {
+    ...plan,
+    players: new Map([[plan.host.id, { ...plan.host, points: 0 }]]),
+    phase: { name: "lobby", untilMs: nowMs + lobbyMs },
+    unanswered: 0,
+    shownAtMs: nowMs,
+    isStale: false,
+  };
+  const { channel, id: ref } = plan;
+  return { game, outputs: [{ type: "message.create", channel, ref, content: showGame(game) }] };
+}
+
+export function join(game: Game, member: Member, nowMs: number): GameStep {
+  if (game.players.has(member.id)) return told(game, member, notice("already-in"));
+  if (game.players.size >= PLAYERS_MAX) return told(game, member, notice("full"));
+  return also(changed(withPlayer(game, member), nowMs), tell(game, member, notice("joined")));
+}
+
+/** Ends the lobby when someone who plays asks for it. */
+export function begin(game: Game, member: Member, nowMs: number): GameStep {
+  if (game.phase.name !== "lobby") return told(game, member, notice("has-begun"));
+  if (!game.players.has(member.id)) return told(game, member, notice("join-first"));
+  return ask(game, 0, nowMs);
+}
+
+/** Takes an answer to a question: the first one of a member counts, and whoever answers plays. */
+export function answer(game: Game, member: Member, index: number, value: number, nowMs: number): GameStep {
+  const { phase } = game;
+  const question = game.questions[index];
+  if (
+    question === undefined ||
+    phase.name !== "question" ||
+    phase.index !== index ||
+    nowMs >= phase.untilMs
+  ) {
+    return told(game, member, notice("too-late"));
+  }
+  if (question.kind === "choice" && question.options[value] === undefined) return { game, outputs: [] };
+  const first = phase.answers.get(member.id);
+  if (first !== undefined) return told(game, member, receipt("already-answered", question, first));
+  if (!game.players.has(member.id) && game.players.size >= PLAYERS_MAX)
+    return told(game, member, notice("full"));
+  const given = { value, atMs: nowMs };
+  const answers = withEntry(phase.answers, member.id, given, PLAYERS_MAX);
+  const after = { ...withPlayer(game, member), phase: { ...phase, answers } };
+  const next = answers.size === after.players.size ? reveal(after, nowMs) : changed(after, nowMs);
+  return also(next, tell(game, member, receipt("locked-in", question, given)));
+}
+
+/** Lets the clock do what is due. */
+export function tick(game: Game, nowMs: number): GameStep {
+  const { phase } = game;
+  if (phase.name !== "over" && nowMs >= phase.untilMs) {
+    switch (phase.name) {
+      case "lobby":
+        return ask(game, 0, nowMs);
+      case "question":
+        return reveal(game, nowMs);
+      case "reveal":
+        if (phase.index + 1 >= game.questions.length) return end(game, "played", nowMs);
+        return game.unanswered >= UNANSWERED_MAX
+          ? end(game, "nobody-answers", nowMs)
+          : ask(game, phase.index + 1, nowMs);
+    }
+  }
+  return game.isStale && nowMs >= game.shownAtMs + UPDATE_GAP_MS ? shown(game, nowMs) : { game, outputs: [] };
+}
+
+/** When the clock has something to do; Infinity when the game is over. */
+export function nextTickOf({ phase, isStale, shownAtMs }: Game): number {
+  if (phase.name === "over") return Infinity;
+  return isStale ? Math.min(phase.untilMs, shownAtMs + UPDATE_GAP_MS) : phase.untilMs;
+}
+
+export function end(game: Game, why: EndReason, nowMs: number): GameStep {
+  return enter(game, { name: "over", why }, nowMs);
+}
+
+function ask(game: Game, index: number, nowMs: number): GameStep {
+  const untilMs = nowMs + game.secondsPerQuestion * 1000;
+  return enter(game, { name: "question", index, fromMs: nowMs, untilMs, answers: new Map() }, nowMs);
+}
+
+function reveal(game: Game, nowMs: number): GameStep {
+  const { phase, questions, revealMs } = game;
+  const question = phase.name === "question" ? questions[phase.index] : undefined;
+  if (phase.name !== "question" || question === undefined) return { game, outputs: [] };
+  const { index, answers } = phase;
+  const gains = gainsOf(question, answers, phase);
+  const players = new Map(
+    [...game.players].map(([id, player]) => [
+      id,
+      { ...player, points: player.points + (gains.get(id) ?? 0) },
+    ]),
+  );
+  const unanswered = answers.size === 0 ? game.unanswered + 1 : 0;
+  const untilMs = nowMs + revealMs;
+  return enter({ ...game, players, unanswered }, { name: "reveal", index, untilMs, answers, gains }, nowMs);
+}
+
+function enter(game: Game, phase: Phase, nowMs: number): GameStep {
+  return shown({ ...game, phase }, nowMs);
+}
+
+function withPlayer(game: Game, { id, name }: Member): Game {
+  const points = game.players.get(id)?.points ?? 0;
+  return { ...game, players: new Map(game.players).set(id, { id, name, points }) };
+}
+
+/** Shows a change within a phase: at once, or with those that follow when the last one was just now. */
+function changed(game: Game, nowMs: number): GameStep {
+  return nowMs >= game.shownAtMs + UPDATE_GAP_MS
+    ? shown(game, nowMs)
+    : { game: { ...game, isStale: true }, outputs: [] };
+}
+
+function shown(game: Game, nowMs: number): GameStep {
+  const { channel, id: ref } = game;
+  return {
+    game: { ...game, shownAtMs: nowMs, isStale: false },
+    outputs: [{ type: "message.update", channel, target: { ref }, content: showGame(game) }],
+  };
+}
+
+function told(game: Game, member: Member, content: MessageContent): GameStep {
+  return { game, outputs: [tell(game, member, content)] };
+}
+
+function tell({ channel }: Game, { id: user }: Member, content: MessageContent): Output {
+  return tellMember(channel, user, content);
+}
+
+function also({ game, outputs }: GameStep, ...more: readonly Output[]): GameStep {
+  return { game, outputs: [...outputs, ...more] };
+}

@@ -1,0 +1,62 @@
+import { showTopic, showTopicThanks } from "../view/cards";
+import { notice } from "../view/notices";
+import { withoutEntry } from "./bounded-map";
+import { answer } from "./game";
+import type { MessageInput } from "./input";
+import { tellMember } from "./output";
+import { withGame, type Step } from "./step";
+import type { Workspace } from "./workspace-state";
+
+const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
+const TOPIC_MAX = 300;
+
+/**
+ * Takes a typed message as an answer where something waits for one. A bridge
+ * may pass on every message of a channel, so most of them are none of ours.
+ */
+export function playMessage(workspace: Workspace, input: MessageInput, nowMs: number): Step {
+  return (
+    playNumber(workspace, input, nowMs) ?? playTopic(workspace, input, nowMs) ?? { workspace, outputs: [] }
+  );
+}
+
+/** A number for the question that is on in the channel; chats without replies send none with it. */
+function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
+  const { channel, member, replyTo } = input;
+  const game = workspace.games.get(channel);
+  if (game === undefined || game.phase.name !== "question") return undefined;
+  if (game.questions[game.phase.index]?.kind !== "number") return undefined;
+  if (replyTo !== undefined && replyTo !== game.id) return undefined;
+  const value = readNumber(input.text);
+  if (value !== undefined) return withGame(workspace, answer(game, member, game.phase.index, value, nowMs));
+  // Who replied meant us; who just talks did not.
+  if (replyTo === undefined) return undefined;
+  return { workspace, outputs: [tellMember(channel, member.id, notice("not-a-number"))] };
+}
+
+/** A topic for the prompt that waits in a direct conversation, with or without a reply to it. */
+function playTopic(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
+  const { channel, member, replyTo } = input;
+  const prompt = workspace.prompts.get(member.id);
+  const topic = [...input.text.trim()].slice(0, TOPIC_MAX).join("");
+  if (prompt === undefined || channel !== `dm:${member.id}` || topic === "") return undefined;
+  if (nowMs >= prompt.untilMs || (replyTo !== undefined && replyTo !== prompt.ref)) return undefined;
+  return {
+    workspace: { ...workspace, prompts: withoutEntry(workspace.prompts, member.id) },
+    outputs: [
+      {
+        type: "message.update",
+        channel,
+        target: { ref: prompt.ref },
+        content: showTopicThanks(topic),
+      },
+      { type: "message.create", channel: prompt.channel, content: showTopic(member, topic) },
+    ],
+  };
+}
+
+/** A number as people type it: with blanks or commas between thousands, or not. */
+function readNumber(text: string): number | undefined {
+  const digits = text.trim().replaceAll(/(?<=\d)[ ,_](?=\d{3}(?:\D|$))/g, "");
+  return NUMBER_FORM.test(digits) ? Number(digits) : undefined;
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
+import type { Delivery } from "../../proto/gen/chatbridge/v1/game";
+import { listenForProbes } from "../../runtime/health-listener";
+import { formatHostPort } from "../../runtime/settings";
+import type { GameConfig } from "./config";
+import { connectToCore } from "./grpc/core-client";
+import { startFollower } from "./grpc/follower";
+import { toInput } from "./grpc/inbound-event";
+import { createMessageBook } from "./grpc/message-book";
+import { createPublisher } from "./grpc/publisher";
+import { listenForPictures } from "./pictures/picture-listener";
+import { drawQuestions } from "./questions/draw-questions";
+import type { Output } from "./rules/output";
+import { createWorkspaces } from "./workspaces";
+
+export interface Trivia {
+  /** Ends the games, publishes that, says the last acks, closes. Closing twice is harmless. */
+  close(): Promise<void>;
+}
+
+/** What members did longer ago is let go: after an outage nobody waits for it any more. */
+const STALE_AFTER_MS = 5 * 60_000;
+/** Events that are known when they come again. More than can be out at once. */
+const HANDLED_MAX = 10_000;
+const LAST_WORDS_WITHIN_MS = 4_000;
+
+/** Puts the game service together and starts it. Resolves when it follows; rejects when core refuses it. */
+export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal): Promise<Trivia> {
+  const { group, consumer } = config;
+  const core = connectToCore(config.core);
+  const book = createMessageBook();
+  const publisher = createPublisher({
+    core,
+    book,
+    log,
+    onUnknownWorkspace(workspaceId) {
+      log.info({ workspaceId }, "the workspace is gone, and its games with it");
+      workspaces.forget(workspaceId);
+    },
+  });
+
+  /**
+   * Publishes in order. The same keys for the same cause: what is published for
+   * an event that comes again, after a crash too, is published once. The group
+   * is in the keys because other game services share the workspace, and the type
+   * because what is forgotten may lead to another answer: an update's id must not
+   * be taken for that of a new message.
+   */
+  function publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<unknown> {
+    return Promise.all(
+      outputs.map((output, i) =>
+        publisher.publish({ workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output }),
+      ),
+    );
+  }
+
+  // What the clock brings is of this run alone: no other will bring it again.
+  const run = randomBytes(9).toString("base64url");
+  let ticks = 0;
+  const publishOwn = (workspaceId: string, outputs: readonly Output[]): Promise<unknown> =>
+    publish(workspaceId, `${run}/${++ticks}`, outputs);
+
+  const pictures = await listenForPictures(config.picturesListen);
+  const picturesUrl =
+    config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
+  const workspaces = createWorkspaces({
+    rules: {
+      defaults: { rounds: config.rounds, secondsPerQuestion: config.secondsPerQuestion },
+      lobbyMs: config.lobbySeconds * 1000,
+      revealMs: config.revealSeconds * 1000,
+      drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
+    },
+    now: () => performance.timeOrigin + performance.now(),
+    onTick: (workspaceId, outputs) => void publishOwn(workspaceId, outputs),
+  });
+
+  /** Events come at least once: one that was handled is not played again, only waited for. */
+  const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
+
+  async function handle({ deliveryId, received }: Delivery): Promise<void> {
+    let done = handled.get(deliveryId);
+    if (done === undefined) {
+      done = received === undefined ? Promise.resolve() : playEvent(deliveryId, received);
+      handled.set(deliveryId, done);
+    }
+    await done;
+  }
+
+  async function playEvent(
+    deliveryId: string,
+    received: NonNullable<Delivery["received"]>,
+  ): Promise<unknown> {
+    const { workspaceId, receivedAt } = received;
+    if (receivedAt !== undefined && Date.now() - receivedAt.getTime() > STALE_AFTER_MS) {
+      log.info({ workspaceId, deliveryId }, "an event came so late that it is let go");
+      return undefined;
+    }
+    const input = toInput(deliveryId, received, (messageId) => book.refOf(workspaceId, messageId));
+    if (input === undefined) return undefined;
+    return publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
+  }
+
+  const follower = startFollower({ core, group, consumer, log, handle });
+  let closing: Promise<void> | undefined;
+  const health = await listenForProbes(config.healthListen, async () =>
+    closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is out of reach",
+  );
+
+  const close = (): Promise<void> =>
+    (closing ??= (async () => {
+      follower.pause();
+      const ended = workspaces.close();
+      const lastWords = Promise.all(
+        ended.map(({ workspaceId, outputs }) => publishOwn(workspaceId, outputs)),
+      );
+      await Promise.race([lastWords, sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
+      // The acks of what was published go before the end of the stream; the rest is not acked.
+      await follower.close();
+      publisher.close();
+      core.close();
+      await Promise.all([pictures.close(), health.close()]);
+    })());
+
+  try {
+    await Promise.race([follower.opened, untilAborted(stopping)]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");
+  return { close };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    else signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
