@@ -1,3 +1,4 @@
+import { cpuEach, type CpuTimes } from "./cpu";
 import type { PartContext, PartResult } from "./part";
 import { median } from "./statistics";
 import { createTable } from "./table";
@@ -7,6 +8,8 @@ export interface Measure {
   readonly perSecond: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
+  /** Processor time of each of the service's processes for one of what is counted, µs. */
+  readonly cpuUs?: CpuTimes;
 }
 
 export interface Round {
@@ -22,6 +25,8 @@ export interface Contest {
   readonly names?: { readonly ours: string; readonly reference: string };
   /** Made ready before each round, such as requests signed just now. */
   prepare?(): Promise<void>;
+  /** Processor time that the service has taken so far. */
+  cpuTimes?(): CpuTimes;
   ours(seconds: number): Promise<Measure>;
   reference(seconds: number): Promise<Measure>;
 }
@@ -35,25 +40,39 @@ const WARM_UP_SECONDS = 2;
  */
 export async function alternate(
   { say, options }: Pick<PartContext, "say" | "options">,
-  { unit, names = { ours: "ours", reference: "reference" }, prepare, ours, reference }: Contest,
+  { unit, names = { ours: "ours", reference: "reference" }, prepare, cpuTimes, ours, reference }: Contest,
 ): Promise<readonly Round[]> {
+  const measureOurs = async (seconds: number): Promise<Measure> => {
+    const before = cpuTimes?.();
+    const measure = await ours(seconds);
+    if (before === undefined || cpuTimes === undefined) return measure;
+    return { ...measure, cpuUs: cpuEach(before, cpuTimes(), measure.perSecond * seconds) };
+  };
   await prepare?.();
   const warmUp = Math.min(WARM_UP_SECONDS, options.seconds);
-  const warm = await ours(warmUp);
+  const warm = await measureOurs(warmUp);
   await reference(warmUp);
 
   const timed = warm.p50Ms !== undefined;
   const head = (name: string) => [`${name} ${unit}/s`, ...(timed ? ["p50 ms", "p99 ms"] : [])];
-  const row = createTable(say, ["round", ...head(names.ours), ...head(names.reference), "ratio"]);
+  const processes = Object.keys(warm.cpuUs ?? {});
+  const row = createTable(say, [
+    "round",
+    ...head(names.ours),
+    ...processes.map((name) => `${name} µs each`),
+    ...head(names.reference),
+    "ratio",
+  ]);
   const rounds: Round[] = [];
   for (let number = 1; number <= options.rounds; number++) {
     await prepare?.();
-    const first = number % 2 === 1 ? await ours(options.seconds) : undefined;
+    const first = number % 2 === 1 ? await measureOurs(options.seconds) : undefined;
     const other = await reference(options.seconds);
-    const mine = first ?? (await ours(options.seconds));
+    const mine = first ?? (await measureOurs(options.seconds));
     const round = { ours: mine, reference: other, ratio: mine.perSecond / other.perSecond };
     rounds.push(round);
-    row([number, ...cells(mine), ...cells(other), round.ratio.toFixed(3)]);
+    const cpu = processes.map((name) => (mine.cpuUs?.[name] ?? NaN).toFixed(0));
+    row([number, ...cells(mine), ...cpu, ...cells(other), round.ratio.toFixed(3)]);
   }
   return rounds;
 }

@@ -5,6 +5,7 @@ import { giveBack, listenOn, portOf } from "../local/free-port";
 import { spawnGuarded, stopChild } from "../local/guarded-child";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
+import { readCpuTimes, type CpuTimes } from "./cpu";
 import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
 import type { PartContext } from "./part";
 import { connectToStore, type Store } from "./store";
@@ -18,6 +19,8 @@ export interface Service {
   readonly clients: CoreClients;
   /** http://127.0.0.1:port of the edge. */
   readonly url: string;
+  /** Processor time that core, the edge and Redis have taken so far. */
+  cpuTimes(): CpuTimes;
   /** Starts one more edge and answers its URL. */
   startEdge(environment: NodeJS.ProcessEnv): Promise<string>;
 }
@@ -70,6 +73,7 @@ export async function startService(
   }
 
   const { url, edge } = await startEdge({});
+  const pids = { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() };
   const clients = await scope.own(Promise.resolve(connectToCore(coreAddress)), (each) => each.close());
   return {
     store,
@@ -78,6 +82,7 @@ export async function startService(
     edge,
     clients,
     url,
+    cpuTimes: () => readCpuTimes(pids),
     startEdge: async (environment) => (await startEdge(environment)).url,
   };
 }
@@ -107,6 +112,11 @@ async function startProcess(
   await scope.own(Promise.resolve(child), ({ stop }) => stop());
   await untilReady(child, health, scope.signal);
   return child;
+}
+
+function pidOf({ name, process: { pid } }: Child): number {
+  if (pid === undefined) throw new Error(`${name} has no process`);
+  return pid;
 }
 
 /** A loopback address that is free now. */

@@ -7,7 +7,6 @@ import { check, type Part, type PartContext } from "../part";
 import { alternate, ratioLine, type Contest, type Round } from "../rounds";
 import { startService, type Service } from "../service";
 import { median } from "../statistics";
-import { HELD_STREAMS } from "../store";
 import { PAGE_EVENTS } from "./poll-page";
 
 const WORKSPACES = [100, 10_000, 100_000];
@@ -81,8 +80,8 @@ function publishContest(
 ): Contest {
   const run = async ({ clients, store }: Service, workspaces: readonly Workspace[], seconds: number) => {
     const { count, ...measure } = await publishFor(clients, workspaces, seconds);
-    await store.assertEntries(HELD_STREAMS, count, "events were published");
-    await store.emptyStreams(HELD_STREAMS);
+    await store.assertHeld(count);
+    await store.removeHeld();
     return measure;
   };
   return {

@@ -12,6 +12,7 @@ export const inbound: Part = {
     const posts = createPosts(context, workspaces);
     const rounds = await alternate(context, {
       unit: "requests",
+      cpuTimes: service.cpuTimes,
       prepare: () => posts.prepare(),
       ours: (seconds) => postAndCount(posts, service.store, service.url, seconds),
       reference: (seconds) => posts.run(referenceUrl, seconds),

@@ -6,7 +6,7 @@ import { poll } from "../load/polls";
 import { publishSome } from "../load/publishing";
 import { check, type Part } from "../part";
 import { startService } from "../service";
-import { HELD_STREAMS, INBOUND_STREAMS, type Store } from "../store";
+import { INBOUND_STREAMS, type Store } from "../store";
 import { createTable } from "../table";
 
 const SIZES = {
@@ -52,7 +52,7 @@ export const memory: Part = {
     const holders = workspaces.slice(0, sizes.heldBy);
     const events = Math.ceil(sizes.events / holders.length) * holders.length;
     const heldBytes = await growth(store, events, () => publishSome(clients, holders, events));
-    await store.assertEntries(HELD_STREAMS, events, "events were published");
+    await store.assertHeld(events);
     const eventBytes = await sampleBytes(url, holders);
 
     const idBytes = await growth(store, sizes.requestIds, async () => {

@@ -25,6 +25,7 @@ export const pollEmpty: Part = {
     const polls = createPolls(context, workspaces, queryOf, page.length);
     const rounds = await alternate(context, {
       unit: "polls",
+      cpuTimes: service.cpuTimes,
       ours: (seconds) => polls.run(service.url, seconds),
       reference: (seconds) => polls.run(referenceUrl, seconds),
     });

@@ -2,7 +2,6 @@ import { createPolls, poll } from "../load/polls";
 import { publishSome } from "../load/publishing";
 import { check, type Part } from "../part";
 import { alternate, resultOf } from "../rounds";
-import { HELD_STREAMS } from "../store";
 import { startHttpSides } from "./http-sides";
 
 export const PAGE_EVENTS = 100;
@@ -30,11 +29,12 @@ export const pollPage: Part = {
     const polls = createPolls(context, workspaces, () => query, page.length);
     const rounds = await alternate(context, {
       unit: "polls",
+      cpuTimes: service.cpuTimes,
       ours: (seconds) => polls.run(service.url, seconds),
       reference: (seconds) => polls.run(referenceUrl, seconds),
     });
     check((await lookAtPages()).equals(page), "the pages have changed although nothing was published");
-    await service.store.assertEntries(HELD_STREAMS, workspaces.length * PAGE_EVENTS, "events were published");
+    await service.store.assertHeld(workspaces.length * PAGE_EVENTS);
     return resultOf(rounds, { pageBytes: page.length });
   },
 };

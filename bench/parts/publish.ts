@@ -4,7 +4,6 @@ import { appendFor, BATCH, publishFor, publishSome } from "../load/publishing";
 import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startService } from "../service";
-import { HELD_STREAMS } from "../store";
 import { WORKSPACES } from "./http-sides";
 
 const REFERENCE_STREAMS = "reference:*";
@@ -14,20 +13,21 @@ export const publish: Part = {
   name: "publish",
   what: `PublishEvents of ${BATCH}, held, against pipelined XADD of the same bytes`,
   async run(context) {
-    const { clients, store, url } = await startService(context);
+    const { clients, store, url, cpuTimes } = await startService(context);
     const workspaces = await createWorkspaces(clients, WORKSPACES);
     await publishSome(clients, workspaces, workspaces.length);
     const [first] = workspaces;
     const sample = first && (await poll(url, first, "limit=1")).events[0];
     const envelope = JSON.stringify(sample);
     context.say(`an event has ${envelope.length} bytes`);
-    await store.emptyStreams(HELD_STREAMS);
+    await store.removeHeld();
     const rounds = await alternate(context, {
       unit: "events",
+      cpuTimes,
       async ours(seconds) {
         const { count, ...measure } = await publishFor(clients, workspaces, seconds);
-        await store.assertEntries(HELD_STREAMS, count, "events were published");
-        await store.emptyStreams(HELD_STREAMS);
+        await store.assertHeld(count);
+        await store.removeHeld();
         return measure;
       },
       async reference(seconds) {

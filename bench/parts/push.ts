@@ -26,7 +26,7 @@ export const push: Part = {
     const certificate = makeCertificate(context.scope);
     const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
     const origin = `https://127.0.0.1:${await receiver.call("start", certificate)}`;
-    const { clients } = await startService(context, {
+    const { clients, cpuTimes } = await startService(context, {
       PUSH_ALLOW: "127.0.0.0/8",
       PUSH_CA: certificate.certPath,
     });
@@ -36,6 +36,7 @@ export const push: Part = {
 
     const rounds = await alternate(context, {
       unit: "pushes",
+      cpuTimes,
       async ours(seconds) {
         await receiver.call("reset", undefined);
         const measure = await pushFor(clients, receiver, workspaces, seconds);

@@ -12,7 +12,7 @@ export const unary: Part = {
   what: "the same POSTs over lanes, against one gRPC call for each",
   async run(context) {
     await assertWrk();
-    const { clients, store, url, startEdge } = await startService(context);
+    const { clients, store, url, cpuTimes, startEdge } = await startService(context);
     const unaryUrl = await startEdge({ CORE_CALLS: "unary" });
     const workspaces = await createWorkspaces(clients, WORKSPACES);
     // Both store, so each needs requests of its own.
@@ -22,6 +22,7 @@ export const unary: Part = {
     ];
     const rounds = await alternate(context, {
       unit: "requests",
+      cpuTimes,
       names: { ours: "lanes", reference: "unary" },
       async prepare() {
         await ours.prepare();
