@@ -1,0 +1,33 @@
+# One image for every process; docker-compose.yml says which one a container runs.
+ARG NODE_IMAGE=node:20-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts scripts
+COPY proto proto
+COPY runtime runtime
+COPY core core
+COPY edge edge
+COPY bridge bridge
+COPY cli cli
+COPY local local
+COPY compose compose
+COPY demo demo
+COPY dashboard dashboard
+RUN npm run --silent build && npm prune --omit=dev
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /app
+# A volume that is new takes its owner from the folder that it covers.
+RUN for each in kept redis core edge game chat operator; do mkdir -p "/secrets/$each"; done \
+  && chown -R 1000:1000 /secrets
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json LICENSE ./
+USER 1000:1000
+ENTRYPOINT ["node"]
+CMD ["dist/core/main.js"]

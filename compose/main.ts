@@ -1,0 +1,54 @@
+import { demoWorkspace } from "../local/demo-workspace";
+import { createOperator } from "../local/operator";
+import { signInLink } from "../local/sign-in-link";
+import { readComposeConfig, type ComposeConfig } from "./config";
+import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecrets } from "./secrets";
+
+const HELP = `What docker-compose.yml runs once at a start, and what its operators may:
+
+  secrets     makes the secrets that are missing and gives each container its own
+  workspace   makes the demo workspace and tells the chat of it
+  sign-in     prints a link that signs one person in to the dashboard, once
+  add-key     puts a fresh key before those that encrypt signing secrets; restart core after it
+`;
+
+const EXIT_FAULT = 1;
+const EXIT_USAGE = 64; // EX_USAGE
+
+const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void> | void>> = {
+  secrets: ({ secretsDir }) => writeSecrets(secretsDir),
+  "add-key": ({ secretsDir }) => addSecretsKey(secretsDir),
+  async workspace({ secretsDir, coreAddress }) {
+    const operator = createOperator(coreAddress, operatorToken(secretsDir));
+    try {
+      keepWorkspace(secretsDir, await demoWorkspace(operator, knownWorkspace(secretsDir)));
+    } finally {
+      operator.close();
+    }
+  },
+  async "sign-in"({ secretsDir, dashboard: { inside, outside } }) {
+    const link = await signInLink(inside, operatorToken(secretsDir));
+    process.stdout.write(`${link.replace(inside, outside)}\n`);
+  },
+};
+
+async function main(name: string | undefined): Promise<number> {
+  if (name === "--help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const command = COMMANDS[name ?? ""];
+  if (command === undefined) {
+    process.stderr.write(HELP);
+    return EXIT_USAGE;
+  }
+  try {
+    await command(readComposeConfig(process.env));
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return EXIT_FAULT;
+  }
+}
+
+void main(process.argv[2]).then((code) => (process.exitCode = code));

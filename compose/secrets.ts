@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
+
+/** Only its owner reads it; Redis runs as somebody else, in a volume that nobody else mounts. */
+const OWNER_ONLY = 0o600;
+const FOR_REDIS = 0o644;
+
+const kept = (folder: string): string => join(folder, "kept", "settings.json");
+
+/** Makes what is missing, and tells each container what it may know, in a folder of its own. */
+export function writeSecrets(folder: string): void {
+  const { secretsKey, tokens } = readKeptSettings(kept(folder));
+  const password = redisPassword(join(folder, "redis", "password"));
+  const write = (path: string, lines: readonly string[], mode = OWNER_ONLY): void =>
+    writeFileSync(join(folder, path), `${lines.join("\n")}\n`, { mode });
+
+  const conf = [
+    `requirepass ${password}`,
+    "appendonly yes",
+    "appendfsync always",
+    "maxmemory-policy noeviction",
+  ];
+  write("redis/redis.conf", conf, FOR_REDIS);
+  const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
+  write("core/core.env", [
+    `SECRETS_KEY=${secretsKey}`,
+    `CORE_TOKENS=${pairs.join(",")}`,
+    `REDIS_URL=redis://:${password}@redis:6379`,
+  ]);
+  write("edge/edge.env", [`CORE_TOKEN=${tokens.edge}`]);
+  write("game/game.env", [`CORE_TOKEN=${tokens.game}`]);
+  const { operator, game } = tokens;
+  write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
+}
+
+/** Puts a fresh key before those that encrypt signing secrets by now; they still decrypt. */
+export function addSecretsKey(folder: string): void {
+  const settings = readKeptSettings(kept(folder));
+  const secretsKey = [randomBytes(32).toString("hex"), settings.secretsKey].join(",");
+  writeKeptSettings(kept(folder), { ...settings, secretsKey });
+  writeSecrets(folder);
+}
+
+export function operatorToken(folder: string): string {
+  return readKeptSettings(kept(folder)).tokens.operator;
+}
+
+/** There is one Redis, so one demo workspace. */
+const HERE = "compose";
+
+export function knownWorkspace(folder: string): DemoWorkspace | undefined {
+  return readKeptSettings(kept(folder)).workspaces[HERE];
+}
+
+/** Keeps the demo workspace, and tells the chat of it. */
+export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
+  const settings = readKeptSettings(kept(folder));
+  writeKeptSettings(kept(folder), { ...settings, workspaces: { [HERE]: workspace } });
+  const lines = [`WORKSPACE_ID=${workspace.id}`, `SIGNING_SECRET=${workspace.secret}`];
+  writeFileSync(join(folder, "chat", "chat.env"), `${lines.join("\n")}\n`, { mode: OWNER_ONLY });
+}
+
+function redisPassword(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: FOR_REDIS });
+  return readFileSync(file, "utf8").trim();
+}
