@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { status as grpcStatus } from "@grpc/grpc-js";
+import { poll, post, type Answer } from "../harness/bridge";
+import { publish, textEvent, type TestWorkspace } from "../harness/service";
+import type { Facts } from "./facts";
+import type { Rig } from "./rig";
+
+/** The envelope of an event, as far as it is looked at here. */
+export interface Envelope {
+  readonly id: string;
+  readonly workspace: string;
+  readonly sequence: number;
+  readonly message: { readonly text: string };
+}
+
+/** What clients do until they are told to end. Whatever is not answered they send again, under the same id. */
+export interface Clients {
+  post(workspace: TestWorkspace, place: number): Promise<void>;
+  publish(workspace: TestWorkspace, place: number, way: "push" | "poll"): Promise<void>;
+  poll(workspace: TestWorkspace, place: number): Promise<void>;
+}
+
+export interface ClientsOptions {
+  readonly rig: Rig;
+  readonly facts: Facts;
+  /** Between two requests, or publications, of a workspace. */
+  readonly everyMs: number;
+  /** Begins the ids of what they send. */
+  readonly name: string;
+  /** Nothing more is begun that stores something. */
+  readonly ending: AbortSignal;
+  /** Nothing more is sent at all. */
+  readonly over: AbortSignal;
+  /** Whether what has no answer yet is not sent again. */
+  isTooLate(): boolean;
+}
+
+const AGAIN_MS = 100;
+const REPEAT_EVERY = 5;
+const NO_ANSWER: ReadonlySet<grpcStatus> = new Set([
+  grpcStatus.UNAVAILABLE,
+  grpcStatus.DEADLINE_EXCEEDED,
+  grpcStatus.CANCELLED,
+]);
+
+export function createClients(options: ClientsOptions): Clients {
+  const { rig, facts, everyMs, name, ending, over, isTooLate } = options;
+
+  function wrong(workspace: string, what: string): void {
+    if (!over.aborted) facts.add({ saw: "wrong", workspace, what });
+  }
+
+  /** Asks one edge after the other until there is an answer for good; undefined when that is wrong or it is too late. */
+  async function persist(
+    workspace: string,
+    first: number,
+    ask: (url: string) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    for (let attempt = first; !isTooLate(); attempt++) {
+      const got = await ask(`http://127.0.0.1:${nth(rig.edges, attempt).port}`).catch(() => undefined);
+      if (got !== undefined && got.status < 300) return got;
+      if (got !== undefined && got.status !== 503) {
+        wrong(workspace, `it was answered ${got.status}: ${got.body.toString("utf8")}`);
+        return undefined;
+      }
+      await sleep(AGAIN_MS);
+    }
+    return undefined;
+  }
+
+  /** Publishes at one core after the other until there is an answer. */
+  async function publishOnce(workspace: string, key: string, first: number, way: "push" | "poll") {
+    const event = { ...textEvent(workspace, key), idempotencyKey: key };
+    for (let attempt = first; !isTooLate(); attempt++) {
+      const outcome = await publish(nth(rig.cores, attempt).clients, event).then(
+        ([result]) => result?.outcome,
+        (error: { code?: grpcStatus; message: string }) => {
+          if (error.code === undefined || !NO_ANSWER.has(error.code)) wrong(workspace, error.message);
+        },
+      );
+      if (outcome?.$case === "published") {
+        const { eventId, sequence } = outcome.value;
+        return facts.add({ saw: "published", workspace, key, event: eventId, sequence, way });
+      }
+      if (outcome !== undefined) wrong(workspace, `refused: ${JSON.stringify(outcome)}`);
+      await sleep(AGAIN_MS);
+    }
+  }
+
+  return {
+    async post(workspace, place) {
+      const from = `127.0.1.${place + 1}`;
+      for (let i = 0; !ending.aborted; i++) {
+        const request = `${name}/${place}/${i}`;
+        const event = { type: "message", id: request, channel: "c", user: { id: "u" }, text: request };
+        const ask = (url: string): Promise<Answer> => post(url, workspace, event, { from });
+        const got = await persist(workspace.id, i, ask);
+        if (got !== undefined) facts.add({ saw: "accepted", workspace: workspace.id, request });
+        if (got !== undefined && i % REPEAT_EVERY === 0) await persist(workspace.id, i + 1, ask);
+        await sleep(everyMs);
+      }
+    },
+    async publish({ id }, place, way) {
+      for (let i = 0; !ending.aborted; i++) {
+        await publishOnce(id, `${name}/${place}/${i}`, i, way);
+        await sleep(everyMs);
+      }
+    },
+    async poll(workspace, place) {
+      const from = `127.0.2.${place + 1}`;
+      for (let [turn, after] = [0, "0"]; !over.aborted; turn++) {
+        const ask = (url: string): Promise<Answer> => poll(url, workspace, `after=${after}`, { from });
+        const got = await persist(workspace.id, turn, ask);
+        if (got === undefined) return;
+        const page = got.json as { events: Envelope[]; next: string; gap: boolean; hasMore: boolean };
+        const events = page.events.map(seenOf);
+        const moved = { after: Number(after), next: Number(page.next), gap: page.gap, events };
+        if (events.length > 0 || page.next !== after || page.gap)
+          facts.add({ saw: "served", workspace: workspace.id, ...moved });
+        after = page.next;
+        if (!page.hasMore) await sleep(everyMs);
+      }
+    },
+  };
+}
+
+/** What an account wants to know of an event. */
+export function seenOf({ id, sequence, message }: Envelope) {
+  return { event: id, key: message.text, sequence };
+}
+
+/** One of several, turn and turn about. */
+export function nth<T>(of: readonly T[], place: number): T {
+  const found = of[place % of.length];
+  if (found === undefined) throw new Error("there is none");
+  return found;
+}

@@ -1,0 +1,27 @@
+/*
+ * Loaded before a Redis under test (LD_PRELOAD): its clock is wrong by the
+ * seconds that stand in the file that CLOCK_STEP_FILE names, looked up at each
+ * reading. The usual library for this and the allocator of Redis cannot be
+ * loaded together.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+  int result = (int)syscall(SYS_gettimeofday, now, zone);
+  const char *name = getenv("CLOCK_STEP_FILE");
+  if (result != 0 || now == NULL || name == NULL) return result;
+  int file = open(name, O_RDONLY);
+  if (file < 0) return result;
+  char text[32];
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return result;
+  text[length] = 0;
+  now->tv_sec += atol(text);
+  return result;
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { createWorkspace } from "../harness/service";
+import { until } from "../harness/wait";
+import { nth } from "./clients";
+import { expectSound, report, underFault } from "./fault";
+import { brokenRequest, createRandom, fire, framedRequest } from "./fuzz";
+import { startRigOnRedis, type Rig } from "./rig";
+
+let rig: Rig;
+beforeEach(async () => {
+  ({ rig } = await startRigOnRedis({ cores: 1, edges: 1 }));
+}, 60_000);
+afterEach(() => rig.close());
+
+const CONNECTIONS = 10_000;
+/** What a process needs beside them. */
+const OTHER_FILES = 1_000;
+const AT_ONCE = 400;
+const DRIP_EVERY_MS = 2_000;
+const OPEN_MS = 120_000;
+
+/** How many files a process may have open. */
+function filesMax(): number {
+  const limits = readFileSync("/proc/self/limits", "utf8");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1_024);
+}
+
+test("while 10,000 connections send their requests a byte at a time, a healthy client is answered", async () => {
+  const count = Math.min(CONNECTIONS, filesMax() - OTHER_FILES);
+  const port = nth(rig.edges, 0).port;
+  const open = new Set<Socket>();
+  let opened = 0;
+  let most = 0;
+  let isOver = false;
+  let ended = 0;
+
+  function openOne(): void {
+    opened += 1;
+    const socket = connect({ host: "127.0.0.1", port, localAddress: `127.4.0.${1 + (opened % 100)}` });
+    open.add(socket);
+    socket.on("connect", () => {
+      most = Math.max(most, open.size);
+      socket.write("POST /hooks/x HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+    });
+    socket.on("error", () => undefined);
+    // It is read, so that its end is noticed.
+    socket.resume();
+    socket.on("close", () => {
+      open.delete(socket);
+      ended += 1;
+    });
+  }
+  const dripping = setInterval(() => {
+    for (const socket of open) if (socket.writable) socket.write("x");
+    const room = isOver ? 0 : Math.min(AT_ONCE, count - open.size);
+    for (let i = 0; i < room; i++) openOne();
+  }, DRIP_EVERY_MS / 10);
+  try {
+    const { became, load, failures } = await underFault(rig, {
+      name: "slow loris",
+      async happens({ grows }) {
+        while (opened < count) {
+          for (let i = 0; i < AT_ONCE && opened < count; i++) openOne();
+          const before = opened;
+          await until("they are connected", () => [...open].every(({ connecting }) => !connecting), OPEN_MS);
+          expect(opened).toBeGreaterThanOrEqual(before);
+        }
+        await grows();
+        // The edge ends a request that does not arrive in time.
+        await until("the edge ends them", () => ended >= count, OPEN_MS);
+        await grows();
+        isOver = true;
+        for (const socket of open) socket.destroy();
+      },
+    });
+    report(`${count} slow-loris connections`, load, became, [
+      ...failures,
+      `${opened} connections in all, ${most} at once, ${ended} ended by the edge`,
+    ]);
+    expectSound(became);
+    expect(ended).toBeGreaterThanOrEqual(count);
+  } finally {
+    isOver = true;
+    clearInterval(dripping);
+    for (const socket of open) socket.destroy();
+  }
+}, 300_000);
+
+const REQUESTS = 100_000;
+const SEED = 20_261_121;
+const FUZZERS = 24;
+const VOLLEY = 10;
+const WARM = 20_000;
+/** What a process may have more in memory after all requests than after the first fifth. */
+const GROWTH_MAX_MB = 64;
+
+function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+}
+
+test("100,000 malformed requests are answered without a 5xx, and no process grows beyond a bound", async () => {
+  const random = createRandom(SEED);
+  const { clients } = nth(rig.cores, 0);
+  const workspaces = await Promise.all(Array.from({ length: 32 }, () => createWorkspace(clients)));
+  const processes = [...rig.edges, ...rig.cores].map((member) => member.process);
+  const port = nth(rig.edges, 0).port;
+  const byStatus = new Map<number, number>();
+  let sent = 0;
+  let warm: readonly number[] = [];
+
+  async function fuzz(): Promise<void> {
+    while (sent < REQUESTS) {
+      const workspace = workspaces[random(workspaces.length)];
+      if (workspace === undefined) continue;
+      const framed = Array.from({ length: VOLLEY - 1 }, () => framedRequest(workspace, random));
+      const from = `127.5.${random(4)}.${1 + random(250)}`;
+      const volley = await fire(port, from, framed, brokenRequest(workspace, random));
+      sent += volley.sent;
+      for (const status of volley.statuses) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      if (sent >= WARM && warm.length === 0) warm = processes.map(({ pid }) => residentMb(pid));
+    }
+  }
+  const { became, load, failures } = await underFault(rig, {
+    name: "fuzzer",
+    workspaces: 2,
+    async happens() {
+      await Promise.all(Array.from({ length: FUZZERS }, fuzz));
+    },
+  });
+  const grown = processes.map(({ pid }, i) => Math.round(residentMb(pid) - (warm[i] ?? 0)));
+  const answers = [...byStatus]
+    .toSorted(([a], [b]) => a - b)
+    .map(([status, count]) => `${count} × ${status}`);
+  report("100,000 malformed requests", load, became, [
+    ...failures,
+    `${sent} sent with seed ${SEED}, answered ${answers.join(", ")}`,
+    `memory grew by ${grown.join(" and ")} MB (edge and core), at most ${GROWTH_MAX_MB} MB may`,
+  ]);
+  expectSound(became);
+  expect([...byStatus.keys()].filter((status) => status >= 500)).toEqual([]);
+  expect(byStatus.get(400)).toBeGreaterThan(REQUESTS / 4);
+  expect(Math.max(...grown)).toBeLessThan(GROWTH_MAX_MB);
+}, 600_000);

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { status, type Behaviour } from "../harness/behaviours";
+import type { ReceivedRequest } from "../harness/receiver";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { until } from "../harness/wait";
+import { account, type Account, type Fact, type Terms } from "./account";
+import { createClients, nth, seenOf, type Envelope } from "./clients";
+import { createFacts, type Facts } from "./facts";
+import { startFollower, type LoadFollower } from "./follower";
+import type { Rig } from "./rig";
+
+export const GROUP = "load";
+
+/** Bridges that post, repeat themselves and poll, a bridge that is pushed to, and games that publish and follow. */
+export interface Load {
+  readonly facts: Facts;
+  /** Waits until more was accepted, delivered, published, and served or pushed, in every workspace. */
+  grows(withinMs?: number): Promise<void>;
+  /** Stops without accounting; its followers go on until they are told. */
+  abandon(): Promise<void>;
+  stopFollowing(): Promise<void>;
+  /** Stops what comes in, waits until all is through or nothing moves any more, and accounts for it. */
+  finish(terms?: Partial<Terms>): Promise<Account>;
+  /** What it is made of. */
+  readonly words: string;
+  /** The workspaces that are pushed to. */
+  readonly pushed: readonly string[];
+}
+
+export interface LoadOptions {
+  /** Of either kind. */
+  readonly workspaces?: number;
+  /** Between two requests, and two publications, of a workspace. */
+  readonly everyMs?: number;
+  /** Where facts go and followers are that follow already. */
+  readonly facts?: Facts;
+  /** How the bridge answers pushes, and whether that is a success to the service. */
+  readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };
+}
+
+const GROWN_MS = 90_000;
+const GROWTH = 5;
+const GIVE_UP_MS = 45_000;
+/** Longer than the retries of a push, and the deadline of an ack. */
+const STILL_MS = 10_000;
+const QUIET_MS = 1_500;
+const TAKEN = { ok: true, behaviour: status(204) } as const;
+let loads = 0;
+
+export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Load> {
+  const { everyMs = 150, answer = () => TAKEN, facts = createFacts() } = options;
+  const count = options.workspaces ?? 4;
+  const make = (targetUrl: string): Promise<TestWorkspace[]> =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) => createWorkspace(nth(rig.cores, i).clients, { targetUrl })),
+    );
+  const pollers = await make("");
+  const pushed = await make(rig.receiver.urlOf(rig.bridgeName));
+  const all = [...pollers, ...pushed];
+  const ids = new Set(all.map(({ id }) => id));
+  const ending = new AbortController();
+  const over = new AbortController();
+  let giveUpAt = Infinity;
+
+  rig.receiver.behave((request) => {
+    const { ok, behaviour } = answer(request);
+    const envelope = JSON.parse(request.body.toString("utf8")) as Envelope;
+    facts.add({ saw: "pushed", workspace: envelope.workspace, ok, ...seenOf(envelope) });
+    return behaviour;
+  });
+
+  const clients = createClients({
+    rig,
+    facts,
+    everyMs,
+    name: `l${++loads}`,
+    ending: ending.signal,
+    over: over.signal,
+    isTooLate: () => over.signal.aborted || performance.now() > giveUpAt,
+  });
+  const games = rig.cores.map(({ clients }) => clients.games);
+  const followers: LoadFollower[] = [];
+  if (options.facts === undefined) {
+    const reversed = games.toReversed();
+    followers.push(await startFollower({ group: GROUP, consumer: "one", games, facts }));
+    followers.push(await startFollower({ group: GROUP, consumer: "two", games: reversed, facts }));
+  }
+  const wayOf = (place: number): "push" | "poll" => (place < count ? "poll" : "push");
+  const sending = Promise.all(
+    all.flatMap((each, place) => [clients.post(each, place), clients.publish(each, place, wayOf(place))]),
+  );
+  const polling = Promise.all(pollers.map(clients.poll));
+  const accountFor = (terms: Partial<Terms>): Account =>
+    account(
+      [...facts.all, ...drops(rig)].filter(({ workspace }) => ids.has(workspace)),
+      { groups: [GROUP], ...terms },
+    );
+  const stillFor = (): number => performance.now() - (facts.all.at(-1)?.at ?? 0);
+
+  const stopFollowing = async (): Promise<void> => {
+    await Promise.all(followers.map((follower) => follower.stop()));
+  };
+  return {
+    facts,
+    stopFollowing,
+    pushed: pushed.map(({ id }) => id),
+    words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
+    async grows(withinMs = GROWN_MS) {
+      const kinds = (place: number) =>
+        ["accepted", "delivered", "published", wayOf(place) === "poll" ? "served" : "pushed"] as const;
+      const before = all.map(({ id }, place) => kinds(place).map((kind) => facts.count(id, kind)));
+      await until(
+        "all workspaces are served",
+        () =>
+          all.every(({ id }, place) =>
+            kinds(place).every((kind, i) => facts.count(id, kind) >= (before[place]?.[i] ?? 0) + GROWTH),
+          ),
+        withinMs,
+      );
+    },
+    async abandon() {
+      ending.abort();
+      over.abort();
+      await Promise.all([sending, polling]);
+    },
+    async finish(terms = {}) {
+      giveUpAt = performance.now() + GIVE_UP_MS;
+      ending.abort();
+      await sending;
+      giveUpAt = Infinity;
+      while (accountFor(terms).lost.length > 0 && stillFor() < STILL_MS) await sleep(250);
+      await until("nothing moves", () => stillFor() > QUIET_MS, GIVE_UP_MS);
+      over.abort();
+      await polling;
+      await stopFollowing();
+      return accountFor(terms);
+    },
+  };
+}
+
+/** What cores logged that they gave up. */
+function drops(rig: Rig): readonly Fact[] {
+  return rig
+    .coreLog()
+    .filter(({ msg }) => msg === "a push was given up")
+    .map(({ workspaceId, eventId, reason }) => ({
+      saw: "dropped",
+      at: 0,
+      workspace: String(workspaceId),
+      event: String(eventId),
+      reason: String(reason),
+    }));
+}

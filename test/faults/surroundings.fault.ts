@@ -1,0 +1,100 @@
+import { reset, status } from "../harness/behaviours";
+import { startMailServer, type TestMailServer } from "../harness/mail-server";
+import { openPollDue } from "../harness/poll-due";
+import { publish, textEvent } from "../harness/service";
+import type { TestRedis } from "../harness/redis";
+import { until } from "../harness/wait";
+import { createWorkspaceApi } from "../harness/workspace-api";
+import { nth } from "./clients";
+import { expectSound, suffer } from "./fault";
+import { startRigOnRedis, type Rig } from "./rig";
+
+let rig: Rig;
+let redis: TestRedis;
+let mail: TestMailServer;
+beforeEach(async () => {
+  mail = await startMailServer();
+  const settings = { SMTP_URL: mail.url, MAIL_FROM: "bridges@example.test" };
+  ({ rig, redis } = await startRigOnRedis({ settings }));
+}, 60_000);
+afterEach(async () => {
+  await rig.close();
+  await mail.close();
+});
+
+const SEEN_MS = 60_000;
+/** So that every push has a connection, and a look-up of the name, of its own. */
+const TAKEN_AND_CLOSED = { ok: true, behaviour: status(204, { headers: { Connection: "close" } }) };
+const OUTAGE_MS = 5 * 60_000;
+
+/** Waits until cores have logged so many lines that are as these. */
+const untilLogged = (message: string, count: number, withinMs = SEEN_MS) =>
+  until(
+    `"${message}" was logged`,
+    () => rig.coreLog().filter(({ msg }) => msg === message).length >= count,
+    withinMs,
+  );
+
+test("while mail is down events go on, and the owner gets one mail of the outage when it is back", async () => {
+  const { clients } = nth(rig.cores, 0);
+  const owner = "owner@example.test";
+  const { id } = await createWorkspaceApi(clients.workspaces).make({ ownerEmail: owner });
+  const due = await openPollDue(redis);
+  try {
+    const became = await suffer(rig, {
+      name: "SMTP down",
+      async happens(load) {
+        await mail.stop();
+        await publish(clients, textEvent(id, "waits"));
+        await until("it is due", async () => (await due.of(id)) !== undefined, SEEN_MS);
+        await due.pass(id, OUTAGE_MS);
+        await untilLogged("mail could not be sent, it will be tried again", 1);
+        await load.grows();
+        await mail.start();
+        await mail.waitFor(1, SEEN_MS);
+      },
+    });
+    expectSound(became);
+    expect(mail.messages.map(({ to }) => to)).toEqual([[owner]]);
+  } finally {
+    await due.close();
+  }
+});
+
+test("while names cannot be looked up, pushes are tried again and dropped with the reason logged; all else goes on", async () => {
+  const became = await suffer(rig, {
+    name: "DNS down",
+    drops: ["failed"],
+    answer: () => TAKEN_AND_CLOSED,
+    async happens() {
+      rig.names.set(rig.bridgeName, "SERVFAIL");
+      // What was tried three times, and then is given up.
+      await untilLogged("a push was given up", 20);
+      rig.names.set(rig.bridgeName, ["127.0.0.1"]);
+    },
+  });
+  expectSound(became);
+  expect(became.dropped["failed"]).toBeGreaterThanOrEqual(20);
+});
+
+test("a bridge that resets every second connection gets every event that one of its three attempts brings", async () => {
+  let connections = 0;
+  let isBad = false;
+  const became = await suffer(rig, {
+    name: "a receiver that resets every second connection",
+    drops: ["failed"],
+    answer() {
+      connections += 1;
+      if (isBad && connections % 2 === 0) return { ok: false, behaviour: reset() };
+      return TAKEN_AND_CLOSED;
+    },
+    async happens(load) {
+      isBad = true;
+      for (let times = 0; times < 4; times++) await load.grows();
+      isBad = false;
+    },
+  });
+  expectSound(became);
+  const attempts = rig.receiver.requests.length;
+  expect(attempts).toBeGreaterThan(became.pushed);
+});

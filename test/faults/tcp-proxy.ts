@@ -1,0 +1,83 @@
+import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from "node:net";
+
+/** A proxy on a port of loopback whose manners a test chooses. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Holds every reply back for so long. */
+  delay(ms: number): void;
+  /** Cuts so many of the replies to come in the middle, and the connection with them. */
+  cutReplies(count: number): void;
+  /** How many replies are still to be cut. */
+  readonly toCut: number;
+  /** Ends every connection at once, as the death of either side does. */
+  dropAll(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpProxy(target: NetConnectOpts): Promise<TcpProxy> {
+  const open = new Set<Socket>();
+  const timers = new Set<NodeJS.Timeout>();
+  let delayMs = 0;
+  let toCut = 0;
+
+  const server = createServer((near) => {
+    const far = connect(target);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(socket);
+      socket.setNoDelay(true);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        open.delete(socket);
+        other.destroy();
+      });
+    }
+    const replies: Buffer[] = [];
+    /** Whichever timer is first takes the oldest reply, so that a shorter delay reorders nothing. */
+    function replyLater(chunk: Buffer): void {
+      replies.push(chunk);
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        const oldest = replies.shift();
+        if (oldest !== undefined && near.writable) near.write(oldest);
+      }, delayMs);
+      timers.add(timer);
+    }
+    near.on("data", (chunk) => void far.write(chunk));
+    far.on("data", (chunk: Buffer) => {
+      if (toCut > 0 && chunk.length > 1) {
+        toCut -= 1;
+        near.write(chunk.subarray(0, chunk.length >> 1), () => near.destroy());
+        return;
+      }
+      replyLater(chunk);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+  });
+  const dropAll = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    delay(ms) {
+      delayMs = ms;
+    },
+    cutReplies(count) {
+      toCut = count;
+    },
+    get toCut() {
+      return toCut;
+    },
+    dropAll,
+    async close() {
+      for (const timer of timers) clearTimeout(timer);
+      const closed = new Promise((resolve) => server.close(resolve));
+      dropAll();
+      await closed;
+    },
+  };
+}
