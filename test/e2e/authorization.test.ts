@@ -3,7 +3,7 @@ import { BridgeServiceClient, PollRequest } from "../../proto/gen/chatbridge/v1/
 import { PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { ListWorkspacesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { startConsumer, startStream } from "../harness/consumer";
-import { startCore, TOKENS, type TestProcess } from "../harness/processes";
+import { startCore, startProcess, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { connectToCore, type CoreClients } from "../harness/service";
 
@@ -182,5 +182,18 @@ test.each([
     );
     expect(String(fault)).toMatch(/ended with 78[\s\S]*CORE_TOKENS has a/);
     expect(String(fault)).not.toContain("token-for-tests");
+  },
+);
+
+test.each(["edge", "demo/game"] as const)(
+  "%s with a token that no metadata can carry ends as with any other bad setting, and never says the token",
+  async (name) => {
+    const ended = startProcess(name, { CORE_TOKEN: "s3cret-tokén", CORE_ADDRESS: `127.0.0.1:${core.port}` });
+    const { message } = await ended.then(
+      () => new Error("it started"),
+      (error: unknown) => error as Error,
+    );
+    expect(message).toMatch(/ended with 78 .*CORE_TOKEN may only have .*ASCII/s);
+    expect(message).not.toContain("s3cret");
   },
 );

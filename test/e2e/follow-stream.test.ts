@@ -1,15 +1,19 @@
 import { status } from "@grpc/grpc-js";
 import { FollowAck, FollowOpen, FollowRequest } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, startStream, type, type Consumer, type Seen } from "../harness/consumer";
+import { listenTo, type Output } from "../harness/output";
 import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { until } from "../harness/wait";
 
 let service: TestService;
 let workspaces: readonly TestWorkspace[];
 let groups = 0;
+let said: Output;
 const open = new Set<Consumer>();
 
 beforeAll(async () => {
   service = await startService();
+  said = listenTo(service.core);
   workspaces = await Promise.all(Array.from({ length: 8 }, () => createWorkspace(service.clients)));
 });
 afterEach(() => {
@@ -135,4 +139,12 @@ test("streams that are opened and dropped leave nothing behind in core", async (
     ({ level, msg }) => Number(level) >= 40 || /leak|unexpected/i.test(String(msg)),
   );
   expect(warnings).toEqual([]);
+});
+
+test("many streams at once are nothing that core warns of", async () => {
+  const group = newGroup();
+  const consumers = Array.from({ length: 15 }, (_, i) => start({ group, consumer: `c${i}`, window: 10 }));
+  await typeIn(workspace(), "x");
+  await until("one of them has it", () => consumers.some(({ seen }) => seen.length > 0));
+  expect(said.text()).not.toMatch(/Warning/);
 });

@@ -116,3 +116,18 @@ test("an edge is ready when core is there, not ready while it is away, and live 
     await edge.stop();
   }
 }, 60_000);
+
+test("an edge whose token core does not know is not ready, with the reason, which it logs once", async () => {
+  const core = await startCore(redis.url);
+  const edge = await startEdge(core.port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
+  try {
+    expect(await untilReady(edge.healthPort, 503)).toEqual(notReady("core refuses CORE_TOKEN"));
+    for (let i = 0; i < 5; i++)
+      expect(await probe(edge.healthPort, "/ready")).toEqual(notReady("core refuses CORE_TOKEN"));
+    const errors = edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
+    expect(errors).toEqual([expect.stringContaining("core refuses CORE_TOKEN")]);
+  } finally {
+    await edge.stop();
+    await core.stop();
+  }
+}, 60_000);

@@ -1,5 +1,6 @@
 import { poll } from "../harness/bridge";
 import { startMailServer, type TestMailServer } from "../harness/mail-server";
+import { readMetrics, valueOf } from "../harness/metrics";
 import { openPollDue, type PollDue } from "../harness/poll-due";
 import { startCore, startEdge, type TestProcess } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
@@ -53,9 +54,13 @@ function recipients(): readonly string[] {
   return mail.messages.flatMap(({ to }) => to).toSorted();
 }
 
+async function everyCoreHasLookedAgain(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+}
+
 /** Passes when nothing more comes for as long as every core has looked at all its shards again. */
 async function expectNoMore(count: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await everyCoreHasLookedAgain();
   expect(recipients()).toHaveLength(count);
 }
 
@@ -82,11 +87,12 @@ test("with three cores each owner is e-mailed once, also when one of them is kil
   await mail.waitFor(1);
   await cores[2]?.stop("SIGKILL");
   await until("all are mailed", () => new Set(recipients()).size === outages.length, 20_000);
-  await expectNoMore(outages.length);
+  await everyCoreHasLookedAgain();
   // A mail that was taken on but not yet recorded as sent when its core died may
   // come again; it is then the same mail, by its Message-ID.
   const ids = mail.messages.map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
   expect(new Set(ids).size).toBe(outages.length);
+  expect(new Set(recipients()).size).toBe(outages.length);
 }, 60_000);
 
 test("mail waits for a mail server that is down, and for a core that restarts meanwhile", async () => {
@@ -109,6 +115,22 @@ test("a mail server that refuses for now is tried again", async () => {
   mail.behave("accept");
   await mail.waitFor(1, 20_000);
   await expectNoMore(1);
+}, 60_000);
+
+test("a mail that is refused for good is dropped, logged and counted, and no other waits for it", async () => {
+  mail.behave({ refuse: 550, to: /^\d*[02468]-/ });
+  const outages = await startOutages(20);
+  const refused = outages.filter((_, i) => i % 2 === 0).map(({ id }) => id);
+  await until("all others are mailed", () => recipients().length === 10, 20_000);
+  const dropped = (): TestProcess["log"] =>
+    cores.flatMap(({ log }) => log).filter(({ msg }) => String(msg).includes("refuses a mail for good"));
+  await until("the refused ones are dropped", () => dropped().length === refused.length, 20_000);
+  expect(dropped().map(({ workspaceId }) => workspaceId)).toEqual(expect.arrayContaining(refused));
+  expect(JSON.stringify(dropped())).not.toContain(OWNER);
+  const counted = await readMetrics(cores[0] as TestProcess);
+  expect(valueOf(counted, "chatbridge_core_mails_dropped_total", 'reason="refused"')).toBe(refused.length);
+  mail.behave("accept");
+  await expectNoMore(10);
 }, 60_000);
 
 test("without SMTP_URL the mail is logged", async () => {

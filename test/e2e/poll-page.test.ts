@@ -8,6 +8,7 @@ import {
   type TestWorkspace,
 } from "../harness/service";
 import { keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
+import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
@@ -51,16 +52,12 @@ const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }
 /** Writes held events as they would be, had they been published some hours ago; answers their cursors. */
 async function heldSince(workspace: TestWorkspace, ...hours: number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
-  const stream = keyOf(store, workspace.id, "held");
-  const cursors = hours.map((ago) => String(Math.floor(now - ago * HOUR_US)));
-  for (const [i, cursor] of cursors.entries()) {
-    const envelope = JSON.stringify({ sequence: Number(cursor), message: { text: `${hours[i]} h ago` } });
-    await store.redis.command(stream, ["XADD", stream, `${cursor}-0`, "e", envelope]);
-  }
-  const newest = cursors.at(-1) ?? "0";
-  const state = keyOf(store, workspace.id, "st");
-  await store.redis.command(state, ["HSET", state, "sequence", newest, "held", newest]);
-  return cursors;
+  const events = hours.map((ago) => ({
+    sequence: Math.floor(now - ago * HOUR_US),
+    message: { text: `${ago} h ago` },
+  }));
+  await holdSince(store, workspace.id, events);
+  return events.map(({ sequence }) => String(sequence));
 }
 
 describe("when no event was ever held", () => {
@@ -205,8 +202,7 @@ describe("events are held for 24 hours", () => {
   test("the same when the events were freed unread while nobody polled", async () => {
     const workspace = await createWorkspace(service.clients);
     const [last = ""] = await heldSince(workspace, 26);
-    const stream = keyOf(store, workspace.id, "held");
-    await store.redis.command(stream, ["DEL", stream]);
+    await store.redis.command("", ["DEL", keyOf(store, workspace.id, "index")]);
     expect(await page(workspace, "after=7")).toEqual({ events: [], next: "7", hasMore: false, gap: true });
     expect(await page(workspace, `after=${last}`)).toMatchObject({ next: last, gap: false });
     expect(await page(workspace, "after=latest")).toMatchObject({ next: last, gap: false });
@@ -216,18 +212,9 @@ describe("events are held for 24 hours", () => {
   test("one past its expiresAt is still served within them: dropping it is the bridge's to do", async () => {
     const workspace = await createWorkspace(service.clients);
     const now = await redisNowUs(store);
-    const stream = keyOf(store, workspace.id, "held");
     const expiresAt = new Date(now / 1_000 - 60_000).toISOString();
     const envelope = { sequence: now - HOUR_US, expiresAt, message: { text: "stale" } };
-    await store.redis.command(stream, [
-      "XADD",
-      stream,
-      `${envelope.sequence}-0`,
-      "e",
-      JSON.stringify(envelope),
-    ]);
-    const state = keyOf(store, workspace.id, "st");
-    await store.redis.command(state, ["HSET", state, "held", String(envelope.sequence)]);
+    await holdSince(store, workspace.id, [envelope]);
     expect((await page(workspace)).events).toEqual([envelope]);
   });
 });

@@ -89,7 +89,7 @@ const ROWS: readonly Row[] = [
     "a port that is not TLS",
     TLS,
     DeliveryResult.TLS,
-    /TLS handshake failed.*certificate/,
+    /TLS handshake failed.*does not speak TLS/,
     (bridge) => bridge.welcome("garbage"),
   ],
   [
@@ -152,7 +152,12 @@ describe("a test event that fails says at which step and why, in words to act on
     ]);
     const expected = [
       ...ROWS,
-      ["an expired certificate", TLS, DeliveryResult.TLS, /CERT_HAS_EXPIRED.*check the certificate/] as const,
+      [
+        "an expired certificate",
+        TLS,
+        DeliveryResult.TLS,
+        /CERT_HAS_EXPIRED.*the certificate has expired/,
+      ] as const,
     ];
     const all = [NAME, ADDRESS, CONNECT, TLS, SEND, STATUS];
     for (const [row, [name, failed, result, words]] of expected.entries()) {

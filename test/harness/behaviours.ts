@@ -22,14 +22,14 @@ export function status(
   options: { afterMs?: number; headers?: Record<string, string>; body?: string | Buffer } = {},
 ): Behaviour {
   return {
-    answer({ response, tcp }) {
+    answer({ response }) {
       const respond = () => {
         response.writeHead(code, options.headers);
         response.end(options.body);
       };
       if (options.afterMs === undefined) return respond();
       const timer = setTimeout(respond, options.afterMs);
-      tcp.once("close", () => clearTimeout(timer));
+      response.once("close", () => clearTimeout(timer));
     },
   };
 }

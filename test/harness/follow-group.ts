@@ -20,6 +20,8 @@ export interface Stream {
   readonly delivered: Delivered[];
   readonly follower: Follower;
   ended: "stopped" | "replaced" | undefined;
+  /** Whether the store is out of reach for this stream alone. */
+  cutOff: boolean;
   stop(): void;
   crash(): void;
 }
@@ -57,7 +59,8 @@ export function createGroup(window: number) {
   }
 
   function open(consumer: string): Stream {
-    const { log, crash } = memory.connect();
+    const connection = memory.connect();
+    const { log, crash } = connection;
     const over = new AbortController();
     const delivered: Delivered[] = [];
     const follower = follow(log, {
@@ -80,6 +83,12 @@ export function createGroup(window: number) {
       delivered,
       follower,
       ended: undefined,
+      get cutOff() {
+        return connection.cutOff;
+      },
+      set cutOff(is) {
+        connection.cutOff = is;
+      },
       stop: () => over.abort(),
       crash() {
         crash();

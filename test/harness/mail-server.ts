@@ -13,9 +13,14 @@ export interface ReceivedMail {
   readonly raw: string;
 }
 
-/** What is done with messages: `hang` takes the connection and never greets; a refusal names the SMTP code. */
+/**
+ * What is done with messages: `hang` takes the connection and never greets; a refusal names the SMTP code,
+ * and the recipients that it is for, where it is not for all.
+ */
 export type MailBehaviour =
-  "accept" | "hang" | { readonly refuse: number; readonly at?: "recipient" | "message" };
+  | "accept"
+  | "hang"
+  | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
 
 /** An SMTP server of a test's own. */
 export interface TestMailServer {
@@ -53,8 +58,9 @@ export async function startMailServer({
   let running: SMTPServer | undefined;
   let port = 0;
 
-  const refusalAt = (where: "recipient" | "message"): Error | undefined => {
+  const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {
     if (typeof behaviour === "string" || (behaviour.at ?? "recipient") !== where) return undefined;
+    if (behaviour.to?.test(to) === false) return undefined;
     return Object.assign(new Error("not now"), { responseCode: behaviour.refuse });
   };
 
@@ -75,8 +81,11 @@ export async function startMailServer({
       onConnect(_session, done) {
         if (behaviour !== "hang") done();
       },
-      onRcptTo(_address, _session, done) {
-        done(refusalAt("recipient"));
+      onMailFrom(_address, _session, done) {
+        done(refusalAt("sender"));
+      },
+      onRcptTo({ address }, _session, done) {
+        done(refusalAt("recipient", address));
       },
       onData(stream, { envelope: { mailFrom, rcptTo } }, done) {
         const chunks: Buffer[] = [];

@@ -8,16 +8,18 @@ export interface MemoryFollowLog {
   connect(): MemoryConnection;
   /** Appends an event; answers its number within the workspace, from 0. */
   append(workspaceId: string): number;
-  /** While away, every call fails. */
+  /** While away, every call fails, and so does one that was made before and is not answered yet. */
   away: boolean;
-  /** It was away at least once, so leases may have run out under their holders. */
-  readonly wasAway: boolean;
+  /** It was away at least once, for all or for one, so leases may have run out under their holders. */
+  wasAway: boolean;
   /** Events that were appended and not acked. */
   readonly unacked: number;
 }
 
 export interface MemoryConnection {
   readonly log: FollowLog;
+  /** As if the log were away, for this connection alone. */
+  cutOff: boolean;
   /** Ends it as a crash would: no call on it is ever answered again. */
   crash(): void;
 }
@@ -47,7 +49,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     lease: { token: "", until: 0 },
   }));
   const appended = new Map<string, number>();
-  const members = new Map<string, { token: string; seen: number }>();
+  const members = new Map<string, { token: string; seen: number; began: number }>();
   const wakes = new Set<(shard: number) => void>();
   const now = (): number => performance.now();
   let latency = 0;
@@ -84,6 +86,9 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     get wasAway() {
       return wasAway;
     },
+    set wasAway(was) {
+      wasAway = was;
+    },
     get unacked() {
       return shards.reduce(
         (sum, { entries, read, pending }) => sum + entries.length - read + pending.size,
@@ -112,20 +117,25 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
               (latency = (latency + 7) % LATENCY_MS),
             );
           });
+        const isAway = (): boolean => memory.away || connection.cutOff;
         await pause();
-        if (memory.away) throw new StoreUnavailable("away");
+        if (isAway()) throw new StoreUnavailable("away");
         const result = effect();
         await pause();
+        // It was done, and nobody hears of it.
+        if (isAway()) throw new StoreUnavailable("away");
         return result;
       }
       const log: FollowLog = {
         shards: shards.length,
         open: () => call(() => undefined),
-        join: ({ name: consumer, token }, fresh) =>
+        join: ({ name: consumer, token }, fresh, ageMs = 0) =>
           call(() => {
             const known = members.get(consumer);
-            const mine = fresh || known === undefined || known.token === token;
-            if (mine) members.set(consumer, { token, seen: now() });
+            const began = now() - ageMs;
+            const isNewer = fresh && began >= (known?.began ?? 0);
+            const mine = isNewer || known === undefined || known.token === token;
+            if (mine) members.set(consumer, { token, seen: now(), began });
             for (const [name, { seen }] of members) if (now() - seen > LEASE_MS) members.delete(name);
             return mine ? [...members.keys()].toSorted() : undefined;
           }),
@@ -177,12 +187,14 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
           return () => wakes.delete(wake);
         },
       };
-      return {
+      const connection: MemoryConnection = {
         log,
+        cutOff: false,
         crash() {
           crashed = true;
         },
       };
+      return connection;
     },
   };
   return memory;

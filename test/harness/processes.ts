@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -49,17 +49,34 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
   });
 }
 
+/** Below those that the system gives to connections: one of these could have the port when the process comes back. */
+const PORTS_FROM = 10_000;
+/** For each of the test runner's workers, which have eighths. */
+const PORTS_EACH = 2_500;
+const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
+let nextPort = Math.floor(Math.random() * PORTS_EACH);
+
 /** A port that is free now. Use it only where a process must come back at the same port. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
 /** Starts dist/<name>/main.js with just this environment. Fails with what it printed when it ends before it is ready. */
-export function startProcess(name: "core" | "edge", environment: Environment): Promise<TestProcess> {
+export function startProcess(
+  name: "core" | "edge" | "demo/game" | "demo/chat",
+  environment: Environment,
+): Promise<TestProcess> {
   const main = join(__dirname, "../../dist", name, "main.js");
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env["PATH"], HEALTH_LISTEN: "127.0.0.1:0", ...environment },

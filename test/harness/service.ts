@@ -50,10 +50,14 @@ export interface CoreClients {
   close(): void;
 }
 
+/** A core that was away is found again soon, where gRPC would wait for up to two minutes. */
+const RECONNECT_WITHIN_MS = 1000;
+
 export function connectToCore(port: number): CoreClients {
   const address = `127.0.0.1:${port}`;
-  const games = new GameServiceClient(address, credentials.createInsecure());
-  const workspaces = new WorkspaceServiceClient(address, credentials.createInsecure());
+  const options = { "grpc.max_reconnect_backoff_ms": RECONNECT_WITHIN_MS };
+  const games = new GameServiceClient(address, credentials.createInsecure(), options);
+  const workspaces = new WorkspaceServiceClient(address, credentials.createInsecure(), options);
   return {
     games,
     workspaces,

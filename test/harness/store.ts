@@ -8,7 +8,7 @@ import { createKeys, type Keys } from "../../core/store/keys";
 import { connectRedis, type Argument, type Redis } from "../../core/store/redis";
 import { asList, asNumber, asText } from "../../core/store/reply";
 import { createSecretBox } from "../../core/store/secret-box";
-import { openStore, type Store } from "../../core/store/store";
+import { openStore, type Store, type StoreOptions } from "../../core/store/store";
 import { SECRETS_KEY } from "./processes";
 
 const SHARDS = 16;
@@ -23,7 +23,11 @@ export interface TestStore extends Store {
   readonly keys: Keys;
 }
 
-export async function openTestStore(redisUrl: string): Promise<TestStore> {
+/** @param options over those of a core's store as it is by default */
+export async function openTestStore(
+  redisUrl: string,
+  options: Partial<StoreOptions> = {},
+): Promise<TestStore> {
   const onError = (): void => undefined;
   const secretBox = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
   const store = await openStore({
@@ -33,6 +37,7 @@ export async function openTestStore(redisUrl: string): Promise<TestStore> {
     limits: CONTRACT_LIMITS,
     secretBox,
     onError,
+    ...options,
   });
   const redis = await connectRedis({ url: redisUrl, onError });
   return {
@@ -94,7 +99,7 @@ export function publication(
   };
 }
 
-/** The name of a key of a workspace, such as "held" or "rate". */
+/** The name of a key of a workspace, such as "full" or "rate". */
 export function keyOf({ keys }: TestStore, workspaceId: string, kind: string): string {
   return `${keys.prefix(keys.shard(workspaceId))}:${kind}:${workspaceId}`;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { LISTENERS } from "../../local/start-settings";
 import { until } from "../harness/wait";
 
 export const PROJECT = join(__dirname, "../..");
@@ -31,12 +32,7 @@ export interface RunOptions {
   readonly command?: { readonly program: string; readonly cwd: string };
 }
 
-const ANY_PORTS = {
-  EDGE_LISTEN: "127.0.0.1:0",
-  CORE_LISTEN: "127.0.0.1:0",
-  EDGE_HEALTH_LISTEN: "127.0.0.1:0",
-  CORE_HEALTH_LISTEN: "127.0.0.1:0",
-};
+const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]));
 
 const folders: string[] = [];
 
@@ -139,6 +135,8 @@ export function pidOf(folder: string, command: RegExp): number {
 /** The processes of a run by what they are: the guards beside them are shells. */
 export const CORE = /^\S*node \S+dist\/core\/main\.js/;
 export const EDGE = /^\S*node \S+dist\/edge\/main\.js/;
+export const GAME = /^\S*node \S+dist\/demo\/game\/main\.js/;
+export const CHAT = /^\S*node \S+dist\/demo\/chat\/main\.js/;
 export const REDIS = /^\S*redis-server /;
 export const GUARD = /^\/bin\/sh -c .* guard /s;
 

@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { rootCertificates } from "node:tls";
 import { createClient } from "redis";
+import { LISTENERS } from "../../local/start-settings";
+import { joinChat } from "../harness/chat-member";
 import { startTestRedis } from "../harness/redis";
 import { until } from "../harness/wait";
 import {
@@ -27,6 +30,22 @@ afterAll(cleanUp);
 async function stop(run: Run): Promise<void> {
   run.child.kill("SIGTERM");
   expect(await run.exited).toBe(0);
+}
+
+/** A PATH on which all that is on ours is found, but for one program. */
+function pathWithout(program: string): string {
+  const folder = newFolder();
+  for (const from of (process.env["PATH"] ?? "").split(":").filter(existsSync)) {
+    for (const name of readdirSync(from)) {
+      if (name === program) continue;
+      try {
+        symlinkSync(join(from, name), join(folder, name));
+      } catch {
+        // One of that name comes before it.
+      }
+    }
+  }
+  return folder;
 }
 
 const [REPORT, PUBLISH, POLL, FOLLOW] = [1, 2, 3, 4];
@@ -120,21 +139,59 @@ test("with REDIS_URL that Redis is used, and none is started", async () => {
 });
 
 describe("a taken port is one line that names the setting to change", () => {
-  test.each(["EDGE_LISTEN", "CORE_LISTEN", "EDGE_HEALTH_LISTEN", "CORE_HEALTH_LISTEN"])(
-    "%s",
-    async (name) => {
-      const other = createServer();
-      await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-      const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-      const run = start({ env: { [name]: taken } });
-      expect(await run.exited).toBe(1);
-      expect(run.printedErrors()).toMatch(
-        new RegExp(`^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`),
-      );
-      expect(living(run.folder)).toEqual([]);
-      await new Promise((resolve) => other.close(resolve));
-    },
-  );
+  test.each(Object.keys(LISTENERS))("%s", async (name) => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const run = start({ env: { [name]: taken } });
+    expect(await run.exited).toBe(1);
+    expect(run.printedErrors()).toMatch(
+      new RegExp(`^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`),
+    );
+    expect(living(run.folder)).toEqual([]);
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
+
+test("the chat is where the page says, and with DEMO=off neither it nor the game runs", async () => {
+  const run = start();
+  const page = await run.ready();
+  const answer = await fetch(fact(page, "chat"));
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(statSync(join(run.folder, "chat/push.key")).mode & 0o077).toBe(0);
+  await stop(run);
+
+  const without = start({ env: { DEMO: "off" } });
+  expect(fact(await without.ready(), "chat")).toBe("");
+  expect(living(without.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
+  await stop(without);
+});
+
+test("the chat can be pushed to, and no roots that somebody set are lost by it", async () => {
+  const others = join(newFolder(), "others.pem");
+  writeFileSync(others, rootCertificates[0] ?? "");
+  const run = start({ env: { PUSH_CA: others } });
+  const page = await run.ready();
+  const ada = await joinChat(fact(page, "chat"), "Ada");
+  expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
+  await ada.say("/play");
+  await ada.sees("Trivia");
+  expect([...ada.exchanges.values()].some(({ what }) => what === "push")).toBe(true);
+  ada.leave();
+  const roots = readFileSync(join(run.folder, "chat/push-roots.pem"), "utf8");
+  expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  await stop(run);
+});
+
+test("without openssl the chat polls only, and says so", async () => {
+  const run = start({ env: { PATH: pathWithout("openssl") } });
+  const page = await run.ready();
+  expect(run.printed()).toContain("· game and chat: start, without pushes: they need openssl\n");
+  const ada = await joinChat(fact(page, "chat"), "Ada");
+  expect(ada.link().whyFixed).toMatch(/certificate/);
+  expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(409);
+  ada.leave();
+  await stop(run);
 });
 
 test("a second start on the same folder says that it runs already, and leaves the first alone", async () => {

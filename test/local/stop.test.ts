@@ -17,10 +17,12 @@ describe("everything stops in order and no process is left", () => {
     const run = start();
     await run.ready();
     const pid = run.child.pid ?? 0;
-    expect(living(run.folder).length).toBe(1 + 2 * 3); // it; Redis, core and the edge with a guard each
+    expect(living(run.folder).length).toBe(1 + 2 * 5); // it; Redis, core, the edge, the game and the chat with a guard each
     process.kill(to === "alone" ? pid : -pid, signal);
     expect(await run.exited).toBe(0);
-    expect(run.printed()).toMatch(/· edge: stops\n· core: stops\n· redis: stops\n$/);
+    expect(run.printed()).toMatch(
+      /· chat: stops\n· game: stops\n· edge: stops\n· core: stops\n· redis: stops\n$/,
+    );
     await nothingIsLeft(run.folder);
   });
 

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { until } from "../harness/wait";
 import {
+  CHAT,
   cleanUp,
   CORE,
   EDGE,
   fact,
+  GAME,
   GUARD,
   living,
   nothingIsLeft,
@@ -24,6 +26,8 @@ describe("a part that ends by itself is named with its log, and the rest stops",
     ["core", CORE],
     ["edge", EDGE],
     ["redis", REDIS],
+    ["game", GAME],
+    ["chat", CHAT],
   ])("%s", async (name, command) => {
     const run = start();
     await run.ready();

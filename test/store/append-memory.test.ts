@@ -54,7 +54,8 @@ test.each([
       "86400",
       ...requests.flat(),
     ]);
-    expect(new Set(asList(answers).map(asText))).toEqual(new Set(["stored"]));
+    // Behind the answers the function says what left the log.
+    expect(new Set(asList(answers).slice(0, batch).map(asText))).toEqual(new Set(["stored"]));
   }
   for (const record of records) await store.redis.command("", ["DEL", `${prefixOf(record)}:in`]);
   const bytesEach = ((await memoryOfData()) - before) / ids;

@@ -198,6 +198,24 @@ describe("the register of a group", () => {
     expect(await log.join(newer, false)).toEqual(["c"]);
   });
 
+  test("gives a place that both ask for as new to the one that began later, whoever asks last", async () => {
+    const [older, newer] = [member("late"), member("late")];
+    await log.join(older, true, 500);
+    expect(await log.join(newer, true, 200)).toEqual(["c"]);
+    expect(await log.join(older, true, 60_000)).toBeUndefined();
+    expect(await log.join(newer, true, 900)).toEqual(["c"]);
+    const newest = member("late");
+    expect(await log.join(newest, true, 0)).toEqual(["c"]);
+  });
+
+  test("reads the members of a release that knows no ages", async () => {
+    const [known, newer] = [member("ageless"), member("ageless")];
+    const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
+    await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${Date.now()}`]);
+    expect(await log.join(newer, false, 0)).toBeUndefined();
+    expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
+  });
+
   test("forgets who is silent for as long as a lease lasts", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);

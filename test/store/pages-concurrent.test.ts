@@ -63,7 +63,7 @@ async function follow(
     }
     if (page.outcome !== "page") throw new Error(page.outcome);
     expect(page.gap).toBe(false);
-    seen.push(...(JSON.parse(`[${page.events.toString("utf8")}]`) as Seen[]));
+    seen.push(...(JSON.parse(`[${page.events.join(",")}]`) as Seen[]));
     if (page.last !== undefined) start = { from: "after", cursor: page.last };
     if (!page.hasMore && start.from === "after" && isDone(start.cursor)) return seen;
   }

@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import type { PageStart } from "../../core/domain/cursor";
 import type { PageAnswer } from "../../core/ports/held-events";
+import type { Publication } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asNumber } from "../../core/store/reply";
+import { timePasses } from "../harness/held-events";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import {
   addWorkspace,
@@ -29,27 +31,9 @@ afterAll(async () => {
   await redis.close();
 });
 
-/** What is kept of held events had `us` gone by: sequences that much older, the stream that much nearer to its own end. */
-function timePasses(workspaceId: string, us: number): Promise<void> {
-  const script = `
-    local stream, state, us = KEYS[1], KEYS[2], tonumber(ARGV[1])
-    local left = redis.call('PTTL', stream) - us / 1000
-    local entries = redis.call('XRANGE', stream, '-', '+')
-    if #entries > 0 then redis.call('DEL', stream) end
-    for _, entry in ipairs(entries) do
-      local sequence = tonumber(string.match(entry[1], '^%d+')) - us
-      redis.call('XADD', stream, string.format('%.0f-0', sequence), unpack(entry[2]))
-    end
-    if left > 0 then
-      redis.call('PEXPIRE', stream, string.format('%.0f', left))
-    else
-      redis.call('DEL', stream)
-    end
-    for _, field in ipairs({ 'sequence', 'held', 'gone', 'served' }) do
-      local at = redis.call('HGET', state, field)
-      if at then redis.call('HSET', state, field, string.format('%.0f', tonumber(at) - us)) end
-    end`;
-  return evaluate(store, script, [keyOf(store, workspaceId, "held"), keyOf(store, workspaceId, "st")], us);
+function large(workspaceId: string, label: number, bytes: number): Publication {
+  const beforeSequence = `{"label":${label},"text":"${"x".repeat(bytes)}","sequence":`;
+  return publication(workspaceId, label, { envelope: { beforeSequence, afterSequence: "}" } });
 }
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
@@ -61,12 +45,19 @@ async function readPage(record: WorkspaceRecord, start: PageStart, limit: number
 }
 
 function labels(page: Page): readonly number[] {
-  const events = JSON.parse(`[${page.events.toString("utf8")}]`) as { label: number }[];
+  const events = JSON.parse(`[${page.events.join(",")}]`) as { label: number }[];
   return events.map(({ label }) => label);
 }
 
 const operations = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ publish: fc.integer({ min: 1, max: 5 }) }) },
+  {
+    weight: 3,
+    // Some of them large, so that blocks are filled.
+    arbitrary: fc.record({
+      publish: fc.integer({ min: 1, max: 5 }),
+      bytes: fc.constantFrom(10, 3_000, 20_000),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ passHours: fc.integer({ min: 1, max: 27 }) }) },
   {
     weight: 5,
@@ -89,14 +80,14 @@ test("a page, its cursor, hasMore and gap are what the events that were ever hel
         if ("publish" in step) {
           const labelled = Array.from({ length: step.publish }, (_, i) => all.length + i);
           const answers = await Promise.all(
-            labelled.map((label) => store.outboundEvents.publish(publication(id, label))),
+            labelled.map((label) => store.outboundEvents.publish(large(id, label, step.bytes))),
           );
           for (const [i, answer] of answers.entries()) {
             if (answer.outcome !== "published") throw new Error(answer.outcome);
             all.push({ label: labelled[i] ?? -1, sequence: answer.sequence });
           }
         } else if ("passHours" in step) {
-          await timePasses(id, step.passHours * HOUR_US);
+          await timePasses(store, id, step.passHours * HOUR_US);
           all = all.map(({ label, sequence }) => ({ label, sequence: sequence - step.passHours * HOUR_US }));
         } else {
           const cutoff = (await redisNowUs(store)) - HOLD_US;
@@ -104,7 +95,7 @@ test("a page, its cursor, hasMore and gap are what the events that were ever hel
           if (step.after === -2) {
             expect(await readPage(record, { from: "latest" }, step.limit)).toEqual({
               outcome: "page",
-              events: Buffer.alloc(0),
+              events: [],
               last: String(newest),
               hasMore: false,
               gap: false,
@@ -134,21 +125,23 @@ test("a page, its cursor, hasMore and gap are what the events that were ever hel
 test("events are held for 24 hours to the microsecond", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
-  const now = await redisNowUs(store);
-  const stream = keyOf(store, id, "held");
-  const kept = now - HOLD_US + 60_000_000;
-  const gone = now - HOLD_US - 1;
-  for (const [label, sequence] of [gone, kept].entries()) {
-    await store.redis.command(stream, ["XADD", stream, `${sequence}-0`, "e", JSON.stringify({ label })]);
-  }
-  await store.redis.command(stream, [
-    "HSET",
-    keyOf(store, id, "st"),
-    "sequence",
-    String(kept),
-    "held",
-    String(kept),
-  ]);
+  const published = await Promise.all(
+    [0, 1].map((label) => store.outboundEvents.publish(publication(id, label))),
+  );
+  const [first = 0, second = 0] = published.map((each) => (each.outcome === "published" ? each.sequence : 0));
+  expect(second).toBeGreaterThan(first);
+  // The first is to have expired a microsecond ago at the latest, the second to stay for some seconds.
+  await evaluate(
+    store,
+    `local second, last = struct.unpack('<dI4', redis.call('GET', KEYS[1]), 13)
+     redis.call('SETRANGE', KEYS[1], 12, struct.pack('<dI4', second + tonumber(ARGV[1]), last))
+     redis.call('HINCRBY', KEYS[2], 'sequence', ARGV[1])
+     redis.call('HINCRBY', KEYS[2], 'held', ARGV[1])`,
+    [keyOf(store, id, "index"), keyOf(store, id, "st")],
+    60_000_000,
+  );
+  const gone = (await redisNowUs(store)) - HOLD_US;
+  await timePasses(store, id, first - gone);
   expect(labels(await readPage(record, { from: "oldest" }, 100))).toEqual([1]);
   expect((await readPage(record, { from: "after", cursor: String(gone - 1) }, 100)).gap).toBe(true);
   expect((await readPage(record, { from: "after", cursor: String(gone) }, 100)).gap).toBe(false);
@@ -157,29 +150,61 @@ test("events are held for 24 hours to the microsecond", async () => {
 test("what is expired is freed by the next poll or publication, and an idle workspace's events by themselves", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
-  const stream = keyOf(store, id, "held");
-  const length = async (): Promise<number> => asNumber(await store.redis.command(stream, ["XLEN", stream]));
+  const kept = async (): Promise<readonly string[]> => {
+    const found = await texts(store, "KEYS", `*:${id}*`);
+    return found.filter((key) => /:(full|index|block):/.test(key)).toSorted();
+  };
+  const index = keyOf(store, id, "index");
+  const block = expect.stringContaining(`${keyOf(store, id, "block")}:`) as string;
   await store.outboundEvents.publish(publication(id, 1));
-  const idleMs = asNumber(await store.redis.command(stream, ["PTTL", stream]));
-  expect(idleMs).toBeGreaterThanOrEqual(24 * 3_600_000);
-  expect(idleMs).toBeLessThanOrEqual(25 * 3_600_000);
+  expect(await kept()).toEqual([block, index]);
+  for (const key of await kept()) {
+    const idleMs = asNumber(await store.redis.command(key, ["PTTL", key]));
+    expect(idleMs).toBeGreaterThanOrEqual(24 * 3_600_000);
+    expect(idleMs).toBeLessThanOrEqual(25 * 3_600_000 + 60_000);
+  }
 
-  await timePasses(id, 24.5 * HOUR_US);
-  expect(await length()).toBe(1);
+  await timePasses(store, id, 24.5 * HOUR_US);
+  expect(await kept()).toEqual([block, index]);
   await readPage(record, { from: "oldest" }, 1);
-  expect(await length()).toBe(0);
+  expect(await kept()).toEqual([]);
 
   await store.outboundEvents.publish(publication(id, 2));
-  await timePasses(id, 24.5 * HOUR_US);
+  const bytes = async (): Promise<number> => asNumber(await store.redis.command(index, ["STRLEN", index]));
+  const one = await bytes();
+  await timePasses(store, id, 24.5 * HOUR_US);
   await store.outboundEvents.publish(publication(id, 3));
-  expect(await length()).toBe(1);
+  expect(await bytes()).toBe(one);
 
-  await timePasses(id, 26 * HOUR_US);
-  expect(await texts(store, "KEYS", stream)).toEqual([]);
+  await timePasses(store, id, 26 * HOUR_US);
+  expect(await kept()).toEqual([]);
   expect(await readPage(record, { from: "after", cursor: "0" }, 1)).toMatchObject({
     last: undefined,
     gap: true,
   });
+});
+
+test("full blocks are freed when the last of their events has expired", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  const stream = keyOf(store, id, "full");
+  const blocks = async (): Promise<number> => asNumber(await store.redis.command(stream, ["XLEN", stream]));
+  const fill = (from: number): Promise<unknown> =>
+    Promise.all(
+      Array.from({ length: 40 }, (_, i) => store.outboundEvents.publish(large(id, from + i, 1_000))),
+    );
+  await fill(0);
+  const before = await blocks();
+  expect(before).toBeGreaterThan(1);
+  await timePasses(store, id, 23 * HOUR_US);
+  await fill(40);
+  const both = await blocks();
+  await timePasses(store, id, 2 * HOUR_US);
+  const page = await readPage(record, { from: "oldest" }, 100);
+  expect(page.events.join(",").match(/"label"/g)).toHaveLength(40);
+  expect(await blocks()).toBeLessThan(both);
+  expect(page.gap).toBe(false);
+  expect((await readPage(record, { from: "after", cursor: "0" }, 1)).gap).toBe(true);
 });
 
 test.each(["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"])(
@@ -201,3 +226,34 @@ test("pages of many workspaces that are read together come to the ones who asked
   const pages = await Promise.all(records.map((record) => readPage(record, { from: "oldest" }, 1)));
   expect(pages.map((page) => labels(page))).toEqual(records.map((_, i) => [i]));
 });
+
+test.each([
+  ["small", 10],
+  ["large", 9_000],
+])(
+  "a %s block that is not there is told of as a gap, and keeps nobody from publishing",
+  async (_size, bytes) => {
+    const record = await addWorkspace(store);
+    const { id } = record.workspace;
+    let other = await addWorkspace(store);
+    while (store.keys.shard(other.workspace.id) !== store.keys.shard(id)) other = await addWorkspace(store);
+    const of = (workspaceId: string, label: number) =>
+      publication(workspaceId, label, {
+        envelope: {
+          beforeSequence: `{"label":${label},"text":"${"x".repeat(bytes)}","sequence":`,
+          afterSequence: "}",
+        },
+      });
+    const first = await store.outboundEvents.publish(of(id, 1));
+    const cursor = String((first.outcome === "published" ? first.sequence : 0) - 1);
+    await store.redis.command("", ["DEL", ...(await texts(store, "KEYS", `${keyOf(store, id, "block")}:*`))]);
+    expect(await readPage(record, { from: "after", cursor }, 10)).toMatchObject({ events: [], gap: true });
+
+    const outcomes = await Promise.all(
+      [of(id, 2), of(other.workspace.id, 1)].map(store.outboundEvents.publish),
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["published", "published"]);
+    expect(labels(await readPage(record, { from: "oldest" }, 10))).toEqual([2]);
+    expect(labels(await readPage(other, { from: "oldest" }, 10))).toEqual([1]);
+  },
+);

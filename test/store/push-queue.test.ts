@@ -1,10 +1,10 @@
 import type { Delivery } from "../../core/domain/delivery";
 import type { Workspace } from "../../core/domain/workspace";
 import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
+import { heldEvents } from "../harness/held-events";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import {
   addWorkspace,
-  keyOf,
   newWorkspace,
   openTestStore,
   publication,
@@ -47,7 +47,7 @@ const publishAll = (id: string, ...labels: readonly string[]) =>
   Promise.all(labels.map((label) => store.outboundEvents.publish(rendered(id, label, { push: "retried" }))));
 
 async function queueOf(workspace: Workspace, after?: string): Promise<readonly QueuedPush[]> {
-  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after);
+  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, 100);
   if (read === undefined) throw new Error("the lease is lost");
   return read;
 }
@@ -170,7 +170,7 @@ test("without the lease nothing is read and nothing recorded", async () => {
   const workspace = await addPushed();
   await publishAll(workspace.id, "x");
   const push = await onlyPush(workspace);
-  expect(await store.pushQueue.read("another's", shardOf(workspace), undefined)).toBeUndefined();
+  expect(await store.pushQueue.read("another's", shardOf(workspace), undefined, 100)).toBeUndefined();
   const delivery = deliveryOf(push, 1, "success");
   for (const next of [
     { do: "done" },
@@ -208,10 +208,7 @@ describe("an event that was not tried before its workspace polled", () => {
     const [held] = await publishAll(workspace.id, "held at once");
     expect(await record(workspace, { push, delivery: undefined, next: { do: "hold" } })).toBe("recorded");
     expect(await queueOf(workspace)).toEqual([]);
-    const page = await store.redis.command("", ["XRANGE", keyOf(store, workspace.id, "held"), "-", "+"]);
-    const envelopes = (page as readonly (readonly [Buffer, readonly [Buffer, Buffer]])[]).map(
-      ([, [, envelope]]) => JSON.parse(envelope.toString()) as { label: string; sequence: number },
-    );
+    const envelopes = await heldEvents<{ label: string; sequence: number }>(store, workspace.id);
     expect(envelopes.map(({ label }) => label)).toEqual(["held at once", "queued"]);
     expect(envelopes[0]?.sequence).toBe(held?.outcome === "published" ? held.sequence : 0);
     expect(envelopes[1]?.sequence).toBeGreaterThan(envelopes[0]?.sequence ?? Infinity);

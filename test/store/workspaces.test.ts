@@ -176,7 +176,7 @@ test("deleting a workspace leaves nothing of it but what lapses by itself within
   await store.inboundLog.append({ record, event: { identity, bytes: Buffer.from("hello") } });
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  expect(await kinds()).toEqual(expect.arrayContaining(["held", "key", "rate", "st", "ws"]));
+  expect(await kinds()).toEqual(expect.arrayContaining(["block", "index", "key", "rate", "st", "ws"]));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);
   expect(await kinds()).toEqual(["key"]);

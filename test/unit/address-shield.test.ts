@@ -65,3 +65,12 @@ test("an address is forgotten among very many others, which bounds the memory: t
   for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);
   expect(shield.refuse("192.0.2.1", 2)).toBeUndefined();
 });
+
+test("a request that was answered late does not make those before it count for longer", () => {
+  const shield = createAddressShield();
+  for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
+  // Sent first, and answered last.
+  shield.admitted("192.0.2.1", 0);
+  expect(shield.refuse("192.0.2.1", 999)).toBe(1);
+  expect(shield.refuse("192.0.2.1", 1050)).toBeUndefined();
+});

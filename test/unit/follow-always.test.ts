@@ -18,8 +18,11 @@ describe("whatever happens", () => {
     | { do: "pass"; ms: number }
     | { do: "open" | "stop" | "crash"; consumer: string }
     | { do: "ack"; consumer: string; from: number; to: number }
-    | { do: "away"; ms: number };
+    | { do: "away"; ms: number }
+    | { do: "cut"; consumer: string; ms: number };
   const consumer = fc.constantFrom("c1", "c2", "c3");
+  /** Up to `max` ms; often as short as a call, so that things happen while one is under way. */
+  const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
   const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>
     fc.array(
       fc.oneof<fc.Arbitrary<Step>[]>(
@@ -28,7 +31,7 @@ describe("whatever happens", () => {
           workspace: fc.constantFrom(...WORKSPACES),
           count: fc.integer({ min: 1, max: 6 }),
         }),
-        fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 2_500 }) }),
+        fc.record({ do: fc.constant("pass" as const), ms: lasting(2_500) }),
         fc.record({ do: fc.constantFrom("open" as const, "stop" as const, "crash" as const), consumer }),
         fc.record({ do: fc.constant("ack" as const), consumer, from: fc.nat(6), to: fc.nat(12) }),
         fc.record({ do: fc.constant("ack" as const), consumer, from: fc.constant(0), to: fc.constant(99) }),
@@ -58,6 +61,14 @@ describe("whatever happens", () => {
         if (stream) group.ack(stream, ...stream.delivered.toReversed().slice(step.from, step.to));
         return;
       }
+      case "cut": {
+        const stream = of(step.consumer);
+        group.memory.wasAway ||= stream !== undefined;
+        if (stream) stream.cutOff = true;
+        await pass(step.ms);
+        if (stream) stream.cutOff = false;
+        return;
+      }
       case "away":
         group.memory.away = true;
         await pass(step.ms);
@@ -68,7 +79,8 @@ describe("whatever happens", () => {
   /** From now on everything is acked as it comes, by a consumer that is surely there. */
   async function settle(group: Group): Promise<void> {
     group.open("last");
-    for (let i = 0; i < 40 && group.memory.unacked > 0; i++) {
+    // Up to 240 events, which a window of one lets through one at a time.
+    for (let i = 0; i < 300 && group.memory.unacked > 0; i++) {
       await pass(500);
       for (const stream of group.alive()) group.ack(stream, ...stream.delivered);
     }
@@ -78,7 +90,10 @@ describe("whatever happens", () => {
     ["acks, time-outs, joins, leaves and crashes", steps()],
     [
       "a store that comes and goes besides",
-      steps(fc.record({ do: fc.constant("away" as const), ms: fc.integer({ min: 1, max: 6_000 }) })),
+      steps(
+        fc.record({ do: fc.constant("away" as const), ms: lasting(6_000) }),
+        fc.record({ do: fc.constant("cut" as const), consumer, ms: lasting(6_000) }),
+      ),
     ],
   ])(
     "(%s) each consumer sees a workspace in order, within its window, and nothing is lost",
@@ -93,7 +108,7 @@ describe("whatever happens", () => {
           expect(group.memory.unacked).toBe(0);
           await closeAll(group);
         }),
-        { numRuns: 150 },
+        { numRuns: 300 },
       );
     },
     60_000,

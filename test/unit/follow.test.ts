@@ -55,6 +55,50 @@ describe("one stream", () => {
     await closeAll(group);
   });
 
+  test("gets what was read for it in an answer that was lost, and nothing twice that it has", async () => {
+    for (let ms = 1; ms <= 80; ms++) {
+      const group = createGroup(10);
+      const stream = group.open("c");
+      group.memory.append("a");
+      await pass(500);
+      group.memory.append("a");
+      await pass(ms); // The store goes away before, during or after a call.
+      group.memory.away = true;
+      await pass(100);
+      group.memory.away = false;
+      await pass(1_000);
+      expect(stream.delivered.map(({ number }) => number)).toEqual([0, 1]);
+      group.ack(stream, ...stream.delivered);
+      await pass(500);
+      expect(group.memory.unacked).toBe(0);
+      await closeAll(group);
+    }
+  });
+
+  test("reads a shard from its beginning that it had lost, though nobody has it when it comes back", async () => {
+    const group = createGroup(10);
+    const cut = group.open("c");
+    await pass(1_000);
+    group.memory.append("a");
+    await pass(500);
+    group.ack(cut, ...cut.delivered);
+    await pass(500);
+    cut.cutOff = true;
+    await pass(6_000);
+    // Somebody else reads an event, does not ack it, and goes.
+    const other = group.open("d");
+    await pass(1_500);
+    group.memory.append("a");
+    await pass(500);
+    expect(seen(other)).toEqual(["a1/1"]);
+    other.stop();
+    await pass(1_000);
+    cut.cutOff = false;
+    await pass(2_000);
+    expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
+    await closeAll(group);
+  });
+
   test("goes on where it was when the store comes back", async () => {
     const group = createGroup(10);
     const stream = group.open("c");
@@ -126,6 +170,34 @@ describe("several streams of a group", () => {
     const newer = group.open("c");
     await pass(3_000);
     expect([older.ended, newer.ended, seen(newer)]).toEqual(["replaced", undefined, ["a0/2"]]);
+    await closeAll(group);
+  });
+
+  test("an older stream whose first join got no answer does not take the name back", async () => {
+    for (let ms = 1; ms <= 80; ms++) {
+      const group = createGroup(10);
+      const older = group.open("c");
+      await pass(ms); // The store goes away before, during or after the join.
+      group.memory.away = true;
+      await pass(100);
+      group.memory.away = false;
+      const newer = group.open("c");
+      await pass(2_000);
+      expect([older.ended, newer.ended]).toEqual(["replaced", undefined]);
+      await closeAll(group);
+    }
+  });
+
+  test("a newer stream whose first join did not arrive takes the place of the older all the same", async () => {
+    const group = createGroup(10);
+    const older = group.open("c");
+    await pass(500);
+    group.memory.away = true;
+    const newer = group.open("c");
+    await pass(10_000);
+    group.memory.away = false;
+    await pass(2_000);
+    expect([older.ended, newer.ended]).toEqual(["replaced", undefined]);
     await closeAll(group);
   });
 

@@ -24,6 +24,8 @@ function faults(read: () => unknown): readonly string[] {
 test("core needs a Redis and a key for secrets, and has a default for everything else", () => {
   expect(readCoreConfig(CORE)).toMatchObject({
     redisUrl: CORE.REDIS_URL,
+    redisCa: undefined,
+    redisWaitReplicas: 0,
     listen: { host: "127.0.0.1", port: 50051 },
     healthListen: { host: "127.0.0.1", port: 50052 },
     tokens: [],
@@ -39,9 +41,7 @@ test("the edge needs a token, and has a default for everything else", () => {
   expect(readEdgeConfig(EDGE)).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     healthListen: { host: "127.0.0.1", port: 8081 },
-    coreAddress: "127.0.0.1:50051",
-    coreToken: EDGE.CORE_TOKEN,
-    coreTls: undefined,
+    core: { address: "127.0.0.1:50051", token: EDGE.CORE_TOKEN, tls: undefined },
     coreCalls: "lane",
     limitsLifted: false,
     trustProxy: [],
@@ -66,12 +66,16 @@ describe("core's settings", () => {
   test.each([
     ["REDIS_URL", "127.0.0.1:7000", /^REDIS_URL /],
     ["REDIS_URL", "http://127.0.0.1:7000", /^REDIS_URL /],
+    ["REDIS_URL", "redis+sentinel://127.0.0.1:7000", /^REDIS_URL must end with .*name of the master/],
+    ["REDIS_CA", "/nowhere/redis.pem", /^REDIS_CA .*cannot be read/],
+    ["REDIS_WAIT_REPLICAS", "17", /^REDIS_WAIT_REPLICAS .*from 0 to 16/],
     ["SECRETS_KEY", "abc", /^SECRETS_KEY .*32 bytes/],
     ["SECRETS_KEY", `${KEY},abc`, /^SECRETS_KEY .*32 bytes/],
     ["CORE_TOKENS", "edge", /^CORE_TOKENS .*role=token/],
     ["CORE_TOKENS", "king=sixteen-characters", /^CORE_TOKENS .*role=token/],
     ["CORE_TOKENS", "edge=", /^CORE_TOKENS .*role edge/],
     ["CORE_TOKENS", "game=fifteen-charact", /^CORE_TOKENS .*role game/],
+    ["CORE_TOKENS", "edge=sixteen-charact\u00e9rs", /^CORE_TOKENS .*ASCII/],
     ["CORE_LISTEN", "50051", /^CORE_LISTEN .*host:port/],
     ["CORE_LISTEN", "127.0.0.1:65536", /^CORE_LISTEN .*host:port/],
     ["CORE_LISTEN", "::1:50051", /^CORE_LISTEN .*host:port/],
@@ -114,7 +118,11 @@ describe("core's settings", () => {
 
 describe("the edge's settings", () => {
   test.each([
-    ["CORE_TOKEN", "two words", /^CORE_TOKEN /],
+    ["CORE_TOKEN", "two words", /^CORE_TOKEN .*blanks/],
+    // Metadata of gRPC takes neither, and would name what it does not take.
+    ["CORE_TOKEN", "s3cret-tokén", /^CORE_TOKEN .*ASCII/],
+    ["CORE_TOKEN", "“a-token-of-the-edge”", /^CORE_TOKEN .*ASCII/],
+    ["CORE_TOKEN", "a-token\u0007", /^CORE_TOKEN .*ASCII/],
     ["EDGE_LISTEN", "everywhere", /^EDGE_LISTEN .*host:port/],
     ["HEALTH_LISTEN", "127.0.0.1:99999", /^HEALTH_LISTEN .*host:port/],
     ["CORE_ADDRESS", "http://core:50051", /^CORE_ADDRESS /],
@@ -133,7 +141,7 @@ describe("the edge's settings", () => {
   test.each(["core:50051", "127.0.0.1:50051", "[::1]:50051", "dns:///core.internal:50051"])(
     "take %s as core's address",
     (address) => {
-      expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).coreAddress).toBe(address);
+      expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).core.address).toBe(address);
     },
   );
 
@@ -162,7 +170,7 @@ describe("settings that name files", () => {
       key: Buffer.from("a certificate"),
       clientCa: undefined,
     });
-    expect(readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem }).coreTls).toEqual({
+    expect(readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem }).core.tls).toEqual({
       ca: Buffer.from("a certificate"),
       cert: undefined,
       key: undefined,

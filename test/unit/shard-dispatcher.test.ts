@@ -1,4 +1,5 @@
 import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
+import type { Hold } from "../../core/delivery/hold";
 import type { PushOutcome } from "../../core/domain/delivery";
 import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
 import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
@@ -35,8 +36,13 @@ function createShard() {
   const world = {
     /** What the store does when it is asked for each of these. */
     lease: "held" as "held" | "forgotten",
+    /** What waits in the queue, and how far the clock has stepped. */
+    queue: [queued(1)],
+    clockMs: 0,
+    /** Whether the lease has run out, and no timer has said so yet. */
+    isOver: false,
     workspace: "there" as "there" | "away" | "gone",
-    records: "taken" as "taken" | "away",
+    records: "taken" as "taken" | "away" | "refused",
     recalled: undefined as Workspace | undefined,
     answers: [] as PushOutcome[],
   };
@@ -47,7 +53,7 @@ function createShard() {
   const drops: string[] = [];
   const faults: unknown[] = [];
   const context: DispatcherContext = {
-    now: () => Math.floor(performance.now()),
+    now: () => Math.floor(performance.now()) + world.clockMs,
     workspaces: {
       read: async () => {
         if (world.workspace === "away") throw new StoreUnavailable("away");
@@ -62,11 +68,14 @@ function createShard() {
     pushQueue: {
       read: async (_token, _shard, after) => {
         if (world.lease === "forgotten") return undefined;
-        return after === undefined ? [queued(1)] : [];
+        return world.queue.filter(({ entryId }) => after === undefined || entryId > after);
       },
       record: async (_token, _shard, record) => {
         if (world.records === "away") throw new StoreUnavailable("away");
+        if (world.records === "refused") return "lost";
         recorded.push(record);
+        if (record.next.do === "done")
+          world.queue = world.queue.filter((push) => push.entryId !== record.push.entryId);
         return "recorded";
       },
       onWake: () => () => undefined,
@@ -82,7 +91,13 @@ function createShard() {
     onDrop: (_push, reason) => drops.push(reason),
     report: (_where, error) => faults.push(error),
   };
-  const hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal };
+  const hold: Hold = {
+    shard: 0,
+    token: "token",
+    stopping: stopping.signal,
+    lost: lost.signal,
+    isOver: () => lost.signal.aborted || world.isOver,
+  };
   const start = (): Promise<void> => dispatchShard(context, hold);
   return { world, pushed, recorded, drops, faults, stopping, lost, start };
 }
@@ -173,4 +188,62 @@ test("when the lease is lost, nothing is tried any more and nothing recorded", a
   await running;
   expect(shard.pushed).toHaveLength(1);
   expect(shard.recorded).toEqual([]);
+});
+
+test("what a store refused that had forgotten the lease is recorded when the lease is taken again", async () => {
+  shard.world.records = "refused";
+  running = shard.start();
+  await pass(2_000);
+  expect([shard.pushed.length, shard.recorded]).toEqual([1, []]);
+  shard.world.records = "taken";
+  await pass(1_000);
+  expect(shard.recorded.map(({ next }) => next.do)).toEqual(["done"]);
+  expect(shard.pushed).toHaveLength(1);
+});
+
+test("a step of the clock between attempts moves none of them", async () => {
+  const began = performance.now();
+  const at: number[] = [];
+  shard.world.answers = Array.from({ length: 3 }, () => REFUSED);
+  running = shard.start();
+  for (const stepMs of [10_000, -60_000]) {
+    await pass(500);
+    at.push(...shard.pushed.slice(at.length).map(() => Math.round((performance.now() - began) / 500) * 500));
+    shard.world.clockMs += stepMs;
+  }
+  for (let i = 0; i < 20; i++) {
+    await pass(500);
+    at.push(...shard.pushed.slice(at.length).map(() => Math.round((performance.now() - began) / 500) * 500));
+  }
+  expect(at).toHaveLength(3);
+  expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(500);
+  expect((at[2] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(3_500);
+  expect((at[2] ?? 0) - (at[0] ?? 0)).toBeLessThanOrEqual(4_500);
+});
+
+test("entries of a store that took over with a clock behind are found, and none is seen to twice", async () => {
+  shard.world.queue = [queued(5)];
+  shard.world.answers = [REFUSED];
+  running = shard.start();
+  await pass(500);
+  expect(shard.pushed).toHaveLength(1);
+  // It is not there for a moment, and has another entry then, before the one that rests.
+  shard.world.lease = "forgotten";
+  await pass(1_500);
+  shard.world.lease = "held";
+  shard.world.queue = [queued(3), queued(5)];
+  await pass(10_000);
+  expect(shard.pushed).toHaveLength(3);
+  expect(shard.recorded.map(({ push, next }) => `${push.entryId} ${next.do}`).toSorted()).toEqual([
+    "3-0 done",
+    "5-0 done",
+    "5-0 retry",
+  ]);
+});
+
+test("a lease that has run out by the time is not acted on, though nothing has been aborted yet", async () => {
+  shard.world.isOver = true;
+  running = shard.start();
+  await pass(2_000);
+  expect([shard.pushed, shard.recorded, shard.drops]).toEqual([[], [], []]);
 });

@@ -216,3 +216,36 @@ test("whatever cores come and go, no shard is ever two cores' at once, and in th
     { numRuns: 25 },
   );
 });
+
+test("a hold that ends after its lease was lost leaves the lease of the next one alone", async () => {
+  let first = true;
+  holders.working.until = async (hold) => {
+    await aborted(hold.stopping);
+    if (hold.shard !== 1 || !first) return;
+    first = false;
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 2_000));
+  };
+  holders.start("a");
+  await pass(2_000);
+  const other = holders.start("b");
+  // Its part is handed over; on shard 1 the work goes on for longer than the lease.
+  await pass(LEASE_MS + 200);
+  void other.close();
+  for (let ms = 0; ms < 6_000; ms += 100) {
+    await pass(100);
+    if (holders.on(1).length > 0) expect([ms, memory.holder(1)]).toEqual([ms, expect.any(String)]);
+  }
+  expect(holders.on(1)).toEqual(["a"]);
+});
+
+test("a hold is over by the time, whether or not a timer has said so", async () => {
+  holders.start("a");
+  await pass(1_000);
+  const hold = holders.holds[0]?.hold;
+  expect(hold?.isOver()).toBe(false);
+  // As a process that was stopped finds it: the clock has gone on, no timer has run.
+  const later = performance.now() + LEASE_MS;
+  const clock = jest.spyOn(performance, "now").mockReturnValue(later);
+  expect([hold?.isOver(), hold?.lost.aborted]).toEqual([true, false]);
+  clock.mockRestore();
+});

@@ -1,0 +1,191 @@
+import { startBrowser, type TestBrowser, type Visitor } from "../harness/browser";
+import { poll } from "../harness/bridge";
+import { create } from "../harness/contents";
+import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
+import { startPushService, type PushService } from "../harness/push";
+import { until } from "../harness/wait";
+
+let push: PushService;
+let dashboard: DashboardEdge;
+let browser: TestBrowser;
+let visitor: Visitor;
+beforeAll(async () => {
+  push = await startPushService();
+  dashboard = await startDashboardEdge(push.service.core.port);
+  browser = await startBrowser();
+  visitor = await browser.visitSignedIn(dashboard.url);
+}, 120_000);
+afterAll(async () => {
+  await browser.close();
+  await dashboard.edge.stop();
+  await push.close();
+});
+afterEach(() => expect(visitor.faults).toEqual([]));
+jest.setTimeout(120_000);
+
+async function open(workspaceId: string): Promise<Visitor["page"]> {
+  const { page } = visitor;
+  await page.goto(`${dashboard.url}/workspaces/${workspaceId}`);
+  await page.getByText("Live", { exact: true }).waitFor();
+  return page;
+}
+
+test("a poll workspace shows what waits and since when, polls as they happen, and a test event's answer", async () => {
+  const workspace = await push.workspaces.make({ name: "Polls" });
+  const page = await open(workspace.id);
+  const event = { workspaceId: workspace.id, content: create("c1") };
+  await push.publish(event, event);
+  const waiting = page.locator(".figures div", { hasText: "Events waiting" }).locator("dd");
+  await waiting.getByText("2", { exact: true }).waitFor();
+  expect(
+    await page.locator(".figures div", { hasText: "Oldest waiting since" }).locator("time").count(),
+  ).toBe(1);
+
+  const sendTestEvent = page.getByRole("button", { name: "Send test event" });
+  await sendTestEvent.click();
+  await page.getByText(/the bridge has not polled within the last minute: it never has/).waitFor();
+  const { json } = await poll(push.service.url, workspace);
+  const { next } = json as { next: string };
+  await poll(push.service.url, workspace, `after=${next}`);
+  await page.locator(".health-label").getByText("Polling").waitFor();
+  await waiting.getByText("0", { exact: true }).waitFor();
+  await page.locator(".log").getByText("Polled").first().waitFor();
+  await sendTestEvent.click();
+  await page.getByText(/and the bridge polls: it was here/).waitFor();
+});
+
+test("setting a target URL reminds of the held events, and a refused one says why", async () => {
+  const bridge = await push.bridge({ polls: true });
+  await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
+  const page = await open(bridge.workspaceId);
+  await page.getByRole("button", { name: "Send test event" }).click();
+  const testOutcome = page.getByText(/^The ping is held/);
+  await testOutcome.waitFor();
+  const field = page.getByLabel("Events are pushed to");
+  await field.fill("https://192.168.0.1/events");
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Push events from now on?" });
+  await dialog.getByText("2 events wait.").waitFor();
+  await dialog.getByText("Let the bridge make one last poll first.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  expect((await push.workspaces.get(bridge.workspaceId)).workspace?.targetUrl).toBe("");
+
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await dialog.getByRole("button", { name: "Set the target URL" }).click();
+  await page.getByRole("alert").filter({ hasText: "192.168.0.1" }).waitFor();
+  expect(await field.getAttribute("aria-invalid")).toBe("true");
+
+  await field.fill(bridge.url);
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await dialog.getByRole("button", { name: "Set the target URL" }).click();
+  await page.getByText("Target URL set: events are pushed.").waitFor();
+  await page.getByText("Polls are answered 403.").waitFor();
+  await page.locator(".health-label").getByText("Nothing pushed").waitFor();
+  // It was of the mode before.
+  expect(await testOutcome.count()).toBe(0);
+
+  await field.fill(`${bridge.url}?changed`);
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  await until("the changed URL", async () => {
+    const { workspace } = await push.workspaces.get(bridge.workspaceId);
+    return workspace?.targetUrl.endsWith("?changed");
+  });
+
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
+  await page.getByText("Target URL cleared: events are held for polling.").waitFor();
+  // What was held before is there again, but for the ping if it is a minute old by now.
+  await page
+    .locator(".figures div", { hasText: "Events waiting" })
+    .getByText(/^[12]$/)
+    .waitFor();
+});
+
+test("rotating shows the new secret once, and until when the one before is accepted", async () => {
+  const workspace = await push.workspaces.make({ name: "Rotates" });
+  const page = await open(workspace.id);
+  const rotate = page.getByRole("button", { name: "Rotate", exact: true });
+  await rotate.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+  const secret = await page.locator("[data-secret]").innerText();
+  expect(secret).not.toBe(workspace.secret);
+  // It comes up above where Rotate was clicked, and is brought into view.
+  expect(await page.evaluate("window.scrollY")).toBe(0);
+  expect(await page.evaluate("document.activeElement.textContent.trim()")).toBe("Signing secret");
+  const overlap = page.locator(".overlap");
+  await overlap.getByText(/accepted until/).waitFor();
+  await overlap.getByText(/in (?:23|24) h/).waitFor();
+  for (const each of [secret, workspace.secret]) {
+    expect((await poll(push.service.url, { id: workspace.id, secret: each })).status).toBe(200);
+  }
+  await page.getByRole("button", { name: "I have stored it" }).click();
+  await page.locator("[data-secret]").waitFor({ state: "detached" });
+
+  for (const active of [3, 4]) {
+    await rotate.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    await until(
+      `${active} secrets`,
+      async () => (await page.locator(".secrets li").count()) === active,
+      20_000,
+    );
+  }
+  await rotate.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+  await page.getByRole("dialog").getByText("Four secrets are active").waitFor();
+});
+
+test("disconnecting asks first; connecting again shows a new secret", async () => {
+  const workspace = await push.workspaces.make({ name: "Comes and goes" });
+  const page = await open(workspace.id);
+  await page.getByRole("button", { name: "Disconnect" }).click();
+  await page
+    .getByRole("dialog", { name: "Disconnect Comes and goes?" })
+    .getByRole("button", { name: "Disconnect" })
+    .click();
+  await page.locator(".health-label").getByText("Disconnected").waitFor();
+  expect((await poll(push.service.url, workspace)).status).toBe(404);
+  await page.getByRole("button", { name: "Connect again" }).click();
+  const secret = await page.locator("[data-secret]").innerText();
+  expect((await poll(push.service.url, { id: workspace.id, secret })).status).toBe(200);
+  expect((await poll(push.service.url, workspace)).status).toBe(401);
+});
+
+test("the name and the owner's e-mail can be changed", async () => {
+  const workspace = await push.workspaces.make({ name: "Before" });
+  const page = await open(workspace.id);
+  const save = page.getByRole("button", { name: "Save" });
+  await page.getByLabel("Name").fill("After");
+  await page.getByLabel("Owner's e-mail").fill(`${"a".repeat(250)}@example.com`);
+  await save.click();
+  await page.getByText("The owner's e-mail must be an e-mail address").waitFor();
+  await page.getByLabel("Owner's e-mail").fill("ada@example.com");
+  await save.click();
+  await page.getByRole("heading", { name: "After", level: 1 }).waitFor();
+  const changed = (await push.workspaces.get(workspace.id)).workspace;
+  expect([changed?.name, changed?.ownerEmail]).toEqual(["After", "ada@example.com"]);
+});
+
+test("deleting needs the name typed in, and a page that shows it says that it is gone", async () => {
+  const workspace = await push.workspaces.make({ name: "Goes away" });
+  const other = await visitor.context.newPage();
+  await other.goto(`${dashboard.url}/workspaces/${workspace.id}`);
+  await other.getByText("Live", { exact: true }).waitFor();
+  const page = await open(workspace.id);
+  await page.bringToFront();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete Goes away?" });
+  const confirm = dialog.getByRole("button", { name: "Delete for good" });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByLabel(/^Type its name/).fill("Goes");
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByLabel(/^Type its name/).fill("Goes away");
+  await confirm.click();
+  await page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
+  await page.getByText("Deleted Goes away.").waitFor();
+  expect((await poll(push.service.url, workspace)).status).toBe(404);
+  await other.bringToFront();
+  await other.getByRole("heading", { name: "There is no such workspace" }).waitFor();
+  await other.close();
+});

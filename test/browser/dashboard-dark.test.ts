@@ -1,0 +1,5 @@
+import { testPages } from "./dashboard-pages";
+
+jest.setTimeout(180_000);
+
+testPages("dark");

@@ -1,0 +1,190 @@
+import { outcomeOf } from "../../dashboard/words/advice";
+import { RESULTS, type Result } from "../../edge/dashboard/shapes";
+import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
+import { startBrowser, type TestBrowser } from "../harness/browser";
+import { update } from "../harness/contents";
+import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
+import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { startReceiver, type Receiver } from "../harness/receiver";
+import type { Certificate } from "../harness/test-ca";
+
+let push: PushService;
+let dashboard: DashboardEdge;
+let browser: TestBrowser;
+const replacements: Receiver[] = [];
+beforeAll(async () => {
+  push = await startPushService();
+  dashboard = await startDashboardEdge(push.service.core.port);
+  browser = await startBrowser();
+}, 120_000);
+afterAll(async () => {
+  await browser.close();
+  await dashboard.edge.stop();
+  await push.close();
+  await Promise.all(replacements.map((each) => each.close()));
+});
+jest.setTimeout(120_000);
+
+interface Breakage {
+  readonly result: Result;
+  readonly how: string;
+  /** What the log calls it. */
+  readonly called: string;
+  /** What is said of it, and what to do. */
+  readonly sentence: string;
+  /** The step that a test event does not get past, and why. */
+  readonly step: string;
+  readonly why: RegExp;
+  readonly doneSteps: number;
+  breakIt(bridge: PushedBridge): void | Promise<void>;
+}
+
+const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage => ({
+  result: "tls",
+  how,
+  called: "TLS failed",
+  sentence:
+    "TLS could not be agreed on. Serve HTTPS on this port, with a certificate that has not expired, names this host, comes from a public authority and brings its whole chain.",
+  step: "TLS agreed",
+  why,
+  doneSteps: 3,
+  breakIt,
+});
+
+const BREAKAGES: readonly Breakage[] = [
+  {
+    result: "dns",
+    how: "a name that is not in DNS any more",
+    called: "Name not found",
+    sentence:
+      "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
+    step: "Name looked up",
+    why: /the name b\d+\.bridge\.test could not be looked up/,
+    doneSteps: 0,
+    breakIt: ({ name }) => push.names.set(name, "NXDOMAIN"),
+  },
+  {
+    result: "refused-address",
+    how: "a private address",
+    called: "Address not public",
+    sentence:
+      "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
+    step: "Address is public",
+    why: /is at 10\.0\.0\.1, which is not a public address \(private\)/,
+    doneSteps: 1,
+    breakIt: ({ name }) => push.names.set(name, ["10.0.0.1"]),
+  },
+  {
+    result: "connect",
+    how: "a bridge that does not run",
+    called: "No connection",
+    sentence:
+      "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
+    step: "Connected",
+    why: /ECONNREFUSED/,
+    doneSteps: 2,
+    breakIt: (bridge) => bridge.close(),
+  },
+  tls("an expired certificate", /the certificate has expired; renew it/, (bridge) =>
+    replace(bridge, push.ca.issueExpired([bridge.name])),
+  ),
+  tls(
+    "a certificate of its own making",
+    /the certificate is self-signed; get one from a public authority/,
+    (bridge) => replace(bridge, push.ca.selfSigned([bridge.name])),
+  ),
+  tls(
+    "a certificate of another host",
+    /the certificate is of another host; get one that names this host/,
+    (bridge) => replace(bridge, push.ca.issueForWrongName()),
+  ),
+  tls("plain HTTP", /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)),
+  {
+    result: "timeout",
+    how: "no answer",
+    called: "Timed out",
+    sentence:
+      "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
+    step: "Answered 2xx",
+    why: /did not give an answer within 5 seconds/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(sayNothing()),
+  },
+  {
+    result: "status",
+    how: "an answer of 500",
+    called: "Refused by bridge 500",
+    sentence:
+      "The bridge answered 500 where a 2xx is expected. Look at the bridge's own log: the fault is there or in a proxy before it.",
+    step: "Answered 2xx",
+    why: /answered 500 where any 2xx is expected/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(status(500)),
+  },
+  {
+    result: "body",
+    how: "a crash instead of an answer",
+    called: "Broken answer",
+    sentence:
+      "The bridge was sent the event, but its answer broke off or was not HTTP. Look at the bridge's own log for a crash, and check that any proxy before it passes answers on.",
+    step: "Answered 2xx",
+    why: /the answer broke off or was not HTTP/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
+  },
+];
+
+/** Has another server answer in the bridge's place, on its port: with another certificate, or without TLS. */
+async function replace({ name, port, close }: PushedBridge, certificate?: Certificate): Promise<void> {
+  await close();
+  const other = await startReceiver({ port, names: [name], ...(certificate && { certificate }) });
+  replacements.push(other);
+}
+
+test("every error class of the delivery log is among them", () => {
+  const failures = RESULTS.filter((result) => outcomeOf(result) === "failed");
+  expect(new Set(BREAKAGES.map(({ result }) => result))).toEqual(new Set(failures));
+  expect(failures).toHaveLength(7);
+});
+
+test.each(BREAKAGES)(
+  "the page says why a push fails and what to do: $result, by $how",
+  async ({ result, called, sentence, step, why, doneSteps, breakIt }) => {
+    const bridge = await push.bridge();
+    await push.ping(bridge.workspaceId);
+    const { page, faults, leave } = await browser.visitSignedIn(
+      dashboard.url,
+      `/workspaces/${bridge.workspaceId}`,
+    );
+    await page.locator(".health-label").getByText("Pushing").waitFor();
+    await breakIt(bridge);
+
+    // An event of a game: it is in the health and in the log.
+    await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
+    await page.locator(".health-label").getByText("Failing").waitFor();
+    const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
+    expect(await page.locator(".health-sentence").innerText()).toMatch(
+      new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
+    );
+    expect(await page.locator(".health-advice").innerText()).toBe(
+      `What to do: ${sentence} Then send a test event: it shows every step.`,
+    );
+    const row = page.locator(".log tbody tr", { hasText: "message.update" });
+    expect(await row.locator(".badge").innerText()).toBe(called);
+    await row.getByRole("button", { name: /^Details of message\.update/ }).click();
+    const details = page.locator(".log-details");
+    expect(await details.locator(".advice").innerText()).toBe(sentence);
+    await details.getByText(result, { exact: true }).waitFor();
+
+    // A test event: it shows the step.
+    await page.getByRole("button", { name: "Send test event" }).click();
+    const failed = page.locator(".steps li.failed");
+    await failed.getByText(step).waitFor();
+    expect(await failed.locator(".under").innerText()).toMatch(why);
+    expect(await page.locator(".steps li.done").count()).toBe(doneSteps);
+    expect(await page.locator(".steps li.not-reached").count()).toBe(5 - doneSteps);
+    expect(await page.locator(".test-event .notice").innerText()).toBe(sentence);
+    expect(faults).toEqual([]);
+    await leave();
+  },
+);

@@ -1,0 +1,141 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { findRedisServer } from "../../local/redis-server";
+import { joinChat } from "../harness/chat-member";
+import { readComposeFile, ROOT } from "../harness/compose-file";
+import { freePort, startProcess, type TestProcess } from "../harness/processes";
+import { until } from "../harness/wait";
+
+// What the containers run, run without containers: the same programs with the settings
+// and the files of secrets that docker-compose.yml gives them, on ports that are free.
+
+const { services } = readComposeFile();
+const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
+
+let folder: string;
+let redis: ChildProcess;
+const ports: Record<string, number> = {};
+const started: TestProcess[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cb-compose-"));
+  for (const name of SECRETS) mkdirSync(join(folder, name));
+  mkdirSync(join(folder, "data"));
+  runOnce("secrets");
+  const server = await findRedisServer(() => undefined);
+  ports["redis"] = await freePort();
+  const [, conf = ""] = services["redis"]?.command ?? [];
+  const more = ["--dir", join(folder, "data"), "--port", String(ports["redis"]), "--bind", "127.0.0.1"];
+  redis = spawn(server, [local(conf), ...more], { stdio: ["ignore", "pipe", "ignore"] });
+  let printed = "";
+  redis.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  await until("Redis is ready", () => /ready to accept connections/i.test(printed), 60_000);
+}, 120_000);
+afterAll(async () => {
+  for (const each of started.toReversed()) await each.stop();
+  redis.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** A setting as it would be inside, for this machine. */
+function local(text: string): string {
+  return text
+    .replaceAll("/secrets", folder)
+    .replaceAll("dns:///", "")
+    .replace(/^0\.0\.0\.0:\d+$|^127\.0\.0\.1:8080$/, "127.0.0.1:0")
+    .replaceAll(
+      /\b(redis|core|edge|dashboard):\d+/g,
+      (_all, name: string) => `127.0.0.1:${ports[name] ?? 9}`,
+    );
+}
+
+function environmentOf(name: string): Record<string, string> {
+  const { command = [], environment = {} } = services[name] ?? {};
+  const file = command.map((argument) => /^--env-file=(.*)/.exec(argument)?.[1]).find(Boolean);
+  const secrets = file === undefined ? {} : parseEnv(readFileSync(local(file), "utf8"));
+  const all = Object.entries({ ...secrets, ...environment }) as [string, string][];
+  const ours = { SECRETS_DIR: folder, DASHBOARD_INSIDE: `http://127.0.0.1:${ports["dashboard"] ?? 9}` };
+  return { ...ours, ...Object.fromEntries(all.map(([key, value]) => [key, local(value)])) };
+}
+
+/** Runs one of the programs that do their work once, or that operators run. */
+function runOnce(name: string, ...more: readonly string[]): string {
+  const { command = [], entrypoint = [] } = services[name] ?? {};
+  const args = [...entrypoint.slice(1), ...command, ...more];
+  const env = { PATH: process.env["PATH"], ...environmentOf(name) };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
+  expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: "" });
+  return stdout;
+}
+
+async function start(name: string, program: Parameters<typeof startProcess>[0]): Promise<TestProcess> {
+  expect(services[name]?.command?.at(-1)).toBe(`dist/${program}/main.js`);
+  const child = await startProcess(program, environmentOf(name));
+  started.push(child);
+  ports[name] = child.port;
+  return child;
+}
+
+test("each container finds its secrets, the demo's bridge plays a round, and operators come in", async () => {
+  await start("core", "core");
+  await start("edge", "edge");
+  await start("dashboard", "edge");
+  runOnce("demo-workspace");
+  await start("game", "demo/game");
+  const chat = await start("chat", "demo/chat");
+
+  const ada = await joinChat(`http://127.0.0.1:${chat.port}`, "Ada");
+  await ada.say("/play");
+  const help = await ada.sees("start");
+  expect(help.message.kind).toBe("help");
+  ada.leave();
+
+  const dashboard = started[2]?.log.find(({ msg }) => String(msg).includes("ready"));
+  ports["dashboard"] = Number(dashboard?.["dashboardPort"]);
+  expect(runOnce("operator", "sign-in")).toMatch(/^http:\/\/\S+\/\S+\n$/);
+  const listed = runOnce("cli", "workspace", "list", "--json");
+  expect(listed).toContain('"Demo"');
+}, 240_000);
+
+test("the health check says whether a process is ready", async () => {
+  const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
+  const checked = (port: number) =>
+    spawnSync("sh", ["-c", '"$@"', "check", ...command.map((each) => each.replace("8081", String(port)))])
+      .status;
+  expect(checked(started[1]?.healthPort ?? 0)).toBe(0);
+  expect(checked(await freePort())).toBe(1);
+}, 60_000);
+
+test("a later start keeps keys, tokens, passwords and the workspace", () => {
+  const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
+  const before = read();
+  runOnce("secrets");
+  runOnce("demo-workspace");
+  expect(read()).toEqual(before);
+});
+
+test("files of secrets are for their owner alone, but for what Redis reads as somebody else", () => {
+  for (const file of SECRETS.filter((name) => name !== "redis").flatMap(filesOf)) {
+    expect({ file, mode: (statSync(file).mode & 0o777).toString(8) }).toEqual({ file, mode: "600" });
+  }
+});
+
+test("add-key puts a fresh key first and keeps the one before", () => {
+  const keys = () =>
+    parseEnv(readFileSync(join(folder, "core/core.env"), "utf8"))["SECRETS_KEY"]?.split(",") ?? [];
+  const [before] = keys();
+  runOnce("operator", "add-key");
+  expect(keys()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), before]);
+});
+
+function filesOf(name: string): readonly string[] {
+  const files: Record<string, readonly string[]> = {
+    kept: ["settings.json"],
+    redis: ["redis.conf", "password"],
+    operator: ["tokens.json"],
+  };
+  return (files[name] ?? [`${name}.env`]).map((file) => join(folder, name, file));
+}

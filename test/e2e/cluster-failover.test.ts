@@ -1,0 +1,47 @@
+import { failOverUnderLoad, reportLine } from "../harness/failover";
+import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
+import type { RedisNode } from "../harness/redis-node";
+import { until } from "../harness/wait";
+
+/** How long before the kill an answer may have been given that is lost where no replica has to confirm. */
+const LAG_MAX_MS = 1_000;
+const FAILOVER_MS = 60_000;
+
+let cluster: TestCluster;
+let dead: RedisNode;
+beforeAll(async () => {
+  cluster = await startTestCluster();
+}, 120_000);
+afterEach(async () => {
+  if (!dead.isUp) await dead.start();
+  await cluster.untilWhole();
+}, 120_000);
+afterAll(() => cluster.close());
+
+async function kill(): Promise<void> {
+  dead = await cluster.masterOf("cb:{s0}");
+  await dead.kill();
+}
+
+test("a master that is killed under load costs seconds, and nothing but what its replica did not have yet", async () => {
+  const report = await failOverUnderLoad(cluster.url, {}, kill, async () => undefined);
+  process.stdout.write(reportLine("cluster", report));
+  for (const ms of report.lostMs) expect(ms).toBeLessThan(LAG_MAX_MS);
+}, 240_000);
+
+test("where a replica must confirm, nothing that was answered is lost", async () => {
+  const settings = { REDIS_WAIT_REPLICAS: "1" };
+  // Once there is a new master, which has no replica that could confirm until the killed one is back as that.
+  const back = async (): Promise<void> => {
+    const killed = dead;
+    await until(
+      "there is a new master",
+      async () => (await cluster.masterOf("cb:{s0}")) !== killed,
+      FAILOVER_MS,
+    );
+    await killed.start();
+  };
+  const report = await failOverUnderLoad(cluster.url, settings, kill, back);
+  process.stdout.write(reportLine("cluster, confirmed by 1", report));
+  expect(report.lostMs).toEqual([]);
+}, 240_000);

@@ -1,0 +1,191 @@
+import { poll } from "../harness/bridge";
+import {
+  askApi,
+  signIn,
+  startDashboardEdge,
+  type ApiRequest,
+  type DashboardEdge,
+} from "../harness/dashboard";
+import { publish, startService, textEvent, type TestService } from "../harness/service";
+import { until } from "../harness/wait";
+import { createWorkspaceApi, type WorkspaceApi } from "../harness/workspace-api";
+
+let service: TestService;
+let dashboard: DashboardEdge;
+let workspaces: WorkspaceApi;
+let cookie: string;
+beforeAll(async () => {
+  service = await startService();
+  dashboard = await startDashboardEdge(service.core.port, { PUBLIC_URL: "https://hooks.example/" });
+  workspaces = createWorkspaceApi(service.clients.workspaces);
+  cookie = await signIn(dashboard.url);
+});
+afterAll(async () => {
+  await dashboard.edge.stop();
+  await service.close();
+});
+
+const ask = (path: string, request: ApiRequest = {}) => askApi(dashboard.url, path, { cookie, ...request });
+const NOBODY = "11111111-2222-4333-8444-555555555555";
+
+test("a session says where bridges reach the service", async () => {
+  expect((await ask("/session")).json).toMatchObject({ publicUrl: "https://hooks.example" });
+});
+
+test("a workspace is made with its secret, which no later answer has", async () => {
+  const body = { name: "Made here", ownerEmail: "ada@example.com" };
+  const made = await ask("/workspaces", { method: "POST", body });
+  const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };
+  expect(made.status).toBe(201);
+  expect(workspace).toMatchObject({ ...body, connected: true, custom: true, mode: "poll", targetUrl: "" });
+  const later = await ask(`/workspaces/${workspace.id}`);
+  expect(later.json).toEqual({ workspace, health: expect.objectContaining({ mode: "poll" }) as object });
+  expect(later.body.toString()).not.toContain(signingSecret);
+});
+
+describe("a refusal is told in words, with the field at fault", () => {
+  const LONG = "x".repeat(129);
+  test.each([
+    ["a name that is too long", { name: LONG }, "name", /^The name must be 1 to 128 characters\.$/],
+    [
+      "an e-mail that is none",
+      { name: "x", ownerEmail: "nobody" },
+      "ownerEmail",
+      /^The owner's e-mail must be/,
+    ],
+    [
+      "a target URL that is not https",
+      { name: "x", targetUrl: "http://x.example" },
+      "targetUrl",
+      /must begin with https/,
+    ],
+    [
+      "a target URL that is not public",
+      { name: "x", targetUrl: "https://10.0.0.1/" },
+      "targetUrl",
+      /10\.0\.0\.1/,
+    ],
+  ])("%s", async (_what, body, field, message) => {
+    const answer = await ask("/workspaces", { method: "POST", body });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({ field, message: expect.stringMatching(message) as string });
+  });
+
+  test.each([
+    ["GET", ""],
+    ["GET", "/deliveries"],
+    ["POST", "/rotate-secret"],
+    ["POST", "/test-event"],
+    ["POST", "/connect"],
+  ])("a workspace that is not there: %s %s", async (method, path) => {
+    const answer = await ask(`/workspaces/${NOBODY}${path}`, { method });
+    expect([answer.status, (answer.json as { message: string }).message]).toEqual([
+      404,
+      "There is no such workspace (any more).",
+    ]);
+  });
+
+  test("what does not go with the state of a workspace", async () => {
+    const { id } = await workspaces.make();
+    const answer = await ask(`/workspaces/${id}/connect`, { method: "POST" });
+    expect(answer.status).toBe(409);
+    expect((answer.json as { message: string }).message).toMatch(/connected.*\.$/);
+  });
+
+  test("a core that is away", async () => {
+    const alone = await startDashboardEdge(1);
+    const answer = await askApi(alone.url, "/session", { method: "POST", body: { token: "whoever-it-is" } });
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    await alone.edge.stop();
+  });
+});
+
+test("a workspace is only deleted along with its name", async () => {
+  const { id } = await workspaces.make({ name: "Precious" });
+  const remove = (name: string) => ask(`/workspaces/${id}`, { method: "DELETE", body: { name } });
+  expect((await remove("precious")).status).toBe(409);
+  expect((await ask(`/workspaces/${id}`)).status).toBe(200);
+  expect((await remove("Precious")).status).toBe(204);
+  expect((await ask(`/workspaces/${id}`)).status).toBe(404);
+});
+
+describe("searching", () => {
+  test.each([
+    ["its name in any case", "ÉCLAIR"],
+    ["its owner", "jules@"],
+    ["its id", ""],
+  ])("finds a workspace by %s", async (_by, words) => {
+    const { id } = await workspaces.make({ name: "Café éclair", ownerEmail: "jules@example.com" });
+    const search = encodeURIComponent(words || id.toUpperCase());
+    const found = (await ask(`/workspaces?search=${search}`)).json as { workspaces: { id: string }[] };
+    expect(found.workspaces.map((each) => each.id)).toContain(id);
+  });
+
+  test("says how many it looked through, and that there are no more", async () => {
+    const total = (await workspaces.list(1_000)).workspaces.length;
+    expect((await ask("/workspaces?search=no-such-words")).json).toEqual({
+      workspaces: [],
+      next: null,
+      lookedThrough: total,
+    });
+    expect((await ask(`/workspaces?search=${NOBODY}`)).json).toMatchObject({ workspaces: [], next: null });
+  });
+});
+
+test("health is answered for the ids that are there", async () => {
+  const [one, other] = [await workspaces.make(), await workspaces.make()];
+  const answer = await ask(`/health?ids=${one.id},${NOBODY},${other.id}`);
+  expect(answer.json).toEqual({
+    [one.id]: expect.objectContaining({ mode: "poll", failing: false }) as object,
+    [other.id]: expect.objectContaining({ mode: "poll" }) as object,
+  });
+});
+
+describe("watching a workspace", () => {
+  /** Reads a stream of server-sent events; `text` is what came so far. */
+  async function watch(id: string, as = cookie) {
+    const stop = new AbortController();
+    const answer = await fetch(`${dashboard.url}/api/workspaces/${id}/watch`, {
+      headers: { cookie: as },
+      signal: stop.signal,
+    });
+    const watched = { status: answer.status, text: "", ended: false, stop: () => stop.abort() };
+    void (async () => {
+      const decoder = new TextDecoder();
+      for await (const chunk of answer.body ?? []) watched.text += decoder.decode(chunk as Uint8Array);
+    })()
+      .catch(() => undefined)
+      .finally(() => (watched.ended = true));
+    return watched;
+  }
+
+  test("tells of its health at once, of polls as they happen, and of its end", async () => {
+    const workspace = await workspaces.make();
+    const watched = await watch(workspace.id);
+    await until("its health", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
+    await publish(service.clients, textEvent(workspace.id, "hello"));
+    await poll(service.url, workspace);
+    await until("the poll", () => /event: delivery\ndata: {[^\n]*"eventType":"poll"/.test(watched.text));
+    await workspaces.delete(workspace.id);
+    await until("its end", () => watched.text.includes("event: gone") && watched.ended);
+  });
+
+  test("ends when its reader signs out", async () => {
+    const { id } = await workspaces.make();
+    const mine = await signIn(dashboard.url);
+    const watched = await watch(id, mine);
+    await until("its health", () => watched.text.includes("event: health"));
+    await askApi(dashboard.url, "/session", { method: "DELETE", cookie: mine });
+    await until("the end", () => watched.ended);
+  });
+
+  test("ends when the edge stops, which does not wait for its readers", async () => {
+    const { id } = await workspaces.make();
+    const stopping = await startDashboardEdge(service.core.port);
+    const own = await signIn(stopping.url);
+    const answer = await fetch(`${stopping.url}/api/workspaces/${id}/watch`, { headers: { cookie: own } });
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    expect(await stopping.edge.stop()).toBe(0);
+    await expect(answer.text()).resolves.toContain("retry: ");
+  });
+});

@@ -1,0 +1,174 @@
+import { send } from "../harness/bridge";
+import { askApi, signIn, startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
+import { TOKENS } from "../harness/processes";
+import { startService, type TestService } from "../harness/service";
+
+let service: TestService;
+let dashboard: DashboardEdge;
+let behindTls: DashboardEdge;
+beforeAll(async () => {
+  service = await startService();
+  dashboard = await startDashboardEdge(service.core.port);
+  behindTls = await startDashboardEdge(service.core.port, { TRUST_PROXY: "127.0.0.1" });
+});
+afterAll(async () => {
+  await dashboard.edge.stop();
+  await behindTls.edge.stop();
+  await service.close();
+});
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  askApi(dashboard.url, path, { method: "POST", body, headers });
+
+describe("signing in", () => {
+  test("needs an operator's token, and answers a cookie that scripts and other sites cannot use", async () => {
+    const answer = await post("/session", { token: TOKENS.operator });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+    expect(answer.json).toEqual({
+      publicUrl: `http://127.0.0.1:${dashboard.edge.port}`,
+      endsAt: expect.stringMatching(/Z$/) as string,
+    });
+    expect(answer.body.toString()).not.toContain(TOKENS.operator);
+  });
+
+  test("behind TLS the cookie is Secure and bound to its host, and browsers are told to stay with https", async () => {
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "ops.example" };
+    const answer = await askApi(behindTls.url, "/session", {
+      method: "POST",
+      body: { token: TOKENS.operator },
+      headers,
+    });
+    expect(answer.headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^__Host-dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+    ]);
+    expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
+  });
+
+  test.each([
+    ["a token that core does not know", { token: "nobody-has-this-token" }, 401],
+    ["a token of another role", { token: TOKENS.game }, 401],
+    ["a token in typographic quotes", { token: `“${TOKENS.operator}”` }, 401],
+    ["a token that has a line break", { token: `${TOKENS.operator}\r\nx` }, 401],
+    ["a code that is not ASCII", { code: "nobody-máde-this-code" }, 401],
+    ["a code that nobody made", { code: "nobody-made-this-code" }, 401],
+    ["an empty token", { token: "" }, 400],
+    ["no token", {}, 400],
+    ["a token that is no text", { token: 1 }, 400],
+    ["a token and a code", { token: TOKENS.operator, code: "x" }, 400],
+  ])("is refused with %s", async (_what, body, status) => {
+    const answer = await post("/session", body);
+    expect([answer.status, answer.headers["set-cookie"]]).toEqual([status, undefined]);
+    await signIn(dashboard.url); // So that the limit of attempts starts anew.
+  });
+
+  test("a link signs in once, and can only be made with an operator's token", async () => {
+    const make = (token: string) => post("/sign-in-links", undefined, { authorization: `Bearer ${token}` });
+    for (const wrong of [TOKENS.game, `${TOKENS.operator}é`, `«${TOKENS.operator}»`]) {
+      expect((await make(wrong)).status).toBe(401);
+    }
+    const made = await make(TOKENS.operator);
+    expect(made.status).toBe(201);
+    const { path } = made.json as { path: string };
+    expect(path).not.toContain(TOKENS.operator);
+    const code = path.slice("/#sign-in=".length);
+    const [first, second] = [await post("/session", { code }), await post("/session", { code })];
+    expect([first.status, second.status]).toEqual([200, 401]);
+    expect(second.json).toMatchObject({ message: expect.stringContaining("used already") as string });
+  });
+
+  test("after ten attempts within a minute the next ones wait, whatever token they have", async () => {
+    const guesser = await startDashboardEdge(service.core.port);
+    const attempt = (token: string) => askApi(guesser.url, "/session", { method: "POST", body: { token } });
+    for (let i = 0; i < 10; i++) expect((await attempt(`guess-number-${i}`)).status).toBe(401);
+    const refused = await attempt(TOKENS.operator);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect(Number(refused.headers["retry-after"])).toBeLessThanOrEqual(60);
+    await guesser.edge.stop();
+  });
+});
+
+describe("a session", () => {
+  test("is needed for everything about workspaces", async () => {
+    for (const path of ["/workspaces", "/workspaces/x", "/workspaces/x/watch", "/health?ids=x"]) {
+      expect((await askApi(dashboard.url, path)).status).toBe(401);
+    }
+    const cookie = await signIn(dashboard.url);
+    expect((await askApi(dashboard.url, "/workspaces", { cookie })).status).toBe(200);
+    expect((await askApi(dashboard.url, "/session", { cookie })).status).toBe(200);
+    expect((await askApi(dashboard.url, "/session")).status).toBe(204);
+  });
+
+  test("is over for good once someone signed out", async () => {
+    const cookie = await signIn(dashboard.url);
+    const left = await askApi(dashboard.url, "/session", { method: "DELETE", cookie });
+    expect(left.status).toBe(204);
+    expect(left.headers["set-cookie"]).toEqual([expect.stringContaining("Max-Age=0")]);
+    expect((await askApi(dashboard.url, "/workspaces", { cookie })).status).toBe(401);
+  });
+
+  test.each([
+    ["another site", "GET", { "sec-fetch-site": "cross-site" }],
+    ["another port of this host", "GET", { "sec-fetch-site": "same-site" }],
+    ["another site's form", "POST", { "sec-fetch-site": "cross-site" }],
+    ["a form of an old browser", "POST", { "sec-fetch-site": "", "x-dashboard": "" }],
+  ])("cannot be used by %s", async (_who, method, headers) => {
+    const cookie = await signIn(dashboard.url);
+    const body = method === "POST" ? { name: "forged" } : undefined;
+    const answer = await askApi(dashboard.url, "/workspaces", { method, headers, cookie, body });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe("what is served", () => {
+  test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555"])(
+    "%s is a page without anything inline, that nobody may frame",
+    async (path) => {
+      const { status, headers, body } = await send(dashboard.url, path);
+      const policy = String(headers["content-security-policy"]);
+      expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(body.toString()).not.toMatch(/<style|style=|<script(?![^>]*src=)/);
+      expect(headers["cache-control"]).toBe("no-cache");
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+    },
+  );
+
+  test("files whose names have their content's hash are kept for a year", async () => {
+    const page = (await send(dashboard.url, "/")).body.toString();
+    const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+    expect(assets).toHaveLength(2);
+    for (const path of assets) {
+      const { status, headers } = await send(dashboard.url, path);
+      expect([status, headers["cache-control"]]).toEqual([200, "public, max-age=31536000, immutable"]);
+    }
+  });
+
+  test.each(["/nowhere", "/assets/none.js", "/../package.json", "/%2e%2e/package.json", "/api/nowhere"])(
+    "%s is nothing",
+    async (path) => {
+      expect((await send(dashboard.url, path)).status).toBe(404);
+    },
+  );
+
+  test("bridges' listener has no dashboard, and the dashboard's has no hooks", async () => {
+    expect((await send(`http://127.0.0.1:${dashboard.edge.port}`, "/")).status).toBe(404);
+    expect((await send(dashboard.url, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
+  });
+
+  test("an edge without DASHBOARD_LISTEN serves none", () => {
+    expect(service.edge.log.find(({ msg }) => msg === "edge is ready")).not.toHaveProperty("dashboardPort");
+  });
+});
+
+test("no token is ever logged", () => {
+  const said = JSON.stringify([dashboard.edge.log, behindTls.edge.log]);
+  for (const token of Object.values(TOKENS)) expect(said).not.toContain(token);
+  const faults = dashboard.edge.log.filter(({ level }) => Number(level) >= 50);
+  expect(faults).toEqual([]);
+});

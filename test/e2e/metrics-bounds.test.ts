@@ -1,0 +1,183 @@
+import type { InboundDropped } from "../../core/ports/inbound-log";
+import type { Publication } from "../../core/ports/outbound-events";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import { addWorkspace, evaluate, openTestStore, publication, type TestStore } from "../harness/store";
+
+const LOG_MAX = 1_000;
+const PUSH_QUEUE_MAX = 100;
+/** Redis trims whole nodes of a stream only: here of so many entries, however large. */
+const NODE = 100;
+const SHARD_OF_ALL = 0;
+
+let redis: TestRedis;
+let store: TestStore;
+let dropped: InboundDropped[];
+let overloaded: Publication[];
+beforeEach(async () => {
+  redis = await startTestRedis(["--stream-node-max-entries", String(NODE), "--stream-node-max-bytes", "0"]);
+  dropped = [];
+  overloaded = [];
+  store = await openTestStore(redis.url, {
+    inboundLogMax: LOG_MAX,
+    pushQueueMax: PUSH_QUEUE_MAX,
+    onDropped: (each) => dropped.push(each),
+    onOverloaded: (each) => overloaded.push(each),
+  });
+});
+afterEach(async () => {
+  await store.close();
+  await redis.close();
+});
+
+const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(workspace.id);
+const logOf = (record: WorkspaceRecord): string => `${store.keys.prefix(shardOf(record))}:in`;
+let appended = 0;
+
+/** Accepts one event, as a bridge's request does. */
+async function append(record: WorkspaceRecord): Promise<void> {
+  const identity = { by: "id", id: String(appended++) } as const;
+  const answer = await store.inboundLog.append({ record, event: { identity, bytes: Buffer.from("event") } });
+  expect(answer).toEqual({ outcome: "stored" });
+}
+
+/** Puts so many events in the log at once, each ms after the one before from `fromMs` on, or now. */
+async function fill(record: WorkspaceRecord, count: number, fromMs?: number): Promise<void> {
+  const script = `
+    for i = 1, tonumber(ARGV[1]) do
+      local id = ARGV[2] == '' and '*' or string.format('%.0f-1', tonumber(ARGV[2]) + i)
+      redis.call('XADD', KEYS[1], id, 'w', ARGV[3], 'e', 'event')
+    end`;
+  await evaluate(store, script, [logOf(record)], count, fromMs ?? "", record.workspace.id);
+}
+
+/** Opens a group that reads so many events of the log, and acks the first ones of them. */
+async function follow(record: WorkspaceRecord, group: string, read: number, acked: number): Promise<void> {
+  const shard = shardOf(record);
+  const member = { group, name: "c", token: `token of ${group}` };
+  await store.followLog.take(member, shard);
+  const entries = read > 0 ? await store.followLog.readNew(member, shard, read) : [];
+  expect(entries).toHaveLength(read);
+  const ids = (entries ?? []).slice(0, acked).map(({ entryId }) => entryId);
+  await store.followLog.ack(group, shard, ids);
+}
+
+const lost = (reason: "size" | "age"): number =>
+  dropped.filter((each) => each.reason === reason).reduce((sum, { count }) => sum + count, 0);
+
+test("a log that is not too long loses nothing", async () => {
+  const record = await addWorkspace(store);
+  await store.followLog.open("g");
+  await fill(record, LOG_MAX - 1);
+  await append(record);
+  expect(dropped).toEqual([]);
+  expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
+});
+
+test.each([
+  ["that a group has not read are counted", 0, 0, 300],
+  ["that a group has read and acked are not", 400, 400, 0],
+  ["that a group has read and not acked are counted", 400, 0, 300],
+  ["are counted where a group has acked them in part, and read no more", 250, 100, 200],
+  ["are counted where a group has read them in part", 150, 150, 150],
+])("events that leave a log that is too long, and %s", async (_what, read, acked, count) => {
+  const record = await addWorkspace(store);
+  await store.followLog.open("g");
+  await fill(record, LOG_MAX + 3 * NODE - 1);
+  await follow(record, "g", read, acked);
+  await append(record);
+  expect(dropped).toEqual(count === 0 ? [] : [{ reason: "size", count, group: "g" }]);
+  expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
+});
+
+test("of several groups the one counts that has lost most, and it is named", async () => {
+  const record = await addWorkspace(store);
+  for (const group of ["quick", "slow", "middle"]) await store.followLog.open(group);
+  await fill(record, LOG_MAX + 3 * NODE - 1);
+  await follow(record, "quick", 400, 400);
+  await follow(record, "slow", 50, 50);
+  await follow(record, "middle", 100, 100);
+  await append(record);
+  expect(dropped).toEqual([{ reason: "size", count: 250, group: "slow" }]);
+});
+
+test("where there is no group, all that leaves the log was taken by nobody", async () => {
+  const record = await addWorkspace(store);
+  await fill(record, LOG_MAX + 2 * NODE - 1);
+  await append(record);
+  expect(dropped).toEqual([{ reason: "size", count: 2 * NODE, group: undefined }]);
+});
+
+test("events older than 24 hours leave the log, and each is counted once, however often the log is trimmed", async () => {
+  const record = await addWorkspace(store);
+  await store.followLog.open("g");
+  const dayAgo = Date.now() - 25 * 60 * 60 * 1000;
+  await fill(record, 2 * NODE, dayAgo);
+  await fill(record, LOG_MAX - NODE);
+  await follow(record, "g", 100, 0);
+  await append(record);
+  expect(lost("age")).toBe(2 * NODE);
+  await fill(record, 5 * NODE);
+  await append(record);
+  // The hundred that it had read are gone and counted; of the rest it has read nothing.
+  expect(lost("age")).toBe(2 * NODE);
+  const { inboundEvents } = await store.backlog.read(shardOf(record));
+  expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
+});
+
+test("the push queue of a shard is bounded: what comes on top is dropped as overloaded, logged and told", async () => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+  const { id } = record.workspace;
+  const labels = Array.from({ length: PUSH_QUEUE_MAX + 3 }, (_, i) => i);
+  const published = await Promise.all(
+    labels.map((label) => store.outboundEvents.publish(publication(id, label))),
+  );
+  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+  const over = labels.slice(PUSH_QUEUE_MAX).map((label) => `evt_${label}`);
+  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+  const log = await store.deliveryLog.read(id, 10, undefined);
+  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+  );
+  expect((await store.backlog.read(shardOf(record))).pushes).toBe(PUSH_QUEUE_MAX);
+});
+
+test("a full push queue is no matter for events that are held for polling", async () => {
+  const pushed = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+  let polled = await addWorkspace(store);
+  while (shardOf(polled) !== shardOf(pushed)) polled = await addWorkspace(store);
+  for (let label = 0; label <= PUSH_QUEUE_MAX; label++) {
+    await store.outboundEvents.publish(publication(pushed.workspace.id, label));
+  }
+  expect(overloaded).toHaveLength(1);
+  await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
+  expect(overloaded).toHaveLength(1);
+  const page = await store.heldEvents.page({
+    record: polled,
+    page: { start: { from: "oldest" }, limit: 10 },
+  });
+  expect(page.outcome === "page" && page.events).toHaveLength(1);
+});
+
+test("what waits in a shard is told: of each group what it has not read and not acked, and since when", async () => {
+  expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
+    pushes: 0,
+    oldestPushAtMs: undefined,
+    mails: 0,
+    inboundEvents: 0,
+    groups: [],
+  });
+  const record = await addWorkspace(store);
+  await fill(record, 10);
+  await store.followLog.open("late");
+  await fill(record, 20, Date.now() + 1_000);
+  const groupsOf = async () => (await store.backlog.read(shardOf(record))).groups;
+  const first = await groupsOf();
+  expect(first).toEqual([{ group: "late", unread: 20, unacked: 0, oldestAtMs: expect.any(Number) }]);
+  await follow(record, "late", 8, 5);
+  const [group] = await groupsOf();
+  expect(group).toMatchObject({ unread: 12, unacked: 3 });
+  expect((group?.oldestAtMs ?? 0) - (first[0]?.oldestAtMs ?? 0)).toBe(5);
+  await follow(record, "late", 12, 12);
+  expect(await groupsOf()).toMatchObject([{ unread: 0, unacked: 3 }]);
+});

@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { poll, post, send } from "../harness/bridge";
+import { startConsumer, type Consumer } from "../harness/consumer";
+import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
+import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+
+const ROOT = join(__dirname, "../..");
+
+let service: TestService;
+let workspace: TestWorkspace;
+let consumer: Consumer;
+let core: ReadonlyMap<string, ReadMetric>;
+let edge: ReadonlyMap<string, ReadMetric>;
+beforeAll(async () => {
+  service = await startService();
+  workspace = await createWorkspace(service.clients);
+  consumer = await startConsumer(service.clients.games, { group: "readers" }).opened();
+  await post(service.url, workspace, {
+    type: "message",
+    id: "id of a request",
+    channel: "name of a channel",
+    user: { id: "id of a user", name: "name of a user" },
+    text: "text of a message",
+  });
+  await poll(service.url, workspace);
+  await consumer.sees(1);
+  [core, edge] = await Promise.all([readMetrics(service.core), readMetrics(service.edge)]);
+}, 60_000);
+afterAll(async () => {
+  consumer.cancel();
+  await service.close();
+});
+
+/** A metric as the documentation has it. */
+interface Row {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** The rows of the table below a heading of docs/metrics.md. */
+function documented(heading: string): readonly Row[] {
+  const text = readFileSync(join(ROOT, "docs/metrics.md"), "utf8");
+  const [, section = ""] = text.split(`\n## ${heading}\n`);
+  const [table = ""] = section.split("\n## ");
+  const cells = table.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  return cells.flatMap(([, name = "", type = "", labels = "", help = ""]) =>
+    /^`chatbridge_\w+`$/.test(name)
+      ? [{ name: name.slice(1, -1), type, labels: labels.match(/\w+/g) ?? [], help }]
+      : [],
+  );
+}
+
+/** What a process tells of itself in the same form; a metric's labels are known by its values. */
+function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
+  return [...metrics].flatMap(([name, { type, help, values }]) => {
+    if (!name.startsWith("chatbridge_")) return [];
+    const labels = new Set([...values.keys()].flatMap((key) => key.match(/\w+(?==")/g) ?? []));
+    labels.delete("le");
+    return [{ name, type, labels: [...labels], help }];
+  });
+}
+
+const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
+
+test("docs/metrics.md has every metric of core, with its type, labels and words, and no other", () => {
+  expect(documented("Core").toSorted(byName)).toEqual(told(core).toSorted(byName));
+});
+
+test("docs/metrics.md has every metric of the edge, with its type, labels and words, and no other", () => {
+  expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
+});
+
+/** The names of series in a text: all of ours, and those of the process. */
+function namesIn(text: string): readonly string[] {
+  return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
+}
+
+/** Whether a process tells a series of that name. */
+function isTold(name: string): boolean {
+  const metric = (metrics: ReadonlyMap<string, ReadMetric>) =>
+    metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ""));
+  return (metric(core) ?? metric(edge)) !== undefined;
+}
+
+test("every metric that the Grafana dashboard names exists, and each of ours is on it", () => {
+  const dashboard = readFileSync(join(ROOT, "ops/grafana/chat-bridge.json"), "utf8");
+  const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join("\n");
+  const names = namesIn(expressions);
+  expect(names.filter((name) => !isTold(name))).toEqual([]);
+  const shown = new Set(names.map((name) => name.replace(/_(?:bucket|sum|count)$/, "")));
+  const ours = [...told(core), ...told(edge)].map(({ name }) => name);
+  expect(ours.filter((name) => !shown.has(name))).toEqual([]);
+});
+
+test("every metric that docs/metrics.md names exists", () => {
+  const names = namesIn(readFileSync(join(ROOT, "docs/metrics.md"), "utf8"));
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);
+});
+
+test("names follow the convention: counters end in _total, and only they do; times are in seconds", () => {
+  for (const { name, type } of [...told(core), ...told(edge)]) {
+    expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+    expect(name).toMatch(/^chatbridge_(?:core|edge)_[a-z_]+$/);
+    expect(name).not.toMatch(/_(?:ms|milliseconds|minutes|kb|mb)(?:_|$)/);
+  }
+});
+
+test("nothing in the metrics names a workspace, a person, a channel, a message or an address", async () => {
+  for (const { healthPort } of [service.core, service.edge]) {
+    const text = (await send(`http://127.0.0.1:${healthPort}`, "/metrics")).body.toString();
+    for (const secret of [workspace.id, workspace.secret, "id of", "name of", "text of", "127.0.0.1"]) {
+      expect(text).not.toContain(secret);
+    }
+  }
+});
+
+test("both processes tell how Node.js and the system see them", () => {
+  for (const metrics of [core, edge]) {
+    expect(valueOf(metrics, "process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
+    expect(valueOf(metrics, "process_cpu_seconds_total")).toBeGreaterThan(0);
+    expect(metrics.has("nodejs_eventloop_lag_p99_seconds")).toBe(true);
+    expect(metrics.has("nodejs_gc_duration_seconds")).toBe(true);
+  }
+});
+
+test("the metrics are where probes are, and not where bridges are", async () => {
+  expect((await send(service.url, "/metrics")).status).toBe(404);
+});

@@ -1,0 +1,43 @@
+import { failOverUnderLoad, reportLine } from "../harness/failover";
+import type { RedisNode } from "../harness/redis-node";
+import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";
+import { until } from "../harness/wait";
+
+/** How long before the kill an answer may have been given that is lost where no replica has to confirm. */
+const LAG_MAX_MS = 1_000;
+const FAILOVER_MS = 60_000;
+
+let watched: TestSentinel;
+let dead: RedisNode;
+beforeAll(async () => {
+  watched = await startTestSentinel();
+}, 120_000);
+afterEach(async () => {
+  if (!dead.isUp) await dead.start();
+  await watched.untilWhole();
+}, 120_000);
+afterAll(() => watched.close());
+
+async function kill(): Promise<void> {
+  dead = await watched.master();
+  await dead.kill();
+}
+
+test("a master that is killed under load costs seconds, and nothing but what its replica did not have yet", async () => {
+  const report = await failOverUnderLoad(watched.url, {}, kill, async () => undefined);
+  process.stdout.write(reportLine("sentinel", report));
+  for (const ms of report.lostMs) expect(ms).toBeLessThan(LAG_MAX_MS);
+}, 240_000);
+
+test("where a replica must confirm, nothing that was answered is lost", async () => {
+  const settings = { REDIS_WAIT_REPLICAS: "1" };
+  // Once there is a new master, which has no replica that could confirm until the killed one is back as that.
+  const back = async (): Promise<void> => {
+    const killed = dead;
+    await until("there is a new master", async () => (await watched.master()) !== killed, FAILOVER_MS);
+    await killed.start();
+  };
+  const report = await failOverUnderLoad(watched.url, settings, kill, back);
+  process.stdout.write(reportLine("sentinel, confirmed by 1", report));
+  expect(report.lostMs).toEqual([]);
+}, 240_000);

@@ -1,0 +1,53 @@
+import { createSmtpMailer } from "../../core/delivery/smtp-mailer";
+import { MailRefused } from "../../core/ports/mailer";
+import { startMailServer, type MailBehaviour, type TestMailServer } from "../harness/mail-server";
+
+const LOGIN = { user: "bridges", password: "right" };
+const MAIL = { to: "owner@customer.test", subject: "Down", text: "It is down.\n", messageId: "m1" };
+
+let server: TestMailServer | undefined;
+afterEach(() => server?.close());
+
+/** What comes of a mail, in a word. */
+async function outcomeOf(url: string, mail = MAIL): Promise<string> {
+  const mailer = createSmtpMailer({ url, from: "Bridges <bridges@service.test>" });
+  try {
+    await mailer.send(mail);
+    return "sent";
+  } catch (error) {
+    if (!(error instanceof MailRefused)) return "away";
+    return error.isForGood ? "refused for good" : "refused for now";
+  } finally {
+    mailer.close();
+  }
+}
+
+test.each<[string, MailBehaviour, string]>([
+  ["takes it", "accept", "sent"],
+  ["does not know the recipient", { refuse: 550 }, "refused for good"],
+  ["does not want the message", { refuse: 554, at: "message" }, "refused for good"],
+  ["refuses the sender's machine when the recipient is named", { refuse: 554 }, "refused for now"],
+  ["has no room for the recipient", { refuse: 452 }, "refused for now"],
+  ["has no room for the message", { refuse: 452, at: "message" }, "refused for now"],
+  ["goes down", { refuse: 421 }, "away"],
+  ["wants a login first", { refuse: 530 }, "away"],
+  ["does not know the sender, which is that of all mails", { refuse: 550, at: "sender" }, "away"],
+])("of a server that %s", async (_what, behaviour, outcome) => {
+  server = await startMailServer();
+  server.behave(behaviour);
+  expect(await outcomeOf(server.url)).toBe(outcome);
+});
+
+test("an address that is none is refused for good", async () => {
+  server = await startMailServer();
+  expect(await outcomeOf(server.url, { ...MAIL, to: "nobody" })).toBe("refused for good");
+});
+
+test("a server that is down, or takes no such login, is away", async () => {
+  server = await startMailServer({ login: LOGIN });
+  const url = (password: string): string => `smtp://${LOGIN.user}:${password}@127.0.0.1:${server?.port}`;
+  expect(await outcomeOf(url("right"))).toBe("sent");
+  expect(await outcomeOf(url("wrong"))).toBe("away");
+  await server.stop();
+  expect(await outcomeOf(url("right"))).toBe("away");
+});

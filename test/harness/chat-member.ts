@@ -1,0 +1,98 @@
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import type { Exchange, LinkState, Member, Post, ServicePost, StreamEvent } from "../../demo/chat/shapes";
+import { until } from "./wait";
+
+const WITHIN_MS = 30_000;
+
+/** Somebody in the demo chat, without a browser. */
+export interface ChatMember {
+  readonly me: Member;
+  readonly key: string;
+  /** By id, as they are now. */
+  readonly posts: ReadonlyMap<number, Post>;
+  link(): LinkState;
+  /** By id, as they are now. */
+  readonly exchanges: ReadonlyMap<number, Exchange>;
+  /** Asks the server; answers the status. */
+  ask(method: string, path: string, body: object): Promise<number>;
+  say(text: string, where?: { readonly conversation?: string; readonly replyTo?: number }): Promise<number>;
+  /** Presses the button whose label has these words. */
+  press(post: ServicePost, label: string): Promise<number>;
+  /** Waits for a message of the service whose text has these words. */
+  sees(words: string, conversation?: string): Promise<ServicePost>;
+  leave(): void;
+}
+
+export async function joinChat(url: string, name: string): Promise<ChatMember> {
+  const joined = await fetch(`${url}/api/join`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name }),
+  });
+  const { member: me, key } = (await joined.json()) as { member: Member; key: string };
+  const authorization = `Bearer ${key}`;
+  const over = new AbortController();
+  const posts = new Map<number, Post>();
+  const exchanges = new Map<number, Exchange>();
+  let link: LinkState | undefined;
+
+  function apply(event: StreamEvent): void {
+    if (event.type === "welcome") {
+      for (const post of event.posts) posts.set(post.id, post);
+      for (const exchange of event.exchanges) exchanges.set(exchange.id, exchange);
+      ({ link } = event);
+    }
+    if (event.type === "post") posts.set(event.post.id, event.post);
+    if (event.type === "exchange") exchanges.set(event.exchange.id, event.exchange);
+    if (event.type === "link") ({ link } = event);
+  }
+  const stream = await fetch(`${url}/api/stream`, { headers: { authorization }, signal: over.signal });
+  const input = Readable.fromWeb(stream.body as ReadableStream);
+  input.on("error", () => undefined);
+  const lines = createInterface({ input });
+  lines.on("line", (line) => line !== "" && apply(JSON.parse(line) as StreamEvent));
+  lines.on("error", () => undefined);
+  await until("it is welcomed", () => link !== undefined, WITHIN_MS);
+
+  async function ask(method: string, path: string, body: object): Promise<number> {
+    const headers = { authorization, "content-type": "application/json" };
+    const answer = await fetch(`${url}/api${path}`, { method, headers, body: JSON.stringify(body) });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+  return {
+    me,
+    key,
+    posts,
+    exchanges,
+    link() {
+      if (link === undefined) throw new Error("nobody said how the bridge is");
+      return link;
+    },
+    ask,
+    say: (text, { conversation = "general", ...more } = {}) =>
+      ask("POST", "/say", { conversation, text, ...more }),
+    press(post, label) {
+      const button = post.message.buttons.flat().find((each) => each.label.includes(label));
+      return ask("POST", "/press", {
+        post: post.id,
+        action: button !== undefined && "action" in button ? button.action : "",
+      });
+    },
+    sees: (words, conversation = "general") =>
+      until(
+        `${name} sees “${words}” in ${conversation}`,
+        () =>
+          [...posts.values()].find(
+            (post): post is ServicePost =>
+              post.by === "service" &&
+              post.conversation === conversation &&
+              post.message.text.includes(words),
+          ),
+        WITHIN_MS,
+      ),
+    leave: () => over.abort(),
+  };
+}

@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+const COMMANDS = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+const INSTALL_WITHIN_MS = 15 * 60_000;
+const BY_HAND = "install Chromium, so that the command chromium is there (Debian: apt-get install chromium)";
+
+/** The path of a Chromium on this machine; apt-get installs one where there is none, if it may. */
+export async function findChromium(say: (line: string) => void = () => undefined): Promise<string> {
+  const found = await onPath();
+  if (found !== undefined) return found;
+  const [program, ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];
+  if (program === undefined) throw new Error(BY_HAND);
+  say("There is no Chromium here: apt-get installs one, about 400 MB …");
+  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env: environment() };
+  try {
+    await run(program, [...rights, "update"], options);
+    await run(program, [...rights, "install", "-y", "--no-install-recommends", "chromium"], options);
+  } catch (error) {
+    throw new Error(`browser tests need Chromium, and apt-get could not install it: ${BY_HAND}`, {
+      cause: error,
+    });
+  }
+  const installed = await onPath();
+  if (installed === undefined) throw new Error(BY_HAND);
+  return installed;
+}
+
+async function onPath(): Promise<string | undefined> {
+  for (const command of COMMANDS) {
+    try {
+      return (await run("/bin/sh", ["-c", `command -v ${command}`])).stdout.trim();
+    } catch {
+      // The next one, then.
+    }
+  }
+  return undefined;
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+}

@@ -1,0 +1,58 @@
+import { send, type Answer } from "./bridge";
+import { startEdge, TOKENS, type TestProcess } from "./processes";
+
+/** An edge that serves the dashboard. */
+export interface DashboardEdge {
+  readonly edge: TestProcess;
+  /** http://127.0.0.1:port of the dashboard. */
+  readonly url: string;
+}
+
+export async function startDashboardEdge(
+  corePort: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<DashboardEdge> {
+  const edge = await startEdge(corePort, { DASHBOARD_LISTEN: "127.0.0.1:0", ...environment });
+  const { dashboardPort } = edge.log.find(({ msg }) => msg === "edge is ready") ?? {};
+  return { edge, url: `http://127.0.0.1:${String(dashboardPort)}` };
+}
+
+export interface ApiRequest {
+  readonly method?: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** As signIn answered it. */
+  readonly cookie?: string;
+}
+
+/** Asks the dashboard's API as its own page would; a header of "" is left out. */
+export function askApi(
+  url: string,
+  path: string,
+  { method = "GET", body, headers = {}, cookie }: ApiRequest = {},
+): Promise<Answer> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const all = {
+    "x-dashboard": "1",
+    "sec-fetch-site": "same-origin",
+    ...(text === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
+    ...(cookie === undefined ? {} : { cookie }),
+    ...headers,
+  };
+  return send(url, `/api${path}`, {
+    method,
+    headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== "")),
+    ...(text === undefined ? {} : { body: text }),
+  });
+}
+
+/** Signs in, and answers the cookie to show from then on. */
+export async function signIn(url: string, token: string = TOKENS.operator): Promise<string> {
+  const answer = await askApi(url, "/session", { method: "POST", body: { token } });
+  const [cookie] = answer.headers["set-cookie"] ?? [];
+  if (cookie === undefined) throw new Error(`not signed in: ${answer.body.toString()}`);
+  return cookie.slice(0, cookie.indexOf(";"));
+}

@@ -1,0 +1,102 @@
+import { post, poll } from "./bridge";
+import { startProcess, TOKENS, type TestProcess } from "./processes";
+import type { TestWorkspace } from "./service";
+import { until } from "./wait";
+
+const WITHIN_MS = 20_000;
+const PACE = { ROUNDS: "2", QUESTION_SECONDS: "20", REVEAL_SECONDS: "1", LOBBY_SECONDS: "60" };
+
+/** An outbound event as far as these tests look at it. */
+export interface Shown {
+  readonly id: string;
+  readonly type: string;
+  readonly channel?: string;
+  readonly user?: string;
+  readonly message: {
+    readonly id: string;
+    readonly kind: string;
+    readonly text: string;
+    readonly buttons: readonly (readonly {
+      readonly label: string;
+      readonly action?: string;
+      readonly url?: string;
+    }[])[];
+    readonly image: string | null;
+    readonly awaitsReply: boolean;
+    readonly data: Record<string, unknown> | null;
+  };
+}
+
+/** A bridge of a workspace: reports what members do, and polls for what is to be shown. */
+export interface Chat {
+  readonly shown: readonly Shown[];
+  command(who: string, text: string, channel?: string): Promise<void>;
+  /** Presses the button whose label has these words. */
+  press(who: string, on: Shown, label: string, channel?: string): Promise<void>;
+  types(who: string, text: string, more: { channel?: string; replyTo?: string }): Promise<void>;
+  /** Waits for an event that is none of those that were waited for before. */
+  sees(type: string, kind: string, where?: { channel?: string; user?: string }): Promise<Shown>;
+}
+
+export function openChat(url: string, workspace: TestWorkspace): Chat {
+  const shown: Shown[] = [];
+  const seen = new Set<string>();
+  let after = "";
+  let requests = 0;
+
+  async function report(event: object): Promise<void> {
+    const { status } = await post(url, workspace, { id: `r${++requests}`, ...event });
+    expect(status).toBe(202);
+  }
+  async function fetchNew(): Promise<void> {
+    const { status, json } = await poll(url, workspace, after);
+    // An edge whose core is away says so.
+    if (status === 503) return;
+    expect(status).toBe(200);
+    const page = json as { events: Shown[]; next: string | null };
+    // Polls of several who wait may cross.
+    const known = new Set(shown.map(({ id }) => id));
+    shown.push(...page.events.filter(({ id }) => !known.has(id)));
+    if (page.next !== null) after = `after=${page.next}`;
+  }
+  const user = (id: string): object => ({ id, name: `*${id}*` });
+
+  return {
+    shown,
+    command: (who, text, channel = "c1") => report({ type: "command", channel, user: user(who), text }),
+    press(who, { message, channel = "c1" }, label, at = channel) {
+      const button = message.buttons.flat().find((each) => each.label.includes(label));
+      const { action } = button ?? {};
+      return report({ type: "action", channel: at, user: user(who), messageId: message.id, action });
+    },
+    types: (who, text, { channel = "c1", ...more }) =>
+      report({ type: "message", channel, user: user(who), text, ...more }),
+    sees: (type, kind, where = {}) =>
+      until(
+        `${type} of the kind ${kind}`,
+        async () => {
+          const isIt = (event: Shown): boolean =>
+            !seen.has(event.id) &&
+            event.type === type &&
+            event.message.kind === kind &&
+            Object.entries(where).every(([name, value]) => event[name as "channel" | "user"] === value);
+          if (!shown.some(isIt)) await fetchNew();
+          const found = shown.find(isIt);
+          if (found !== undefined) seen.add(found.id);
+          return found;
+        },
+        WITHIN_MS,
+      ),
+  };
+}
+
+/** Starts the trivia game over a core on loopback. Resolves when it follows. */
+export function startGame(corePort: number, environment: Record<string, string> = {}): Promise<TestProcess> {
+  return startProcess("demo/game", {
+    CORE_ADDRESS: `127.0.0.1:${corePort}`,
+    CORE_TOKEN: TOKENS.game,
+    PICTURES_LISTEN: "127.0.0.1:0",
+    ...PACE,
+    ...environment,
+  });
+}

@@ -1,0 +1,73 @@
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import type { Question } from "../../demo/game/rules/game-state";
+import type { Input } from "../../demo/game/rules/input";
+import type { Output } from "../../demo/game/rules/output";
+import { play } from "../../demo/game/rules/play";
+import { EMPTY_WORKSPACE, type Rules } from "../../demo/game/rules/workspace-state";
+
+export const CHOICE = {
+  kind: "choice",
+  text: "Which of *these* is 2|3?",
+  options: ["wrong", "right_one"],
+  right: 1,
+  picture: "http://127.0.0.1/a.png",
+  more: "https://example.com/more",
+} satisfies Question;
+const NUMBER: Question = {
+  kind: "number",
+  text: "How many?",
+  right: 100,
+  unit: "keys",
+  more: "https://example.com/keys",
+};
+const RULES: Rules = {
+  defaults: { rounds: 2, secondsPerQuestion: 10 },
+  lobbyMs: 30_000,
+  revealMs: 5_000,
+  drawQuestions: () => [CHOICE, NUMBER],
+};
+export const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
+const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
+
+/** A workspace to play in: each act answers its outputs. The game of the first event is "e1". */
+export function table() {
+  let workspace = EMPTY_WORKSPACE;
+  let nowMs = 0;
+  let events = 0;
+  function feed(input: Input): readonly Output[] {
+    const step = play(RULES, workspace, input, nowMs);
+    workspace = step.workspace;
+    return step.outputs;
+  }
+  const from = (id: string, channel = "c1") => ({
+    eventId: `e${++events}`,
+    channel,
+    member: { id, name: NAMES[id] ?? id },
+  });
+  return {
+    command: (who: string, text: string) => feed({ type: "command", ...from(who), text }),
+    press: (who: string, action: string, channel?: string) =>
+      feed({ type: "action", ...from(who, channel), messageId: MESSAGE_ID, action }),
+    types: (who: string, text: string, replyTo?: string | null, channel?: string) =>
+      feed({ type: "message", ...from(who, channel), text, replyTo }),
+    /** Lets time pass, and what is due happen. */
+    after(ms: number) {
+      nowMs += ms;
+      return feed({ type: "tick" });
+    },
+  };
+}
+
+export const kinds = (outputs: readonly Output[]): readonly string[] =>
+  outputs.map(({ type, content }) => `${type} ${MessageKind[content.kind ?? 0]}`);
+export const texts = (outputs: readonly Output[]): string =>
+  outputs.map(({ content }) => content.text).join("\n");
+
+/** A table at which the first question is on, for Ann and Bob. */
+export function atQuestion() {
+  const here = table();
+  here.command("ann", "start");
+  here.press("bob", "join:e1");
+  here.press("ann", "begin:e1");
+  return here;
+}

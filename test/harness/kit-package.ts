@@ -1,0 +1,67 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+
+const BRIDGE = join(__dirname, "../../bridge");
+
+/** The kit as it is published, in the node_modules of an empty project. */
+export interface KitPackage {
+  readonly folder: string;
+  /** Starts an example of the kit's README, by the file name in its first line. */
+  start(example: string, environment: Record<string, string>): Example;
+  close(): Promise<void>;
+}
+
+/** A bridge that is a terminal. */
+export interface Example {
+  /** What it printed so far. */
+  output(): string;
+  /** Types a line. */
+  type(line: string): void;
+  /** Ends it gracefully; answers its exit code. */
+  stop(): Promise<number | null>;
+}
+
+export function packKit(): KitPackage {
+  const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));
+  const installed = join(folder, "node_modules/chat-bridge-kit");
+  mkdirSync(installed, { recursive: true });
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: BRIDGE, stdio: "pipe" });
+  const { version } = JSON.parse(readFileSync(join(BRIDGE, "package.json"), "utf8")) as { version: string };
+  const archive = join(folder, `chat-bridge-kit-${version}.tgz`);
+  execFileSync("tar", ["-xzf", archive, "-C", installed, "--strip-components=1"]);
+  const readme = readFileSync(join(installed, "README.md"), "utf8");
+  const children: ChildProcess[] = [];
+
+  return {
+    folder,
+    start(example, environment) {
+      const code = new RegExp(`\`\`\`js\n// ${example}\n(.*?)\`\`\``, "s").exec(readme)?.[1];
+      if (code === undefined) throw new Error(`the README has no ${example}`);
+      writeFileSync(join(folder, example), code);
+      const env = { PATH: process.env["PATH"], ...environment };
+      const child = spawn(process.execPath, [example], { cwd: folder, env });
+      children.push(child);
+      const ended = once(child, "close") as Promise<[number | null]>;
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+      }
+      return {
+        output: () => output,
+        type: (line) => void child.stdin.write(`${line}\n`),
+        async stop() {
+          child.kill("SIGTERM");
+          const [code] = await ended;
+          return code;
+        },
+      };
+    },
+    async close() {
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import fastify from "fastify";
+import type { OutboundEvent } from "../../bridge/events";
+import { fastifyReceiver } from "../../bridge/fastify-receiver";
+import { createReceiver, type Receiver, type ReceiverOptions } from "../../bridge/receiver";
+import { send, signatureOf, type Answer } from "./bridge";
+import { WORKSPACE } from "./sample-events";
+
+export const SECRET = "secret-one";
+export const PATH = "/events";
+
+type Handler = (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => void;
+
+/** Where a receiver is put, and how it is taken away. */
+interface Host {
+  readonly url: string;
+  close(): Promise<unknown>;
+}
+
+export async function plainHost(handler: Handler): Promise<Host> {
+  const server: Server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+export async function fastifyHost(receiver: Receiver): Promise<Host> {
+  const app = fastify();
+  // What an app has of its own must have no part in it.
+  app.setErrorHandler(async (_error, _request, reply) => reply.code(418).send("the app's own"));
+  app.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, text, done) => done(null, text));
+  await app.register(fastifyReceiver(receiver, PATH));
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  return { url, close: () => app.close() };
+}
+
+const closing: (() => Promise<unknown>)[] = [];
+
+/** Closes the hosts of all receivers that were set up. */
+export async function closeReceivers(): Promise<void> {
+  for (const close of closing.splice(0)) await close();
+}
+
+/** A receiver on a real socket that keeps what it was given to show. */
+export async function setUpReceiver(
+  options: Partial<ReceiverOptions> = {},
+  hostOf: (receiver: Receiver) => Promise<Host> = ({ handler }) => plainHost(handler),
+) {
+  const shown: OutboundEvent[] = [];
+  const problems: string[] = [];
+  const receiver = createReceiver({
+    secrets: SECRET,
+    handle: (event) => void shown.push(event),
+    report: ({ message }) => problems.push(message),
+    ...options,
+  });
+  const host = await hostOf(receiver);
+  closing.push(host.close);
+  const push = (event: object, change: Record<string, string> = {}) => pushTo(host.url, event, change);
+  return { shown, problems, receiver, url: host.url, push };
+}
+
+/** Pushes as the service does; a header that is changed to nothing is left out. */
+export function pushTo(
+  url: string,
+  event: object | Buffer,
+  change: Record<string, string> = {},
+): Promise<Answer> {
+  const body = Buffer.isBuffer(event) ? event : Buffer.from(JSON.stringify(event));
+  const { id, workspace } = event as { id?: string; workspace?: string };
+  const headers = {
+    "Content-Type": "application/json",
+    "Service-Signature": signatureOf(SECRET, body),
+    "Service-Event-Id": id ?? "",
+    "Service-Workspace": workspace ?? WORKSPACE,
+    ...change,
+  };
+  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
+  return send(url, PATH, { method: "POST", headers: sent, body });
+}
+
+/** A promise and what resolves it. */
+export function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}

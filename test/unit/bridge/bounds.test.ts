@@ -1,0 +1,203 @@
+import timers, { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import { backOffMs, REAL_TIMING, retryAfterMs } from "../../../bridge/back-off";
+import { errorBody, readError } from "../../../bridge/error-body";
+import { hooksUrl, isRetried } from "../../../bridge/http-exchange";
+import { createLanes } from "../../../bridge/lanes";
+import { createSeenIds } from "../../../bridge/seen-ids";
+
+const BOUNDS = { firstMs: 250, mostMs: 8_000 };
+
+test("waits double from the first on up to a bound, and chance adds at most half of it", () => {
+  const failures = fc.integer({ min: 1, max: 1000 });
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(failures, random, (count, chance) => {
+      const plain = Math.min(8_000, 250 * 2 ** (count - 1));
+      const wait = backOffMs(count, BOUNDS, chance);
+      expect(wait).toBeGreaterThanOrEqual(plain);
+      expect(wait).toBeLessThanOrEqual(plain * 1.5);
+    }),
+  );
+  expect([1, 2, 3, 6, 7].map((count) => backOffMs(count, BOUNDS, 0))).toEqual([250, 500, 1000, 8000, 8000]);
+});
+
+test.each([
+  ["1", 1000],
+  ["30", 30_000],
+  ["2592000", 2_592_000_000],
+  ["99999999999", 99_999_999_999_000],
+  [null, 0],
+  ["", 0],
+  ["soon", 0],
+  ["-1", 0],
+  ["1.5", 0],
+  ["Wed, 21 Oct 2026 07:28:00 GMT", 0],
+])("Retry-After %j is so many ms: %i", (header, ms) => {
+  expect(retryAfterMs(header)).toBe(ms);
+});
+
+/** What timers cannot wait for at once; Node makes 1 ms of it. */
+const BEYOND_TIMERS_MS = 2 ** 31;
+
+test.each([3_600_000, BEYOND_TIMERS_MS, Infinity])(
+  "a pause of %d ms ends at once, and without an error, when it is aborted",
+  async (ms) => {
+    const abort = new AbortController();
+    let isOver = false;
+    const paused = REAL_TIMING.pause(ms, abort.signal).then(() => (isOver = true));
+    await sleep(20);
+    expect(isOver).toBe(false);
+    abort.abort();
+    await paused;
+  },
+);
+
+test("a pause beyond what a timer can wait for is several that a timer can, as long in all", async () => {
+  const slept: number[] = [];
+  const timer = jest.spyOn(timers, "setTimeout").mockImplementation(async (ms = 0) => void slept.push(ms));
+  try {
+    const pauses = fc.integer({ min: 0, max: 20 * BEYOND_TIMERS_MS });
+    await fc.assert(
+      fc.asyncProperty(pauses, async (ms) => {
+        slept.length = 0;
+        await REAL_TIMING.pause(ms, new AbortController().signal);
+        expect(slept.reduce((sum, each) => sum + each, 0)).toBe(ms);
+        expect(Math.max(...slept)).toBeLessThan(BEYOND_TIMERS_MS);
+      }),
+    );
+  } finally {
+    timer.mockRestore();
+  }
+});
+
+test.each([
+  [200, false],
+  [202, false],
+  [302, false],
+  [400, false],
+  [401, false],
+  [404, false],
+  [408, false],
+  [409, false],
+  [413, false],
+  [429, true],
+  [500, true],
+  [503, true],
+])("a %i is sent again: %s", (status, is) => {
+  expect(isRetried(status)).toBe(is);
+});
+
+test.each([
+  ["https://games.example", "https://games.example/hooks/w1"],
+  ["https://games.example/", "https://games.example/hooks/w1"],
+  ["http://127.0.0.1:8080/api/v1//", "http://127.0.0.1:8080/api/v1/hooks/w1"],
+])("the endpoint under %s is %s", (base, url) => {
+  expect(hooksUrl(base, "w1")).toBe(url);
+});
+
+test.each(["games.example", "ftp://games.example", ""])("%j is no base address", (base) => {
+  expect(() => hooksUrl(base, "w1")).toThrow("must be an http(s) address");
+});
+
+test("the words of an error body are one text or several, and may be missing", () => {
+  const read = (value: unknown) => readError(Buffer.from(JSON.stringify(value)));
+  expect(read({ statusCode: 400, message: "bad", field: "user.id" })).toEqual({
+    message: "bad",
+    field: "user.id",
+  });
+  expect(read({ message: ["one", "two"] })).toEqual({ message: "one; two" });
+  expect(readError(Buffer.from("<html>"))).toEqual({ message: "the answer does not say why" });
+  expect(JSON.parse(errorBody(401, "no"))).toEqual({ statusCode: 401, message: "no", error: "Unauthorized" });
+});
+
+test("ids are remembered as a plain list of them would be: for their time, and the newest up to the bound", () => {
+  const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), laterMs: fc.nat({ max: 40 }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
+      const seen = createSeenIds({ forMs: 100, most });
+      let model: { id: string; at: number }[] = [];
+      let now = 0;
+      for (const { id, laterMs } of steps) {
+        now += laterMs;
+        model = model.filter(({ at }) => at + 100 > now);
+        const isKnown = model.some((each) => each.id === id);
+        expect(seen.has(id, now)).toBe(isKnown);
+        if (isKnown) continue;
+        seen.add(id, now);
+        model = [...model, { id, at: now }].slice(-most);
+      }
+    }),
+  );
+});
+
+test("work of a lane is done in order, that of other lanes does not wait, and what is past the bound is not taken", async () => {
+  const lanes = createLanes(3);
+  const done: string[] = [];
+  let release: (() => void) | undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const work = (name: string, after: Promise<void> = Promise.resolve()) =>
+    [
+      name[0] ?? "",
+      async () => {
+        await after;
+        done.push(name);
+      },
+    ] as const;
+  expect(lanes.offer(...work("a1", held))).toBe(true);
+  expect(lanes.offer(...work("a2"))).toBe(true);
+  const other = new Promise<void>((resolve) => lanes.offer("b", async () => resolve()));
+  expect(lanes.offer(...work("c1"))).toBe(false);
+  expect([lanes.size, done]).toEqual([3, []]);
+  await other;
+  expect(done).toEqual([]);
+  release?.();
+  await lanes.idle();
+  expect([lanes.size, done]).toEqual([0, ["a1", "a2"]]);
+  expect(lanes.offer(...work("c2"))).toBe(true);
+  await lanes.idle();
+  expect(done).toEqual(["a1", "a2", "c2"]);
+});
+
+test("work begins in a later turn of the event loop, so that what its giver does next comes before it", async () => {
+  const lanes = createLanes(1);
+  const done: string[] = [];
+  lanes.offer("a", async () => void done.push("work"));
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  done.push("giver");
+  await lanes.idle();
+  expect(done).toEqual(["giver", "work"]);
+});
+
+test("the works of a lane are done in order and never overlap, whenever they come and however long they take", async () => {
+  const step = fc.record({
+    lane: fc.constantFrom("a", "b"),
+    turns: fc.nat({ max: 3 }),
+    turnsBefore: fc.nat({ max: 5 }),
+  });
+  const pass = async (turns: number) => {
+    for (let i = 0; i < turns; i++) await nextTurn();
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const lanes = createLanes(100);
+      const seen: string[] = [];
+      for (const [i, { lane, turns, turnsBefore }] of steps.entries()) {
+        await pass(turnsBefore);
+        lanes.offer(lane, async () => {
+          seen.push(`${lane}${i} begins`);
+          await pass(turns);
+          seen.push(`${lane}${i} ends`);
+        });
+      }
+      await lanes.idle();
+      for (const lane of ["a", "b"]) {
+        const given = steps.flatMap((each, i) =>
+          each.lane === lane ? [`${lane}${i} begins`, `${lane}${i} ends`] : [],
+        );
+        expect(seen.filter((each) => each.startsWith(lane))).toEqual(given);
+      }
+      expect(lanes.size).toBe(0);
+    }),
+  );
+});

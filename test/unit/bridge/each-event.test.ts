@@ -1,0 +1,86 @@
+import { eachEvent } from "../../../bridge/each-event";
+import { REAL_TIMING } from "../../../bridge/back-off";
+import type { EventPage, OutboundEvent } from "../../../bridge/events";
+import { create, ONE_OF_EACH } from "../../harness/sample-events";
+
+const NEVER = new AbortController().signal;
+const NOW_MS = Date.parse("2026-01-01T00:05:00.000Z");
+const timing = { ...REAL_TIMING, now: () => NOW_MS };
+
+const pageOf = (...events: readonly OutboundEvent[]): EventPage => ({
+  events,
+  next: "1",
+  hasMore: false,
+  gap: false,
+});
+
+/** A handler for pages that shows events, and refuses those that are asked of it. */
+function setUp() {
+  const shown: string[] = [];
+  const refused = new Set<string>();
+  const problems: string[] = [];
+  const handle = eachEvent(
+    async ({ id }) => {
+      if (refused.has(id)) throw new Error("the chat says no");
+      shown.push(id);
+    },
+    { report: ({ message }) => problems.push(message), timing },
+  );
+  return { shown, refused, problems, handle };
+}
+
+test("the events of a page are shown one by one, in their order", async () => {
+  const { shown, handle } = setUp();
+  await handle(pageOf(create(1), create(2), create(3)), NEVER);
+  expect(shown).toEqual([1, 2, 3].map((number) => create(number).id));
+});
+
+test("an event past its expiresAt is dropped unapplied", async () => {
+  const { shown, handle } = setUp();
+  const stale = create(1, { expiresAt: "2026-01-01T00:04:59.999Z" });
+  const fresh = create(2, { expiresAt: "2026-01-01T00:05:00.000Z" });
+  await handle(pageOf(stale, fresh), NEVER);
+  expect(shown).toEqual([fresh.id]);
+});
+
+test.each(["message.create", "dm.create"] as const)(
+  "a refused %s stops the page, which comes again without what was shown",
+  async (type) => {
+    const { shown, refused, handle } = setUp();
+    const page = pageOf(create(7), ONE_OF_EACH[type], create(8));
+    refused.add(ONE_OF_EACH[type].id);
+    await expect(handle(page, NEVER)).rejects.toThrow("the chat says no");
+    await expect(handle(page, NEVER)).rejects.toThrow("the chat says no");
+    expect(shown).toEqual([create(7).id]);
+    refused.clear();
+    await handle(pageOf(...page.events, create(9)), NEVER);
+    expect(shown).toEqual([create(7).id, ONE_OF_EACH[type].id, create(8).id, create(9).id]);
+  },
+);
+
+test.each(["message.update", "message.ephemeral", "ping"] as const)(
+  "a refused %s is dropped, and told of",
+  async (type) => {
+    const { shown, refused, problems, handle } = setUp();
+    refused.add(ONE_OF_EACH[type].id);
+    await handle(pageOf(ONE_OF_EACH[type], create(8)), NEVER);
+    refused.clear();
+    await handle(pageOf(ONE_OF_EACH[type], create(8)), NEVER);
+    expect(shown).toEqual([create(8).id]);
+    expect(problems).toEqual([expect.stringMatching(`^${type} evt_.* was refused.*: the chat says no$`)]);
+  },
+);
+
+test("a handler that was stopped leaves its event, of whatever type, for the next time", async () => {
+  const abort = new AbortController();
+  const shown: string[] = [];
+  const handle = eachEvent(async ({ id }, signal) => {
+    abort.abort();
+    signal.throwIfAborted();
+    shown.push(id);
+  });
+  const page = pageOf(ONE_OF_EACH["message.update"]);
+  await expect(handle(page, abort.signal)).rejects.toThrow("aborted");
+  await expect(handle(page, abort.signal)).rejects.toThrow("aborted");
+  expect(shown).toEqual([]);
+});

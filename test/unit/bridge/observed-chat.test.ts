@@ -1,0 +1,109 @@
+import type { HttpClient } from "../../../bridge/check/http-client";
+import { createEventMaker } from "../../../bridge/check/push/event-maker";
+import type { ShownEvent } from "../../../bridge/check/push/judge-shown";
+import { createObservedChat } from "../../../bridge/check/push/observed-chat";
+
+const make = createEventMaker({ workspace: "a workspace", channel: "c1", user: "u1" });
+const IMAGE = "https://example.com/image.png";
+const ROWS = [
+  [
+    { label: "A", action: "a" },
+    { label: "B", url: "https://example.com/" },
+  ],
+  [{ label: "C", action: "c" }],
+];
+const LOOKS = { buttons: ROWS, image: IMAGE };
+
+const plain = make.create("a create");
+const looked = make.create("a create with looks", LOOKS);
+const dm = make.dm("a DM with looks", LOOKS);
+const bare = make.update(looked, "an update");
+const dmUpdate = make.update(dm, "an update of a DM");
+const ephemeral = make.ephemeral("an ephemeral");
+
+/** A chat that shows these in turn, a look each, and the last one for ever. */
+function chatOf(...looks: readonly (readonly object[])[]) {
+  let count = 0;
+  const client: HttpClient = {
+    call: async () => {
+      const messages = looks[Math.min(count++, looks.length - 1)];
+      return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ messages })), ms: 1 };
+    },
+    close: () => undefined,
+  };
+  return createObservedChat({ url: new URL("http://localhost/"), client, secrets: ["s"], withinMs: 250 });
+}
+
+const shown = (event: ShownEvent, fields: object) => ({ channel: "c1", text: event.message.text, ...fields });
+const DM = { channel: "dm:u1" };
+
+test.each<[string, ShownEvent, object]>([
+  ["a create, without anything optional", looked, {}],
+  ["a create for all", plain, { to: null }],
+  ["a create with its buttons and its image", looked, { buttons: ["A", "B", "C"], image: IMAGE }],
+  ["a create with its buttons alone", looked, { buttons: ["A", "B", "C"] }],
+  ["a create with its image alone", looked, { image: IMAGE }],
+  ["a create that has neither", plain, { buttons: [], image: null }],
+  ["a create that has neither, as nulls", plain, { buttons: null, image: null }],
+  ["a DM for all who are in it", dm, { ...DM, to: null }],
+  ["a DM for its member alone", dm, { ...DM, to: "u1" }],
+  ["an update of a DM for its member alone", dmUpdate, { ...DM, to: "u1" }],
+  ["an update without buttons and image", bare, { buttons: [], image: null }],
+  ["an ephemeral for its member alone", ephemeral, { to: "u1" }],
+  ["an ephemeral in a chat that cannot show it to one alone", ephemeral, { to: null }],
+  ["an ephemeral by DM", ephemeral, { ...DM, to: "u1" }],
+])("%s is as it should be", async (_what, event, fields) => {
+  await chatOf([shown(event, fields)]).shows(event);
+});
+
+test.each<[string, ShownEvent, object, RegExp]>([
+  ["an ephemeral for another member", ephemeral, { to: "u2" }, /in c1 to "u2" alone, not to u1$/],
+  ["an ephemeral by another's DM", ephemeral, { channel: "dm:u2" }, /in dm:u2, not in c1 or dm:u1/],
+  ["a create for one member alone", plain, { to: "u1" }, /in c1 to "u1" alone, not to everybody/],
+  ["an update for one member alone", bare, { to: "u1" }, /to "u1" alone, not to everybody/],
+  ["a DM for another member", dm, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
+  ["an update of a DM for another member", dmUpdate, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
+  ["no buttons", looked, { buttons: [] }, /with no buttons, not with the buttons \["A","B","C"\]/],
+  ["null for its buttons", looked, { buttons: null }, /with no buttons, not with the buttons/],
+  ["fewer buttons", looked, { buttons: ["A", "C"] }, /the buttons \["A","C"\], not with the buttons \["A"/],
+  ["buttons in another order", looked, { buttons: ["A", "C", "B"] }, /the buttons \["A","C","B"\], not/],
+  ["buttons of its own", plain, { buttons: ["Report"] }, /the buttons \["Report"\], not with no buttons/],
+  ["no image", looked, { image: null }, /with no image, not with the image "https:/],
+  ["another image", looked, { image: `${IMAGE}?` }, /with the image ".*\?", not with the image/],
+  ["the old buttons after an update", bare, { buttons: ["A", "B", "C"] }, /not with no buttons/],
+  ["the old image after an update", bare, { image: IMAGE }, /not with no image/],
+])("%s is told", async (_what, event, fields, told) => {
+  await expect(chatOf([shown(event, fields)]).shows(event)).rejects.toThrow(told);
+});
+
+test.each<[string, object, RegExp]>([
+  ["buttons", { buttons: ["A", "B", "C"] }, /with no buttons, not/],
+  ["image", { image: IMAGE }, /with no image, not/],
+])("an endpoint that gives %s of a message must give them of others, too", async (_field, fields, told) => {
+  const without = shown(dm, DM);
+  await chatOf([without]).shows(dm);
+  await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
+  // Also once the message that had them is gone.
+  const chat = chatOf([shown(looked, fields)], [without]);
+  await chat.read();
+  await expect(chat.shows(dm)).rejects.toThrow(told);
+});
+
+test("buttons and an image may be shown a little later than the text", async () => {
+  const [text, all] = [
+    { buttons: [], image: null },
+    { buttons: ["A", "B", "C"], image: IMAGE },
+  ];
+  await chatOf([], [shown(looked, text)], [shown(looked, all)]).shows(looked);
+});
+
+test.each<[string, object, RegExp]>([
+  ["a channel that is a number", { channel: 1 }, /did not answer \{"messages":/],
+  ["no text", { text: undefined }, /did not answer \{"messages":/],
+  ["the whole user in `to`", { to: { id: "u1" } }, /"to" is neither a user's id nor null/],
+  ["rows of buttons", { buttons: [["A"]] }, /"buttons" is not a list of labels/],
+  ["the number of buttons", { buttons: 3 }, /"buttons" is not a list of labels/],
+  ["an image that is an object", { image: {} }, /"image" is neither a URI nor null/],
+])("an observation with %s is told from one that has the form", async (_what, fields, told) => {
+  await expect(chatOf([shown(plain, fields)]).read()).rejects.toThrow(told);
+});

@@ -1,0 +1,118 @@
+import * as fc from "fast-check";
+import { isExpired, MESSAGE_KINDS, type OutboundEvent } from "../../../bridge/events";
+import { dmChannel } from "../../../bridge/inbound-event";
+import { isCursor, readEvent, readJson, readPage } from "../../../bridge/read-event";
+import { MESSAGE_KINDS as SERVICE_KINDS } from "../../../core/domain/outbound-event";
+import { create, head, message, ONE_OF_EACH } from "../../harness/sample-events";
+
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+test.each(Object.entries(ONE_OF_EACH))("an event of type %s is read", (_type, event) => {
+  expect(readEvent(event)).toEqual({ event });
+});
+
+test("the kit names the kinds that the service sends", () => {
+  expect(MESSAGE_KINDS).toEqual(SERVICE_KINDS);
+});
+
+test("unknown kinds and fields pass through untouched", () => {
+  const event = {
+    ...create(),
+    extra: { a: 1 },
+    message: { ...message(), kind: "hologram", extra: [null], data: { shape: "new" } },
+  };
+  expect(readEvent(event)).toEqual({ event });
+});
+
+test("an event of an unknown type is told apart from one that is broken", () => {
+  const event = { ...head(), type: "message.pin", channel: 7 };
+  expect(readEvent(event)).toEqual({ unknown: event });
+});
+
+test.each([
+  ["message.create", ["channel", "message"]],
+  ["message.update", ["channel", "message"]],
+  ["message.ephemeral", ["channel", "user", "message"]],
+  ["dm.create", ["user", "message"]],
+  ["ping", []],
+] as const)("%s requires, beside the head, %j", (type, fields) => {
+  const required = ["channel", "user", "message"].filter((field) => {
+    const { [field]: _left, ...rest } = ONE_OF_EACH[type] as unknown as Record<string, unknown>;
+    return "fault" in readEvent(rest);
+  });
+  expect(required).toEqual(fields);
+});
+
+test.each(["id", "type", "workspace", "sequence", "createdAt", "expiresAt"])(
+  "an event without %s is broken",
+  (field) => {
+    const { [field]: _left, ...rest } = create() as unknown as Record<string, unknown>;
+    expect(readEvent(rest)).toHaveProperty("fault");
+  },
+);
+
+test("whatever was signed is read without an error", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect("fault" in readEvent(value) || readPage(bytes(value)) === undefined).toBe(true);
+    }),
+  );
+});
+
+describe("a page", () => {
+  const page = { events: [create(1), ONE_OF_EACH.ping], next: "17", hasMore: true, gap: true };
+
+  test("is read with its events, cursor and flags, and fields that are not known do no harm", () => {
+    expect(readPage(bytes({ ...page, extra: 1 }))).toEqual({ page, leftOut: [] });
+    const empty = { events: [], next: null, hasMore: false, gap: false };
+    expect(readPage(bytes(empty))).toEqual({ page: empty, leftOut: [] });
+  });
+
+  test("leaves out what is no event or of an unknown type, and says so", () => {
+    const events = [{ ...head(9), type: "message.pin" }, create(1), { type: "ping" }];
+    const reading = readPage(bytes({ ...page, events }));
+    expect(reading?.page.events.map(({ id }: OutboundEvent) => id)).toEqual([create(1).id]);
+    expect(reading?.leftOut).toEqual([expect.stringContaining("message.pin"), expect.any(String)]);
+  });
+
+  test.each([
+    ["no object", []],
+    ["no events", { ...page, events: undefined }],
+    ["events that are no list", { ...page, events: {} }],
+    ["no next", { ...page, next: undefined }],
+    ["a next that is a number", { ...page, next: 17 }],
+    ["a next that is no cursor", { ...page, next: "17&limit=1" }],
+  ])("with %s is none", (_what, value) => {
+    expect(readPage(bytes(value))).toBeUndefined();
+  });
+});
+
+test("a body that is not JSON in UTF-8 is nothing", () => {
+  expect(readJson(Buffer.from([0x22, 0xff, 0x22]))).toBeUndefined();
+  expect(readJson(Buffer.from("{"))).toBeUndefined();
+});
+
+test.each([
+  ["0", true],
+  ["123456789012345678", true],
+  ["1234567890123456789", false],
+  ["", false],
+  ["-1", false],
+  ["latest", false],
+  ["1\n", false],
+])("a cursor is 1 to 18 digits: %j", (text, is) => {
+  expect(isCursor(text)).toBe(is);
+});
+
+test.each([
+  ["null", null, 0, false],
+  ["now", "2026-01-01T00:01:00.000Z", 0, false],
+  ["a millisecond ago", "2026-01-01T00:01:00.000Z", 1, true],
+  ["to come", "2026-01-01T00:01:00.000Z", -1, false],
+])("an event whose expiresAt is %s is past it: %s", (_what, expiresAt, laterMs, is) => {
+  expect(isExpired({ expiresAt }, Date.parse("2026-01-01T00:01:00.000Z") + laterMs)).toBe(is);
+});
+
+test("the DM channel of a member is dm: and the member's user id", () => {
+  expect(dmChannel("u1")).toBe("dm:u1");
+});

@@ -1,0 +1,89 @@
+import * as fc from "fast-check";
+import { MESSAGE_KINDS } from "../../bridge/events";
+import { checkEvent, readEventJson, toOutboundEvent, type EventInput } from "../../cli/event-input";
+import { EXIT } from "../../cli/exit-code";
+import { readOutboundEvent } from "../../core/rpc/outbound-message";
+
+const MESSAGE = { text: "hi" };
+
+/** What core reads of the event that is published. */
+function asCoreReads(input: EventInput) {
+  const read = readOutboundEvent(toOutboundEvent("w1", input));
+  if (!("event" in read)) throw new Error(read.fault.message);
+  return read.event;
+}
+
+test("an event reaches core with every field as it was written", () => {
+  const text = fc.string({ unit: "binary" }).filter((each) => each.isWellFormed());
+  const button = fc.oneof(fc.record({ label: text, action: text }), fc.record({ label: text, url: text }));
+  const message = fc.record({
+    kind: fc.constantFrom(...MESSAGE_KINDS),
+    text,
+    buttons: fc.array(fc.array(button)),
+    image: fc.option(text),
+    awaitsReply: fc.boolean(),
+    data: fc.option(fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.boolean(), fc.constant(null)))),
+  });
+  const input = fc.oneof(
+    fc.record({ type: fc.constant("message.create" as const), channel: text, message }),
+    fc.record({ type: fc.constant("message.ephemeral" as const), channel: text, user: text, message }),
+    fc.record({ type: fc.constant("dm.create" as const), user: text, message }),
+  );
+  fc.assert(
+    fc.property(input, text, fc.integer({ min: 1, max: 86_400_000 }), (event, idempotencyKey, lifetimeMs) => {
+      const read = asCoreReads(
+        readEventJson(JSON.stringify({ ...event, idempotencyKey, lifetimeSeconds: lifetimeMs / 1000 })),
+      );
+      expect(read.content).toEqual(JSON.parse(JSON.stringify(event)));
+      expect(read.idempotencyKey).toBe(idempotencyKey);
+      expect(read.lifetimeMs).toBeCloseTo(lifetimeMs, 3);
+    }),
+  );
+});
+
+test("an update names the message that it replaces", () => {
+  const event = checkEvent({ type: "message.update", channel: "c1", message: { id: "msg_1", text: "new" } });
+  expect(asCoreReads(event).content).toMatchObject({
+    type: "message.update",
+    channel: "c1",
+    messageId: "msg_1",
+  });
+});
+
+test.each<[string, EventInput["message"], string]>([
+  ["plain text is of the kind text", { text: "hi" }, "text"],
+  ["a message with buttons is a card", { text: "hi", buttons: [[{ label: "a", action: "b" }]] }, "card"],
+  ["a message with data is a card", { text: "hi", data: {} }, "card"],
+  ["a kind that is said holds", { text: "hi", kind: "help" }, "help"],
+])("%s", (_what, message, kind) => {
+  expect(asCoreReads({ channel: "c1", message }).content).toMatchObject({
+    type: "message.create",
+    message: { kind },
+  });
+});
+
+test.each<[string, unknown, RegExp]>([
+  ["no message", {}, /must have required property 'message'/],
+  ["no text", { message: {} }, /^message must have required property 'text'/],
+  ["a field that there is not", { message: MESSAGE, chanel: "c1" }, /^the event must not have chanel/],
+  [
+    "a field of a message that there is not",
+    { message: { ...MESSAGE, txt: "" } },
+    /^message must not have txt/,
+  ],
+  ["a kind that there is not", { message: { ...MESSAGE, kind: "crad" } }, /^message\.kind .*card/],
+  ["a type that cannot be published", { type: "ping", message: MESSAGE }, /^type .*message\.create/],
+  [
+    "a button that does two things",
+    { message: { ...MESSAGE, buttons: [[{ label: "a", action: "b", url: "https://c.example" }]] } },
+    /^message\.buttons\.0\.0 /,
+  ],
+  ["a list", [], /^the event must be object/],
+])("%s is told of, and where", (_what, value, words) => {
+  expect(() => checkEvent(value)).toThrow(
+    expect.objectContaining({
+      exitCode: EXIT.DATA,
+      message: expect.stringMatching(words) as string,
+    }) as Error,
+  );
+});

@@ -1,0 +1,22 @@
+import type { DeliveryShape } from "../../edge/dashboard/shapes";
+
+/** When the dashboard is looked at. */
+export const NOW = Date.parse("2026-03-01T12:00:30.000Z");
+
+export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
+
+/** A delivery of just now, which went well unless it is told otherwise. */
+export function delivery(more: Partial<DeliveryShape> = {}): DeliveryShape {
+  return {
+    id: `${NOW}-0`,
+    at: ago(0),
+    eventId: "evt_1",
+    eventType: "message.create",
+    attempt: 1,
+    result: "success",
+    status: 200,
+    latencyMs: 10,
+    address: "192.0.2.1",
+    ...more,
+  };
+}

@@ -1,0 +1,130 @@
+import * as fc from "fast-check";
+import {
+  ALL_DELIVERIES,
+  filterDeliveries,
+  LOGGED_MAX,
+  mergeDeliveries,
+} from "../../dashboard/words/delivery-list";
+import { minuteBuckets } from "../../dashboard/words/minute-buckets";
+import { duration, exactUtc, fromNow } from "../../dashboard/words/time-words";
+import { RESULTS } from "../../edge/dashboard/shapes";
+import { ago, delivery, NOW } from "./dashboard-delivery";
+
+describe("the log as a list", () => {
+  const anyDelivery = fc
+    .record({
+      ms: fc.integer({ min: 0, max: 3 }),
+      number: fc.integer({ min: 0, max: 12 }),
+      result: fc.constantFrom(...RESULTS),
+    })
+    .map(({ ms, number, result }) => delivery({ id: `${NOW + ms}-${number}`, result }));
+  const anyList = fc.array(anyDelivery, { maxLength: 60 });
+
+  test("joins two lists newest first, each delivery once, whichever comes first", () => {
+    fc.assert(
+      fc.property(anyList, anyList, (some, others) => {
+        const ids = mergeDeliveries(some, others).map(({ id }) => id);
+        expect(ids).toEqual(mergeDeliveries(others, some).map(({ id }) => id));
+        expect(new Set(ids)).toEqual(new Set([...some, ...others].map(({ id }) => id)));
+        const keys = ids.map((id) => id.split("-").map(Number)).map(([ms = 0, n = 0]) => ms * 1_000 + n);
+        expect(keys).toEqual(keys.toSorted((a, b) => b - a));
+        expect(new Set(ids).size).toBe(ids.length);
+      }),
+    );
+  });
+
+  test("keeps no more than the service does", () => {
+    const many = Array.from({ length: LOGGED_MAX + 5 }, (_, i) => delivery({ id: `${NOW}-${i}` }));
+    const merged = mergeDeliveries(many, []);
+    expect([merged.length, merged[0]?.id]).toEqual([LOGGED_MAX, `${NOW}-${LOGGED_MAX + 4}`]);
+  });
+
+  test("every delivery is of one outcome, and its filters part the log", () => {
+    fc.assert(
+      fc.property(anyList, (log) => {
+        const parts = (["success", "failed", "dropped"] as const).map((result) =>
+          filterDeliveries(log, { ...ALL_DELIVERIES, result }),
+        );
+        expect(parts.flat()).toHaveLength(log.length);
+        expect(filterDeliveries(log, ALL_DELIVERIES)).toEqual(log);
+      }),
+    );
+  });
+
+  test.each([
+    [{ result: "tls" }, ["1-0"]],
+    [{ eventType: "ping" }, ["2-0"]],
+    [{ event: "ABC" }, ["1-0"]],
+    [{ event: "abc", eventType: "ping" }, []],
+  ])("is filtered by %j", (filter, ids) => {
+    const log = [
+      delivery({ id: "2-0", eventType: "ping" }),
+      delivery({ id: "1-0", result: "tls", eventId: "evt_abc" }),
+    ];
+    const found = filterDeliveries(log, { ...ALL_DELIVERIES, ...(filter as object) });
+    expect(found.map(({ id }) => id)).toEqual(ids);
+  });
+});
+
+describe("the last hour by the minute", () => {
+  test("counts each delivery of it in its minute, and no other", () => {
+    const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
+    fc.assert(
+      fc.property(anyAge, (ages) => {
+        const { minutes, success } = minuteBuckets(
+          ages.map((age) => delivery({ at: ago(age) })),
+          NOW,
+        );
+        const first = (minutes[0] ?? 0) * 1_000;
+        const last = (minutes.at(-1) ?? 0) * 1_000;
+        expect([minutes.length, last]).toEqual([60, Math.floor(NOW / 60_000) * 60_000]);
+        const within = ages.filter((age) => NOW - age >= first && NOW - age < last + 60_000).length;
+        expect(success.reduce((sum, count) => sum + count, 0)).toBe(within);
+      }),
+    );
+  });
+
+  test("parts outcomes, and takes latency from accepted pushes alone", () => {
+    const log = [
+      ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),
+      delivery({ result: "timeout", latencyMs: 5_000 }),
+      delivery({ result: "expired", latencyMs: 0 }),
+      delivery({ eventType: "poll", latencyMs: 0 }),
+    ];
+    const { success, failed, dropped, median, slowest } = minuteBuckets(log, NOW);
+    expect([success, failed, dropped, median, slowest].map((list) => list.at(-1))).toEqual([4, 1, 1, 20, 30]);
+    expect([success, median].map((list) => list[0])).toEqual([0, null]);
+  });
+});
+
+describe("time in words", () => {
+  test.each([
+    [0, "just now"],
+    [-1_000, "just now"],
+    [45_000, "45 s ago"],
+    [-3 * 3_600_000, "in 3 h"],
+    [26 * 3_600_000, "1 day ago"],
+    [9 * 60_000 + 59_999, "9 min ago"],
+  ])("%d ms before now is %j", (ms, words) => {
+    expect(fromNow(NOW - ms, NOW)).toBe(words);
+  });
+
+  test("a longer time is never told as a shorter one", () => {
+    const seconds = { s: 1, min: 60, h: 3_600, day: 86_400, days: 86_400 } as const;
+    const worth = (words: string): number => {
+      const [count = "", unit = "s"] = words.split(" ");
+      return Number(count) * seconds[unit as keyof typeof seconds];
+    };
+    const anyMs = fc.nat({ max: 30 * 86_400_000 });
+    fc.assert(
+      fc.property(anyMs, anyMs, (a, b) => {
+        const [less, more] = a < b ? [a, b] : [b, a];
+        expect(worth(duration(less))).toBeLessThanOrEqual(worth(duration(more)));
+      }),
+    );
+  });
+
+  test("the exact time is in UTC", () => {
+    expect(exactUtc("2026-03-01T12:00:30.123Z")).toBe("2026-03-01 12:00:30.123 UTC");
+  });
+});

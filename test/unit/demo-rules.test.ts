@@ -1,0 +1,238 @@
+import * as fc from "fast-check";
+import { readOutboundEvent } from "../../core/rpc/outbound-message";
+import { findOutboundFault } from "../../core/domain/outbound-rules";
+import { toOutboundEvent } from "../../demo/game/grpc/outbound-event";
+import { drawQuestions } from "../../demo/game/questions/draw-questions";
+import { readAction, writeAction } from "../../demo/game/rules/button-action";
+import type { Input } from "../../demo/game/rules/input";
+import type { Output } from "../../demo/game/rules/output";
+import { nextTickAt, play } from "../../demo/game/rules/play";
+import { EMPTY_WORKSPACE, type Rules, type Workspace } from "../../demo/game/rules/workspace-state";
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+
+const RULES: Rules = {
+  defaults: { rounds: 3, secondsPerQuestion: 10 },
+  lobbyMs: 30_000,
+  revealMs: 5_000,
+  drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `http://127.0.0.1/${name}.png`),
+};
+const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
+const WORKSPACE_ID = "11111111-2222-3333-4444-555555555555";
+
+interface Sent {
+  readonly atMs: number;
+  readonly output: Output;
+}
+
+/** A game's id is that of the event that opened it; there is always one at the beginning. */
+const anyGame = fc.oneof(
+  { weight: 4, arbitrary: fc.constant("e0") },
+  fc.nat(12).map((n) => `e${n}`),
+);
+
+/** Presses of any member on any button there can be, and things typed, some of which mean something. */
+const anyInput: fc.Arbitrary<{ readonly waitMs: number; readonly input: (eventId: string) => Input }> = fc
+  .record({
+    waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
+    member: fc.record({
+      id: fc.constantFrom("u1", "u2", "u3", "u4", "u5"),
+      name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: "grapheme" })),
+    }),
+    channel: fc.constantFrom("c1", "c2"),
+    text: fc.oneof(
+      fc.constantFrom("start", "START now", "stop", "", "help", "leaderboard", "settings", "suggest", "42"),
+      fc.constantFrom("1 969", "-3.5", "volcanoes", "dance"),
+      fc.string({ unit: "grapheme", minLength: 1 }),
+    ),
+    action: fc.oneof(
+      fc.tuple(fc.constantFrom("join", "begin"), anyGame).map(([verb, game]) => `${verb}:${game}`),
+      fc
+        .tuple(fc.nat(3), fc.nat(4), anyGame)
+        .map(([question, option, game]) => `answer:${question}:${option}:${game}`),
+      fc.constantFrom(
+        "rounds:1",
+        "rounds:-1",
+        "seconds:5",
+        "seconds:-5",
+        "rematch:c1",
+        "rematch:dm:u1",
+        "no-rematch",
+      ),
+      fc.string(),
+    ),
+    replyTo: fc.constantFrom(undefined, null, "e0", "e1", "e2"),
+    isDm: fc.boolean(),
+    type: fc.constantFrom("command", "action", "action", "action", "message", "tick"),
+  })
+  .map(({ waitMs, member, channel, text, action, replyTo, isDm, type }) => ({
+    waitMs,
+    input: (eventId) => {
+      const where = isDm && type !== "command" ? `dm:${member.id}` : channel;
+      const from = { eventId, channel: where, member };
+      switch (type) {
+        case "command":
+          return { type, ...from, text };
+        case "action":
+          return { type, ...from, messageId: MESSAGE_ID, action };
+        case "message":
+          return { type, ...from, text, replyTo };
+        default:
+          return { type: "tick" };
+      }
+    },
+  }));
+
+/** Plays inputs from an open lobby on, with the clock ticking whenever it has something to do. */
+function playAll(steps: readonly { readonly waitMs: number; readonly input: (eventId: string) => Input }[]) {
+  let workspace: Workspace = EMPTY_WORKSPACE;
+  let nowMs = 1_000_000;
+  const sent: Sent[] = [];
+
+  function feed(input: Input, atMs: number): void {
+    nowMs = atMs;
+    const step = play(RULES, workspace, input, nowMs);
+    workspace = step.workspace;
+    for (const output of step.outputs) sent.push({ atMs, output });
+  }
+
+  function tickUntil(untilMs: number): void {
+    for (let at = nextTickAt(workspace); at <= untilMs; at = nextTickAt(workspace)) {
+      feed({ type: "tick" }, Math.max(nowMs, at));
+    }
+  }
+
+  const opening = { eventId: "e0", channel: "c1", member: { id: "u1", name: "Ann" } };
+  feed({ type: "command", ...opening, text: "start" }, nowMs);
+  for (const [i, { waitMs, input }] of steps.entries()) {
+    tickUntil(nowMs + waitMs);
+    feed(input(`e${i + 1}`), nowMs + waitMs);
+  }
+  return {
+    sent,
+    get workspace() {
+      return workspace;
+    },
+    get nowMs() {
+      return nowMs;
+    },
+    tickUntil,
+  };
+}
+
+const steps = fc.array(anyInput, { maxLength: 60 });
+
+test("whatever members do, every output keeps the rules of what may be published", () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      for (const { output } of playAll(all).sent) {
+        const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output };
+        const read = readOutboundEvent(toOutboundEvent(posting, MESSAGE_ID));
+        expect(read).not.toHaveProperty("fault");
+        if ("event" in read) expect(findOutboundFault(read.event)).toBeUndefined();
+      }
+    }),
+  );
+});
+
+test("the same inputs at the same times have the same outputs, and leave their arguments as they were", () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      expect(playAll(all).sent).toEqual(playAll(all).sent);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("games end by themselves, each with one final board", () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const run = playAll(all);
+      // The longest lobby, and the most of the longest questions, each with its reveal.
+      run.tickUntil(run.nowMs + 30_000 + 15 * (60_000 + 5_000));
+      expect(run.workspace.games.size).toBe(0);
+      const opened = run.sent.flatMap(({ output }) =>
+        output.type === "message.create" && output.content.kind === MessageKind.GAME_START
+          ? [output.ref]
+          : [],
+      );
+      const ended = run.sent.flatMap(({ output }) =>
+        output.type === "message.update" && output.content.kind === MessageKind.GAME_END
+          ? [output.target]
+          : [],
+      );
+      expect(ended).toHaveLength(opened.length);
+      expect(ended).toEqual(expect.arrayContaining(opened.map((ref) => ({ ref }))));
+    }),
+  );
+});
+
+test("a question is updated at most twice a second however fast its answers come, and shows the last of them", () => {
+  const answers = fc.array(fc.record({ who: fc.nat(40), waitMs: fc.nat(300) }), {
+    minLength: 5,
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(answers, (all) => {
+      const press = (who: number, action: string) => (eventId: string) =>
+        ({
+          type: "action",
+          eventId,
+          channel: "c1",
+          member: { id: who === 0 ? "u1" : `m${who}`, name: "Bob" },
+          messageId: MESSAGE_ID,
+          action,
+        }) as const;
+      const run = playAll([
+        { waitMs: 0, input: press(0, "begin:e0") },
+        // Ann opened the game and keeps silent, so that the question stays open.
+        ...all.map(({ who, waitMs }) => ({ waitMs, input: press(who + 1, "answer:0:0:e0") })),
+      ]);
+      run.tickUntil(run.nowMs + 500);
+      const counts = run.sent.filter(({ output }) => output.content.kind === MessageKind.ANSWER_UPDATE);
+      for (const [i, { atMs }] of counts.entries()) {
+        const before = counts[i - 2];
+        if (before !== undefined) expect(atMs - before.atMs).toBeGreaterThanOrEqual(1_000);
+      }
+      const answered = new Set(all.map(({ who }) => who)).size;
+      expect(counts.at(-1)?.output.content.text).toContain(`${answered} of ${answered + 1} have answered`);
+    }),
+  );
+});
+
+test("the state of a workspace stays small", () => {
+  let workspace: Workspace = EMPTY_WORKSPACE;
+  for (let i = 0; i < 1_500; i++) {
+    const from = { eventId: `e${i}`, channel: `c${i}`, member: { id: `u${i}`, name: "Ann" } };
+    for (const input of [
+      { type: "command", ...from, text: "start" },
+      { type: "command", ...from, text: "suggest" },
+      { type: "action", ...from, messageId: MESSAGE_ID, action: "rounds:1" },
+    ] as const) {
+      workspace = play(RULES, workspace, input, 0).workspace;
+    }
+  }
+  expect([workspace.games.size, workspace.prompts.size, workspace.settings.size]).toEqual([100, 500, 1_000]);
+});
+
+describe("a button's text", () => {
+  test.each([
+    { do: "join", gameId: "3.1700000000000-0" },
+    { do: "begin", gameId: "3.1700000000000-0" },
+    { do: "answer", gameId: "3.1700000000000-0", question: 14, option: 3 },
+    { do: "rounds", by: -1 },
+    { do: "seconds", by: 5 },
+    { do: "rematch", channel: "team:general\n2" },
+    { do: "no-rematch" },
+  ] as const)("reads back as it was written: %j", (action) => {
+    expect(readAction(writeAction(action))).toEqual(action);
+  });
+
+  test("of another service is no action of ours, and never a fault", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const action = readAction(text);
+        if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);
+      }),
+    );
+  });
+});

@@ -1,0 +1,227 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { status } from "@grpc/grpc-js";
+import { COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
+
+const git = (...patterns: readonly string[]): readonly string[] =>
+  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns], {
+    cwd: ROOT,
+    encoding: "utf8",
+  })
+    .split("\n")
+    .filter((path) => path !== "" && existsSync(join(ROOT, path)));
+
+interface Page {
+  readonly path: string;
+  readonly text: string;
+  /** Without its fenced blocks, and these alone. */
+  readonly prose: string;
+  readonly blocks: string;
+}
+
+const pages: readonly Page[] = git("*.md").map((path) => {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  const fenced = /^```.*?^```$/gms;
+  return { path, text, prose: text.replaceAll(fenced, ""), blocks: (text.match(fenced) ?? []).join("\n") };
+});
+const eachPage = pages.map((page) => [page.path, page] as const);
+
+/** What stands between backticks. */
+const codeIn = ({ prose }: Page): readonly string[] =>
+  [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+
+/** All that the pages say in a form, once each. */
+function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): readonly string[] {
+  const found = pages.flatMap((page) => [...of(page).matchAll(form)].map(([, name = ""]) => name));
+  return [...new Set(found)].toSorted();
+}
+
+const sources = git("*.ts", "*.tsx", "*.mjs", "*.proto", "*.lua", "*.yml").filter(
+  (path) => !path.startsWith("test/"),
+);
+const source = (folders: RegExp): string =>
+  sources
+    .filter((path) => folders.test(path))
+    .map((path) => readFileSync(join(ROOT, path), "utf8"))
+    .join("\n");
+
+describe("the links of pages", () => {
+  /** As the usual viewers make them of headings. */
+  const anchors = (text: string): readonly string[] =>
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    );
+
+  test.each(eachPage)("%s leads to what is there", (path, { prose, text }) => {
+    const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    const broken = links.filter((link) => {
+      if (/^(?:https?|mailto):/.test(link)) return false;
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? join(ROOT, path) : join(ROOT, dirname(path), file);
+      if (!existsSync(target)) return true;
+      if (anchor === undefined) return false;
+      return !anchors(file === "" ? text : readFileSync(target, "utf8")).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test("lead to every page from the main one", () => {
+    const seen = new Set<string>(["README.md"]);
+    for (const path of seen) {
+      const { prose = "" } = pages.find((page) => page.path === path) ?? {};
+      for (const [, link = ""] of prose.matchAll(/\]\(([^)\s#]+)/g)) {
+        const target = relative(ROOT, join(ROOT, dirname(path), link));
+        if (target.endsWith(".md")) seen.add(target);
+      }
+    }
+    const all = pages.map(({ path }) => path).filter((path) => !path.startsWith("test/"));
+    expect(all.filter((path) => !seen.has(path))).toEqual([]);
+  });
+});
+
+describe("files that pages name", () => {
+  const roots = readdirSync(ROOT);
+
+  test.each(eachPage)("%s names only what is there", (path, page) => {
+    const paths = codeIn(page).flatMap((code) =>
+      /^(?:\.\.?\/)*([\w.-]+)\/[\w./{},*-]*[\w/*}]$/.exec(code) ? [code] : [],
+    );
+    const missing = paths.filter((code) => {
+      const [first = ""] = code.split("/");
+      const isOurs = roots.includes(first) && first !== "dist";
+      const plain = code.replace(/[{*].*$/, "");
+      return isOurs && !existsSync(join(ROOT, plain)) && !existsSync(join(ROOT, dirname(path), plain));
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("settings", () => {
+  const table = (option: string) =>
+    spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
+  const cli = [...source(/^cli\//).matchAll(/^ {2}([A-Z]+_[A-Z_]+)(?:, ([A-Z_]+))? {2,}/gm)].flatMap(
+    ([, ...names]) => names.filter((name) => name !== undefined),
+  );
+
+  test("the tables of the operator guide are what the programs read", () => {
+    const { status: code, stderr } = table("--check");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  test("what pages name as a setting is one", () => {
+    const settings = table("--list").stdout.split("\n");
+    expect(settings).toContain("REDIS_URL");
+    const constants = new Set(source(/\.(?:proto|ts)$/).match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g));
+    for (const { path, prose, blocks } of pages) {
+      const names = [...prose.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)].map(
+        ([, name = ""]) => name,
+      );
+      const unknown = names.filter(
+        (name) =>
+          ![settings, cli, [...COMPOSE_VARIABLES.keys()], Object.keys(status)].some((known) =>
+            known.includes(name),
+          ) &&
+          !constants.has(name) &&
+          !blocks.includes(name),
+      );
+      expect({ path, unknown }).toEqual({ path, unknown: [] });
+    }
+  });
+
+  test("the page of the command line has all settings of the command line", () => {
+    const { text } = pages.find(({ path }) => path === "docs/cli.md") ?? { text: "" };
+    expect(cli.length).toBeGreaterThan(3);
+    for (const name of cli) expect(text).toContain(`\`${name}\``);
+  });
+});
+
+describe("commands", () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: object };
+
+  test("every npm script that pages name exists", () => {
+    const names = named(/npm (?:run (?:--silent )?|(?=(?:start|test)\b))([a-z][a-z:-]*)/g);
+    expect(names).toEqual(expect.arrayContaining(["start", "check", "settings-table"]));
+    expect(names.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test("every program that pages run is built", () => {
+    const programs = named(/node (dist\/[\w/-]+\.js)/g);
+    expect(programs.length).toBeGreaterThan(2);
+    expect(programs.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  test("every command of packages that pages run is installed, or one of the kit's", () => {
+    const kit = JSON.parse(readFileSync(join(ROOT, "bridge/package.json"), "utf8")) as { bin?: object };
+    const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { bin?: object };
+    const names = named(/npx (?:--no-install )?([a-z][a-z-]*)/g);
+    expect(names).toContain("buf");
+    const installed = (name: string) => existsSync(join(ROOT, "node_modules/.bin", name));
+    expect(names.filter((name) => !installed(name) && !(name in { ...kit.bin, ...own.bin }))).toEqual([]);
+  });
+
+  test("every command of the command line that pages name exists", () => {
+    const names = named(
+      /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g,
+    );
+    expect(names).toContain("workspace rotate");
+    for (const name of names) {
+      const args = [join(ROOT, "dist/cli/main.js"), ...name.split(" "), "--help"];
+      const { status: code, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+      expect({ name, code, usage: stdout.includes(`chat-bridge ${name}`) }).toEqual({
+        name,
+        code: 0,
+        usage: true,
+      });
+    }
+  }, 120_000);
+
+  test("every container that pages name is in docker-compose.yml", () => {
+    const services = Object.keys(readComposeFile().services);
+    const lists = named(/docker compose (?:run --rm|restart|up) ((?:(?:--[a-z]+(?: \w+=\d+)?|[a-z]+) ?)+)/g);
+    const names = lists.flatMap((list) =>
+      /^(?:operator|cli)/.test(list) ? [list.split(" ")[0] ?? ""] : list.split(" "),
+    );
+    const plain = names.filter((name) => /^[a-z]+$/.test(name));
+    expect(plain).toEqual(expect.arrayContaining(["operator", "cli", "core"]));
+    expect(plain.filter((name) => !services.includes(name))).toEqual([]);
+  });
+});
+
+describe("calls", () => {
+  const protos = source(/\.proto$/);
+  const rpcs = [...protos.matchAll(/^service (\w+) \{(.*?)^\}/gms)].flatMap(([, service = "", body = ""]) =>
+    [...body.matchAll(/^ {2}rpc (\w+)/gm)].map(([, rpc = ""]) => `${service}/${rpc}`),
+  );
+
+  test("every RPC that pages name exists", () => {
+    const full = named(/((?:Bridge|Game|Workspace)Service\/[A-Z]\w+)/g);
+    expect(full).toContain("GameService/Follow");
+    expect(full.filter((name) => !rpcs.includes(name))).toEqual([]);
+    const short = named(
+      /`((?:Create|Get|List|Update|Connect|Disconnect|Delete|Rotate|Set|Send|Watch|Publish)[A-Z]\w+)`/g,
+    );
+    expect(short).toContain("ListDeliveries");
+    expect(short.filter((name) => !rpcs.some((rpc) => rpc.endsWith(`/${name}`)))).toEqual([]);
+  });
+
+  test("every HTTP endpoint that pages name exists", () => {
+    const served = source(/^(?:edge|runtime|local|demo\/chat\/(?:server|wire))\//);
+    const paths = named(
+      /`(?:(?:GET|POST|PUT|DELETE) )?(\/(?:hooks|api|live|ready|metrics|target-url|docs|openapi)[^\s`]*)`|(?:GET|POST|PUT|DELETE) (\/[^\s`]*)/g,
+      ({ prose }) => prose.replaceAll(/`(?:GET|POST|PUT|DELETE) /g, "`"),
+    );
+    expect(paths).toEqual(expect.arrayContaining(["/hooks/{workspaceId}", "/ready", "/metrics"]));
+    const missing = paths.filter((path) => {
+      const plain = path
+        .replace(/\?.*$/, "")
+        .replaceAll(/\{(\w+)\}/g, ":$1")
+        .replace(/^\/api(?=\/)/, "");
+      return !served.includes(`"${plain}"`);
+    });
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { parseRedisUrl } from "../../core/store/redis-url";
+
+const OPEN = { username: undefined, password: undefined, database: 0, tls: false };
+
+test.each([
+  ["redis://r1", { kind: "server", address: { host: "r1", port: 6379 }, access: OPEN }],
+  ["redis://r1:7000/", { kind: "server", address: { host: "r1", port: 7000 }, access: OPEN }],
+  [
+    "rediss://app:p%40ss%3A@[::1]:7000/3",
+    {
+      kind: "server",
+      address: { host: "::1", port: 7000 },
+      access: { username: "app", password: "p@ss:", database: 3, tls: true },
+    },
+  ],
+  [
+    "redis://:word@r1",
+    { kind: "server", address: { host: "r1", port: 6379 }, access: { ...OPEN, password: "word" } },
+  ],
+  ["unix:///run/a%20b.sock", { kind: "server", address: { path: "/run/a b.sock" }, access: OPEN }],
+  [
+    "redis+sentinel://s1,s2:5000/events",
+    {
+      kind: "sentinel",
+      sentinels: [
+        { host: "s1", port: 26379 },
+        { host: "s2", port: 5000 },
+      ],
+      sentinelAccess: OPEN,
+      master: "events",
+      access: OPEN,
+    },
+  ],
+  [
+    "rediss+sentinel://app:word@s1/events/2?sentinel_user=ops&sentinel_password=p%26w&sentinel_tls=no",
+    {
+      kind: "sentinel",
+      sentinels: [{ host: "s1", port: 26379 }],
+      sentinelAccess: { username: "ops", password: "p&w", database: 0, tls: false },
+      master: "events",
+      access: { username: "app", password: "word", database: 2, tls: true },
+    },
+  ],
+  [
+    "rediss+cluster://:word@c1:7000,[fe80::1]:7001,c3",
+    {
+      kind: "cluster",
+      seeds: [
+        { host: "c1", port: 7000 },
+        { host: "fe80::1", port: 7001 },
+        { host: "c3", port: 6379 },
+      ],
+      access: { ...OPEN, password: "word", tls: true },
+    },
+  ],
+])("%s names its servers", (url, target) => {
+  expect(parseRedisUrl(url)).toEqual(target);
+});
+
+test.each([
+  ["127.0.0.1:7000", "is not a Redis URL"],
+  ["http://r1", "is not a Redis URL"],
+  ["redis+proxy://r1", "is not a Redis URL"],
+  ["redis://", "is not a Redis URL"],
+  ["unix://", "names no socket"],
+  ["redis://r1,r2", "names several hosts: say redis+sentinel:// or redis+cluster://"],
+  ["redis://r1:0", "has a host that is not host:port"],
+  ["redis://r1:65536", "has a host that is not host:port"],
+  ["redis://app@r1", "has a user without a password"],
+  ["redis://:%zz@r1", "has a percent sign that escapes nothing"],
+  ["redis://r1/x", "has a database that is not a number"],
+  ["redis://r1?timeout=3", "has a parameter that is not known here"],
+  ["redis+sentinel://s1", "must end with /<name of the master>[/<database>]"],
+  ["redis+sentinel://s1/events/0/1", "must end with /<name of the master>[/<database>]"],
+  ["redis+sentinel://s1/events?master=x", "has a parameter that is not known here"],
+  ["redis+cluster://c1/1", "names a database, which a cluster does not have"],
+  ["redis+cluster://c1,,c2", "has a host that is not host:port"],
+])("%s is refused: it %s", (url, fault) => {
+  expect(() => parseRedisUrl(url)).toThrow(fault);
+});
+
+test("users and passwords of any characters come through, and are never in a fault", () => {
+  const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(words, words, (username, password) => {
+      const user = `${encodeURIComponent(username)}:${encodeURIComponent(password)}@`;
+      for (const url of [
+        `redis://${user}r1`,
+        `redis+cluster://${user}r1,r2`,
+        `redis+sentinel://${user}r1/m`,
+      ]) {
+        expect(parseRedisUrl(url).access).toMatchObject({ username, password });
+      }
+    }),
+  );
+  expect(() => parseRedisUrl("redis://app:secret@r1/x")).toThrow(/^(?!.*secret)/);
+});

@@ -1,0 +1,195 @@
+import { watchShard, type ShardWatchContext } from "../../core/delivery/shard-watch";
+import { MailRefused } from "../../core/ports/mailer";
+import type { OutageMail } from "../../core/ports/poll-watch";
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { newWorkspace } from "../harness/store";
+
+const PAGE = 10;
+
+/** A watch over an outbox in memory, with what became of its mails by workspace. */
+function startWatch() {
+  const outbox: OutageMail[] = [];
+  const seen = {
+    sent: [] as string[],
+    tried: [] as string[],
+    faults: [] as string[],
+    refused: [] as string[],
+  };
+  const reports: unknown[] = [];
+  /** What reading a workspace, or sending its mail, fails with. */
+  const unreadable = new Map<string, Error>();
+  const unsendable = new Map<string, Error>();
+  const fail = (error: Error | undefined): void => {
+    if (error !== undefined) throw error;
+  };
+  const context = {
+    pollWatch: {
+      async findFailing() {
+        if (lease.isStoreAway) throw new StoreUnavailable("away");
+        return { workspaceIds: [], mailsDropped: 0 };
+      },
+      readMail: async (_shard: number, after = "0") =>
+        outbox.filter(({ entryId }) => Number(entryId) > Number(after)).slice(0, PAGE),
+      async removeMail(_shard: number, id: string) {
+        const at = outbox.findIndex(({ entryId }) => entryId === id);
+        outbox.splice(at, 1);
+      },
+    },
+    workspaces: {
+      async read(id: string) {
+        fail(unreadable.get(id));
+        return { version: 1, workspace: newWorkspace({ id, ownerEmail: id }) };
+      },
+    },
+    mailer: {
+      async send({ to }: { to: string }) {
+        seen.tried.push(to);
+        fail(unsendable.get(to));
+        seen.sent.push(to);
+      },
+    },
+    onFailing: () => undefined,
+    onMailFault: (id: string) => seen.faults.push(id),
+    onMailRefused: (id: string) => seen.refused.push(id),
+    onMailsDropped: () => undefined,
+    report: (_where: string, error: unknown) => reports.push(error),
+  } as unknown as ShardWatchContext;
+  const stopping = new AbortController();
+  const signals = { stopping: stopping.signal, lost: new AbortController().signal };
+  const lease = { isOver: false, isStoreAway: false };
+  const running = watchShard(context, { shard: 0, token: "t", ...signals, isOver: () => lease.isOver });
+  let entries = 0;
+  return {
+    ...seen,
+    reports,
+    lease,
+    unreadable,
+    unsendable,
+    left: () => outbox.map(({ workspaceId }) => workspaceId),
+    /** Before all others, as a store does whose clock is behind. */
+    putFirst: (workspaceId: string) =>
+      void outbox.unshift({ entryId: "0.5", workspaceId, failingSinceMs: 1, oldestWaitingAtMs: 1 }),
+    put(...workspaceIds: readonly string[]) {
+      for (const workspaceId of workspaceIds) {
+        outbox.push({ entryId: String(++entries), workspaceId, failingSinceMs: 1, oldestWaitingAtMs: 1 });
+      }
+    },
+    async close() {
+      stopping.abort();
+      await running;
+      expect(jest.getTimerCount()).toBe(0);
+    },
+  };
+}
+
+const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const named = (what: string, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `${what}${i}`);
+const refusal = (isForGood: boolean): Error => new MailRefused(isForGood, new Error("no"));
+
+let watch: ReturnType<typeof startWatch>;
+beforeEach(() => {
+  jest.useFakeTimers();
+  watch = startWatch();
+});
+afterEach(async () => {
+  await watch.close();
+  jest.useRealTimers();
+});
+
+test("a mail that is refused for good leaves the outbox, and the others are sent", async () => {
+  watch.unsendable.set("bad", refusal(true));
+  watch.put("bad", "good", "better");
+  await pass(2_000);
+  expect(watch).toMatchObject({
+    sent: ["good", "better"],
+    tried: ["bad", "good", "better"],
+    refused: ["bad"],
+  });
+  expect([watch.left(), watch.faults]).toEqual([[], []]);
+});
+
+test("more mails than are read at once that are refused for now keep no other waiting", async () => {
+  const bad = named("bad", 2 * PAGE);
+  for (const id of bad) watch.unsendable.set(id, refusal(false));
+  watch.put(...bad, "good");
+  await pass(4_000);
+  expect([watch.sent, watch.left()]).toEqual([["good"], bad]);
+  watch.put("later");
+  await pass(1_000);
+  expect(watch.sent).toEqual(["good", "later"]);
+});
+
+test("a mail that is refused for now is tried again, ever more slowly, until it is taken", async () => {
+  watch.unsendable.set("slow", refusal(false));
+  watch.put("slow");
+  await pass(15_500);
+  const early = watch.tried.length;
+  await pass(600_000);
+  const late = watch.tried.length - early;
+  expect([early, late]).toEqual([4, expect.any(Number)]);
+  expect([late > 9, late < 16]).toEqual([true, true]);
+  watch.unsendable.clear();
+  await pass(61_000);
+  expect([watch.sent, watch.left()]).toEqual([["slow"], []]);
+});
+
+test("while the mail server is away one mail is tried at a time, ever more slowly, and all are sent at last", async () => {
+  const mails = named("w", 25);
+  for (const id of mails) watch.unsendable.set(id, new Error("connection refused"));
+  watch.put(...mails);
+  await pass(15_500);
+  expect(watch.tried).toEqual(["w0", "w1", "w2", "w3"]);
+  watch.unsendable.clear();
+  await pass(70_000);
+  expect([watch.sent.toSorted(), watch.left()]).toEqual([mails.toSorted(), []]);
+});
+
+test("a mail that ends every try in a time-out does not keep the others waiting", async () => {
+  watch.unsendable.set("hangs", new Error("time-out"));
+  watch.put("hangs", "good", "better");
+  await pass(3_000);
+  expect([watch.sent, watch.left()]).toEqual([["good", "better"], ["hangs"]]);
+});
+
+test("a workspace that cannot be read keeps no other waiting", async () => {
+  watch.unreadable.set("sealed", new Error("no key opens it"));
+  watch.put("sealed", "good");
+  await pass(1_500);
+  expect([watch.sent, watch.left(), watch.reports]).toEqual([["good"], ["sealed"], []]);
+  expect(watch.faults[0]).toBe("sealed");
+});
+
+test("while the store is away nothing is sent, or counted as a fault of the mail", async () => {
+  watch.unreadable.set("w0", new StoreUnavailable("away"));
+  watch.put("w0", "w1");
+  await pass(5_000);
+  expect(watch).toMatchObject({ tried: [], faults: [], reports: [] });
+  watch.unreadable.clear();
+  await pass(1_000);
+  expect(watch.sent).toEqual(["w0", "w1"]);
+});
+
+test("a mail that was due while the lease seemed to be over is sent when it is kept after all", async () => {
+  watch.lease.isOver = true;
+  watch.put("a");
+  await pass(3_000);
+  expect(watch.sent).toEqual([]);
+  watch.lease.isOver = false;
+  await pass(2_000);
+  expect(watch.sent).toEqual(["a"]);
+});
+
+test("a mail that a store which took over puts before those that were tried is sent", async () => {
+  watch.unsendable.set("rests", refusal(false));
+  watch.put("rests", "a");
+  await pass(2_000);
+  expect(watch.sent).toEqual(["a"]);
+  watch.lease.isStoreAway = true;
+  await pass(2_000);
+  watch.lease.isStoreAway = false;
+  watch.putFirst("b");
+  await pass(3_000);
+  expect(watch.sent).toEqual(["a", "b"]);
+  expect(watch.left()).toEqual(["rests"]);
+});

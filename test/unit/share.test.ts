@@ -1,0 +1,95 @@
+import * as fc from "fast-check";
+import { createShare } from "../../core/domain/share";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A share whose store is made of promises that a test settles. */
+function createTestShare(shards: number, join: () => Promise<readonly string[] | undefined>) {
+  const mine = new Map<number, boolean>();
+  const faults: unknown[] = [];
+  const hung = new Set<number>();
+  const settled: number[] = [];
+  const share = createShare({
+    shards,
+    name: "me",
+    join,
+    async settle(shard, isMine) {
+      settled.push(shard);
+      if (hung.has(shard)) await new Promise((resolve) => setTimeout(resolve, 10_000));
+      mine.set(shard, isMine);
+    },
+    onFault: (error) => faults.push(error),
+  });
+  return { share, mine, faults, hung, settled };
+}
+
+test("every shard is just one member's, and their parts differ by one at most", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (shards, members) => {
+        const names = Array.from({ length: members }, (_, i) => `m${i}`);
+        const owners = Array.from({ length: shards }, () => 0);
+        const parts = await Promise.all(
+          names.map(async (_name, place) => {
+            const alive = names.map((each, i) => (i === place ? "me" : each));
+            const { share, mine } = createTestShare(shards, async () => alive);
+            await share.beat();
+            await share.idle();
+            for (const [shard, isMine] of mine) owners[shard] = (owners[shard] ?? 0) + (isMine ? 1 : 0);
+            return [...mine.values()].filter(Boolean).length;
+          }),
+        );
+        expect(owners).toEqual(owners.map(() => 1));
+        expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
+      },
+    ),
+  );
+});
+
+test("while the register is away, what it said last holds", async () => {
+  let isAway = false;
+  const { share, mine, faults } = createTestShare(2, async () => {
+    if (isAway) throw new Error("away");
+    return ["me", "other"];
+  });
+  await share.beat();
+  isAway = true;
+  mine.clear();
+  await share.beat();
+  await share.idle();
+  expect([...mine]).toEqual([
+    [0, true],
+    [1, false],
+  ]);
+  expect(faults).toEqual([new Error("away")]);
+});
+
+test("a register that does not answer, and a shard that does not settle, keep no other shard waiting", async () => {
+  let hangs = false;
+  const { share, hung, settled } = createTestShare(3, () =>
+    hangs ? new Promise(() => undefined) : Promise.resolve(["me"]),
+  );
+  await share.beat();
+  await share.idle();
+  hangs = true;
+  hung.add(1);
+  settled.length = 0;
+  for (let beat = 0; beat < 3; beat++) {
+    void share.beat();
+    await jest.advanceTimersByTimeAsync(750);
+  }
+  expect(settled.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1, 2, 2, 2]);
+});
+
+test("whose name was taken has no shard any more", async () => {
+  let alive: readonly string[] | undefined = ["me"];
+  const { share, mine } = createTestShare(2, async () => alive);
+  await share.beat();
+  alive = undefined;
+  await share.beat();
+  await share.idle();
+  expect([...mine.values()]).toEqual([false, false]);
+});
