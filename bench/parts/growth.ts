@@ -64,6 +64,7 @@ function postContest(
   return {
     unit: "requests",
     names: NAMES,
+    cpuTimes: large.cpuTimes,
     async prepare() {
       await toMany.prepare();
       await toFew.prepare();
@@ -87,6 +88,7 @@ function publishContest(
   return {
     unit: "events",
     names: NAMES,
+    cpuTimes: large.cpuTimes,
     ours: (seconds) => run(large, many, seconds),
     reference: (seconds) => run(small, few, seconds),
   };
@@ -116,6 +118,7 @@ async function pageContest(context: PartContext, { small, large }: Sides, held: 
   return {
     unit: "polls",
     names: NAMES,
+    cpuTimes: large.cpuTimes,
     ours: (seconds) => pollsOfMany.run(large.url, seconds),
     reference: (seconds) => pollsOfFew.run(small.url, seconds),
   };

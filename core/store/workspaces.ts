@@ -52,14 +52,17 @@ export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys,
 
   async function put(workspace: Workspace, version: number): Promise<boolean> {
     remembered.delete(workspace.id);
-    const put = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
+    const reply = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
       workspace.id,
       String(version),
       toRecord(workspace, box),
       deliveryMode(workspace),
       indexEntry(workspace),
     ]);
-    return asNumber(put) > 0;
+    const fresh = asNumber(reply);
+    // Requests for it follow at once, and need not read what was just written.
+    if (fresh > 0) remembered.set(workspace.id, { workspace, version: fresh });
+    return fresh > 0;
   }
 
   /** The newest `size` index entries of one shard, from before `after` on. */

@@ -59,9 +59,13 @@ test("of changes to one version, made at several cores, one is made", async () =
   expect(await store.workspaces.replace(workspace, version)).toBe(false);
 });
 
-test("a core remembers what it has read and forgets what it changes", async () => {
+test("a core remembers what it has read and what it wrote, and forgets what it could not write and what it deleted", async () => {
   const { workspace, version } = await addWorkspace(store);
   expect(store.workspaces.recall(workspace.id)).toMatchObject({ version });
+  await store.workspaces.replace({ ...workspace, name: "changed" }, version);
+  const written = store.workspaces.recall(workspace.id);
+  expect(written).toMatchObject({ workspace: { name: "changed" }, version: version + 1 });
+  expect(written).toEqual(await store.workspaces.read(workspace.id));
   await store.workspaces.replace(workspace, version);
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
   await store.workspaces.read(workspace.id);
