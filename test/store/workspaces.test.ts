@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { createSigningSecret } from "../../core/domain/workspace";
-import { asNumber } from "../../core/store/reply";
+import { asBytes, asNumber } from "../../core/store/reply";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import {
   addWorkspace,
+  keyOf,
   newWorkspace,
   openTestStore,
   publication,
@@ -34,7 +35,8 @@ test("a workspace is read as it was created, by every core", async () => {
     secrets: [createSigningSecret("newest", 2), createSigningSecret("retired", 1, 2)],
   });
   expect(await store.workspaces.create(workspace)).toBe(true);
-  expect(await other.workspaces.read(workspace.id)).toEqual({ workspace, version: 1 });
+  expect(await other.workspaces.read(workspace.id)).toEqual(store.workspaces.recall(workspace.id));
+  expect(store.workspaces.recall(workspace.id)?.workspace).toEqual(workspace);
   expect(await other.workspaces.read(randomUUID())).toBeUndefined();
 });
 
@@ -54,7 +56,6 @@ test("of changes to one version, made at several cores, one is made", async () =
   expect(made.filter(Boolean)).toHaveLength(1);
   expect(await store.workspaces.read(workspace.id)).toMatchObject({
     workspace: { name: `change ${made.indexOf(true)}` },
-    version: version + 1,
   });
   expect(await store.workspaces.replace(workspace, version)).toBe(false);
 });
@@ -64,13 +65,32 @@ test("a core remembers what it has read and what it wrote, and forgets what it c
   expect(store.workspaces.recall(workspace.id)).toMatchObject({ version });
   await store.workspaces.replace({ ...workspace, name: "changed" }, version);
   const written = store.workspaces.recall(workspace.id);
-  expect(written).toMatchObject({ workspace: { name: "changed" }, version: version + 1 });
+  expect(written).toMatchObject({ workspace: { name: "changed" } });
   expect(written).toEqual(await store.workspaces.read(workspace.id));
   await store.workspaces.replace(workspace, version);
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
   await store.workspaces.read(workspace.id);
   await store.workspaces.delete(workspace);
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
+});
+
+test("what a core remembers of a change that a failover took back is good for nothing", async () => {
+  const { workspace, version } = await addWorkspace(store);
+  const kept = ["ws", "st"].map((kind) => keyOf(store, workspace.id, kind));
+  const dumps = await Promise.all(kept.map((key) => store.redis.command(key, ["DUMP", key])));
+  await store.workspaces.replace({ ...workspace, name: "taken back" }, version);
+  for (const [i, key] of kept.entries()) {
+    await store.redis.command(key, ["RESTORE", key, "0", asBytes(dumps[i] ?? null), "REPLACE"]);
+  }
+  expect(await other.workspaces.replace({ ...workspace, connected: false }, version)).toBe(true);
+  const outdated = store.workspaces.recall(workspace.id);
+  if (outdated === undefined) throw new Error("it is not remembered");
+  const identity = { by: "id", id: "1" } as const;
+  const appended = await store.inboundLog.append({
+    record: outdated,
+    event: { identity, bytes: Buffer.from("event") },
+  });
+  expect(appended).toEqual({ outcome: "stale" });
 });
 
 test("what a core remembers of a workspace that another changed is good for nothing", async () => {

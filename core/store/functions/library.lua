@@ -40,7 +40,7 @@ end
 
 -- Integers up to 2^53 as digits; tostring would turn to 1e+15.
 local function digits(number)
-  return string.format('%.0f', number)
+  return string.format('%d', number)
 end
 
 -- Lets a request through or says how many microseconds it would have to wait.

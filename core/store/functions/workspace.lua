@@ -3,16 +3,19 @@
 
 -- ARGV: workspace, the version that is replaced ('0': there must be none yet),
 -- record, mode, index entry.
--- Returns the new version, or 0 when the version is not the one to replace.
+-- Returns the new version, or 0 when the version is not the one to replace. By the
+-- clock, as a failover may take a change back: what a core remembers of that one must
+-- not pass for the change that comes next.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
   local state = prefix .. ':st:' .. workspace
   if (redis.call('HGET', state, 'version') or '0') ~= version then return 0 end
-  local fresh = tonumber(version) + 1
+  local now = clock()
+  local fresh = math.max(tonumber(version) + 1, now)
   local was = redis.call('HGET', state, 'mode')
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
-  redis.call('HSET', state, 'version', fresh, 'mode', mode)
+  redis.call('HSET', state, 'version', digits(fresh), 'mode', mode)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
@@ -20,7 +23,7 @@ register('put_workspace', function(keys, args)
     redis.call('ZREM', prefix .. ':due', workspace)
     redis.call('HDEL', state, 'failing')
   elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
-    begin_waiting(prefix, workspace, clock())
+    begin_waiting(prefix, workspace, now)
   end
   return fresh
 end)
