@@ -51,6 +51,42 @@ test("a tab that is loaded again is the same member, and sees what it saw", asyn
   await visitor.leave();
 });
 
+test("what is typed while a message travels is the next one, and what could not be sent is there again", async () => {
+  const { visitor, players } = await seatPlayers(browser, demo.url, ["Fay"]);
+  const [fay] = players;
+  if (fay === undefined) throw new Error("somebody is to be there");
+  const field = fay.page.getByRole("textbox");
+  const held: (() => void)[] = [];
+  await fay.page.route("**/api/say", async (route) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    const { text } = route.request().postDataJSON() as { text: string };
+    if (text === "three") await route.fulfill({ status: 503, json: { message: "Not now." } });
+    else await route.continue();
+  });
+  const release = async (): Promise<void> => {
+    await until("a message travels", () => held.length > 0);
+    held.shift()?.();
+  };
+  await fay.type("one");
+  await fay.type("two");
+  await field.fill("three");
+  await release();
+  await fay.sees("one");
+  await release();
+  await fay.sees("two");
+  expect(await field.inputValue()).toBe("three");
+  const said = await fay.page.getByRole("log").getByRole("article").allInnerTexts();
+  expect(said.findIndex((text) => text.includes("one"))).toBeLessThan(
+    said.findIndex((text) => text.includes("two")),
+  );
+  await field.press("Enter");
+  await field.fill("four");
+  await release();
+  await fay.page.getByText("Not now.").waitFor();
+  expect(await field.inputValue()).toBe("three\nfour");
+  await visitor.leave();
+});
+
 test("the image of a message is shown, a link button opens its URL and sends nothing, and text is never HTML", async () => {
   const { visitor, players, faults } = await seatPlayers(browser, demo.url, ["Eve"]);
   const [eve] = players;

@@ -18,9 +18,14 @@ const COME_BACK_AFTER_MS = 1_000;
 export function clientFor(key: string) {
   const ask = (method: string, path: string, body: object): Promise<Response> =>
     reach(path, { method, body, key });
+  /** One after the other, in the order in which they were said. */
+  let lastSaid: Promise<unknown> = Promise.resolve();
   return {
-    say: (said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) =>
-      ask("POST", "/say", said),
+    say(said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) {
+      const answer = lastSaid.then(() => ask("POST", "/say", said));
+      lastSaid = answer.catch(() => {});
+      return answer;
+    },
     press: (post: number, action: string) => ask("POST", "/press", { post, action }),
     setMode: (mode: LinkMode) => ask("PUT", "/link/mode", { mode }),
     setCut: (isCut: boolean) => ask("PUT", "/link/cut", { isCut }),

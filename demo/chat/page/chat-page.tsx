@@ -83,7 +83,7 @@ export function ChatPage({ state, client }: ChatPageProps) {
             isDm={isDm}
             client={client}
             replied={posts.find(({ id }) => id === replyTo)}
-            onReplied={() => setReplyTo(undefined)}
+            onReplied={(post) => setReplyTo((now) => (now === post ? undefined : now))}
           />
         </main>
       </div>

@@ -19,8 +19,8 @@ export interface ComposerProps {
   readonly isDm: boolean;
   readonly client: ChatClient;
   readonly replied: Post | undefined;
-  /** The reply was sent, or will not be. */
-  onReplied(): void;
+  /** The reply to that post was sent, or will not be. */
+  onReplied(post: number): void;
 }
 
 export function Composer({ conversation, title, isDm, client, replied, onReplied }: ComposerProps) {
@@ -37,7 +37,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     try {
       const reply = replied === undefined ? {} : { replyTo: replied.id };
       await client.say({ conversation, text: said, ...reply });
-      onReplied();
+      if (replied !== undefined) onReplied(replied.id);
       return true;
     } catch (error) {
       setFault(error instanceof ChatError ? error.message : String(error));
@@ -45,7 +45,9 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     }
   }
   async function sendTyped(): Promise<void> {
-    if (await send(text)) setText("");
+    // At once, as what is typed while this travels is the next message.
+    setText("");
+    if (!(await send(text))) setText((since) => (since === "" ? text : `${text}\n${since}`));
   }
 
   return (
@@ -75,7 +77,12 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
         <p class="replying">
           <Icon name="reply" />
           <span>Answering: {excerpt(replied)}</span>
-          <button type="button" class="button quiet-button" aria-label="Do not answer it" onClick={onReplied}>
+          <button
+            type="button"
+            class="button quiet-button"
+            aria-label="Do not answer it"
+            onClick={() => onReplied(replied.id)}
+          >
             <Icon name="close" />
           </button>
         </p>
@@ -91,7 +98,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
           placeholder={isDm ? `Message ${title}` : `Message ${title}, or ${COMMAND} …`}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Escape" && replied !== undefined) onReplied();
+            if (event.key === "Escape" && replied !== undefined) onReplied(replied.id);
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
             void sendTyped();
