@@ -1,4 +1,4 @@
-import { startBrowser, type TestBrowser, type Visitor } from "../harness/browser";
+import { startBrowser, untilFocused, type TestBrowser, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create } from "../harness/contents";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
@@ -83,14 +83,18 @@ test("setting a target URL reminds of the held events, and a refused one says wh
   await page.getByText("Polls are answered 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
   // It was of the mode before.
-  expect(await testOutcome.count()).toBe(0);
+  await testOutcome.waitFor({ state: "detached" });
 
   await field.fill(`${bridge.url}?changed`);
   await page.getByRole("button", { name: "Change", exact: true }).click();
-  await until("the changed URL", async () => {
-    const { workspace } = await push.workspaces.get(bridge.workspaceId);
-    return workspace?.targetUrl.endsWith("?changed");
-  });
+  await until(
+    "the changed URL",
+    async () => {
+      const { workspace } = await push.workspaces.get(bridge.workspaceId);
+      return workspace?.targetUrl.endsWith("?changed");
+    },
+    20_000,
+  );
 
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
@@ -111,8 +115,8 @@ test("rotating shows the new secret once, and until when the one before is accep
   const secret = await page.locator("[data-secret]").innerText();
   expect(secret).not.toBe(workspace.secret);
   // It comes up above where Rotate was clicked, and is brought into view.
+  await untilFocused(page, "Signing secret");
   expect(await page.evaluate("window.scrollY")).toBe(0);
-  expect(await page.evaluate("document.activeElement.textContent.trim()")).toBe("Signing secret");
   const overlap = page.locator(".overlap");
   await overlap.getByText(/accepted until/).waitFor();
   await overlap.getByText(/in (?:23|24) h/).waitFor();

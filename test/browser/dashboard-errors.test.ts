@@ -4,6 +4,7 @@ import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
 import { startBrowser, type TestBrowser } from "../harness/browser";
 import { update } from "../harness/contents";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
+import { freePort } from "../harness/processes";
 import { startPushService, type PushedBridge, type PushService } from "../harness/push";
 import { startReceiver, type Receiver } from "../harness/receiver";
 import type { Certificate } from "../harness/test-ca";
@@ -150,7 +151,8 @@ test("every error class of the delivery log is among them", () => {
 test.each(BREAKAGES)(
   "the page says why a push fails and what to do: $result, by $how",
   async ({ result, called, sentence, step, why, doneSteps, breakIt }) => {
-    const bridge = await push.bridge();
+    // Nobody else takes the port once the bridge is closed.
+    const bridge = await push.bridge({ port: await freePort() });
     await push.ping(bridge.workspaceId);
     const { page, faults, leave } = await browser.visitSignedIn(
       dashboard.url,

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
-import { DESKTOP, PHONE, startBrowser, type TestBrowser, type Visitor } from "../harness/browser";
+import { DESKTOP, PHONE, startBrowser, untilStill, type TestBrowser, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create, update } from "../harness/contents";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
@@ -20,6 +20,7 @@ interface Violation {
 /** Everything that axe finds fault with, serious or not. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE);
+  await untilStill(page);
   const found = await page.evaluate<readonly Violation[]>("axe.run().then(({ violations }) => violations)");
   return found.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
 }

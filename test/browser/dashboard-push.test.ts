@@ -2,6 +2,7 @@ import { status } from "../harness/behaviours";
 import { PHONE, startBrowser, type TestBrowser } from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
+import { freePort } from "../harness/processes";
 import { startPushService, type PushService } from "../harness/push";
 
 let push: PushService;
@@ -37,7 +38,10 @@ test("pushes appear as they happen: in the health, in the log and in the chart",
     Array(3).fill(expect.stringMatching(/message\.create\s+Accepted 204/)),
   );
   await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Given up: 0/ }).waitFor();
-  expect(await page.locator(".chart canvas").count()).toBe(2);
+  // They are drawn a moment after they are there.
+  const charts = page.locator(".chart canvas");
+  await charts.nth(1).waitFor();
+  expect(await charts.count()).toBe(2);
 
   bridge.behave(status(503));
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
@@ -95,7 +99,8 @@ test("the log has a delivery's outcome, what to do about it, and filters", async
 });
 
 test("a test event shows each step, and the one that it did not get past with what to do", async () => {
-  const bridge = await push.bridge();
+  // Nobody else takes the port once the bridge is closed.
+  const bridge = await push.bridge({ port: await freePort() });
   const { page, faults, leave } = await browser.visitSignedIn(
     dashboard.url,
     `/workspaces/${bridge.workspaceId}`,

@@ -1,4 +1,4 @@
-import { signInPath, startBrowser, type TestBrowser } from "../harness/browser";
+import { signInPath, startBrowser, untilFocused, type TestBrowser } from "../harness/browser";
 import { askApi, startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { TOKENS } from "../harness/processes";
 import { createWorkspace, startService, type TestService } from "../harness/service";
@@ -41,6 +41,8 @@ test("a sign-in link signs in once, and leaves nothing of itself in the address"
 test("an operator's token signs in, another one is refused with the reason at its field", async () => {
   const { page, context, faults, leave } = await browser.visit(`${dashboard.url}/connect`);
   const token = page.getByLabel("Operator's token");
+  // The page takes the focus to its heading first.
+  await untilFocused(page, "Sign in");
   await token.fill("not-a-token-that-core-knows");
   await token.press("Enter");
   await page.getByText("This is not an operator's token.").waitFor();

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { DESKTOP, PHONE, startBrowser, type TestBrowser } from "../harness/browser";
+import { DESKTOP, PHONE, startBrowser, untilFocused, type TestBrowser } from "../harness/browser";
 import { joinChat } from "../harness/chat-member";
 import { seatPlayers } from "../harness/chat-player";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
@@ -136,7 +136,7 @@ test("all of it is reached by the keyboard, and the focus is to be seen and is n
   await page.getByRole("button", { name: /^Bridge/ }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "The bridge" }).waitFor();
-  expect(await focused()).toBe("The bridge");
+  await untilFocused(page, "The bridge");
   await page.keyboard.press("Escape");
   expect(await focused()).toMatch(/^Bridge/);
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHttpClient } from "../../bridge/check/http-client";
@@ -97,7 +97,11 @@ testWith(["python3", "--version"])(
     expect(bridge.output()).toBe("c1: while you were away\nc1 (edited): newer\ndm:u1: for you alone\n");
     bridge.type("from Python");
     await until("the game sees it", () => consumer.seen.some(({ text }) => text === "from Python"), 60_000);
-    await until("it keeps its cursor", () => /^\d+$/.test(readFileSync(join(folder, "cursor.txt"), "utf8")));
+    const cursor = join(folder, "cursor.txt");
+    await until(
+      "it keeps its cursor",
+      () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8")),
+    );
     await bridge.stop();
 
     await push.publish(textEvent(workspaceId, "later"));

@@ -97,7 +97,8 @@ test("through a rotation a bridge with the old secret, the new one or both takes
   }
   using = ["neither"];
   await push.publish(textEvent(id, "refused"));
-  const log = await push.logged(id, 4);
+  // What was refused comes again a second later.
+  const log = (await push.logged(id, 4)).slice(0, 4);
   expect(log.map(({ status }) => status)).toEqual([204, 204, 204, 401]);
   expect(shown).toHaveLength(3);
 });
@@ -114,12 +115,19 @@ test("what is answered 503 for want of room comes again, and is shown once there
     },
   });
   await push.publish(textEvent(id, "one"), textEvent(id, "two"));
-  const log = await push.logged(id, 2);
-  expect(log.map(({ status }) => status)).toEqual([204, 503]);
+  // Both are under way at once, so either answer may be there first.
+  const firstTwo = (await push.logged(id, 2)).slice(0, 2);
+  expect(firstTwo.map(({ status }) => status).toSorted()).toEqual([204, 503]);
   open();
   await until("both are shown", () => texts.length === 2);
   expect(texts.toSorted()).toEqual(["one", "two"]);
-  expect((await push.logged(id, 3)).map(({ status }) => status)).toEqual([204, 503, 204]);
+  const statuses = await until("both were taken", async () => {
+    const found = (await push.deliveries(id)).map(({ status }) => status);
+    return found.filter((status) => status === 204).length === 2 && found;
+  });
+  // It may have come again before there was room.
+  expect(new Set(statuses)).toEqual(new Set([204, 503]));
+  expect(statuses.at(-1)).toBe(204);
 });
 
 test("a slow chat does not make the service wait: pushes are answered before they are shown", async () => {

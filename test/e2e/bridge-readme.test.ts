@@ -7,6 +7,8 @@ import { startPushService, type PushService } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
+jest.setTimeout(120_000);
+
 let push: PushService;
 let consumer: Consumer;
 let kit: KitPackage;

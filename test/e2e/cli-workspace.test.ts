@@ -9,6 +9,7 @@ import { poll } from "../harness/bridge";
 import { runCli, type CliRun } from "../harness/cli";
 import { TOKENS } from "../harness/processes";
 import { startService, type TestService } from "../harness/service";
+import { until } from "../harness/wait";
 import { createWorkspaceApi, type WorkspaceApi } from "../harness/workspace-api";
 
 jest.setTimeout(120_000);
@@ -105,7 +106,10 @@ test("no file of a secret is left where none was made", async () => {
 });
 
 test("list shows all workspaces, newest first, as a table and as JSON", async () => {
-  const made = [await api.make({ name: "older" }), await api.make({ name: "newer" })];
+  const older = await api.make({ name: "older" });
+  // Of two that were made in one ms, neither is newer.
+  await until("the clock has gone on", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
+  const made = [older, await api.make({ name: "newer" })];
   const table = await workspace("list", "--limit", "all");
   const [head, first, second] = table.stdout.split("\n");
   expect(head).toMatch(/^ID +MODE +STATE +CREATED +NAME$/);

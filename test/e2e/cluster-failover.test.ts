@@ -1,10 +1,8 @@
-import { failOverUnderLoad, reportLine } from "../harness/failover";
+import { failOverUnderLoad, killFollowed, reportLine } from "../harness/failover";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
 import type { RedisNode } from "../harness/redis-node";
 import { until } from "../harness/wait";
 
-/** How long before the kill an answer may have been given that is lost where no replica has to confirm. */
-const LAG_MAX_MS = 1_000;
 const FAILOVER_MS = 60_000;
 
 let cluster: TestCluster;
@@ -20,13 +18,15 @@ afterAll(() => cluster.close());
 
 async function kill(): Promise<void> {
   dead = await cluster.masterOf("cb:{s0}");
-  await dead.kill();
+  const [replica] = await cluster.replicasOf(dead);
+  await killFollowed(dead, replica);
 }
 
 test("a master that is killed under load costs seconds, and nothing but what its replica did not have yet", async () => {
   const report = await failOverUnderLoad(cluster.url, {}, kill, async () => undefined);
   process.stdout.write(reportLine("cluster", report));
-  for (const ms of report.lostMs) expect(ms).toBeLessThan(LAG_MAX_MS);
+  // What was answered before the replica was seen to have it is there: how far one lags is the machine's to say.
+  for (const ms of report.lostMs) expect(ms).toBeLessThanOrEqual(0);
 }, 240_000);
 
 test("where a replica must confirm, nothing that was answered is lost", async () => {
@@ -36,7 +36,7 @@ test("where a replica must confirm, nothing that was answered is lost", async ()
     const killed = dead;
     await until(
       "there is a new master",
-      async () => (await cluster.masterOf("cb:{s0}")) !== killed,
+      async () => (await cluster.masterOf("cb:{s0}").catch(() => killed)) !== killed,
       FAILOVER_MS,
     );
     await killed.start();

@@ -7,8 +7,8 @@ import { connectToCore, createWorkspace, type CoreClients, type TestWorkspace } 
 import { until } from "../harness/wait";
 
 const STEP_MS = 61 * 60_000;
-/** The watch says so often that it is there. */
-const BEAT_WITHIN_MS = 20_000;
+/** The watch says that it is there every 15 seconds. */
+const BEAT_WITHIN_MS = 40_000;
 
 let redis: TestRedis;
 let corePort: number;
@@ -49,8 +49,13 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
+  /** There are enough of them for however often core is asked until it is back. */
+  function newPlace(): string {
+    places++;
+    return `198.18.${places >> 8}.${places & 255}`;
+  }
   /** Everyone comes from somewhere else, so that nobody has to wait for others. */
-  async function use(code: string, from = `198.51.100.${++places}`): Promise<number> {
+  async function use(code: string, from = newPlace()): Promise<number> {
     const headers = { "x-forwarded-for": from };
     return (await askApi(dashboard.url, "/session", { method: "POST", body: { code }, headers })).status;
   }
@@ -68,10 +73,14 @@ describe("a sign-in link", () => {
     await core.stop();
     expect(await use(code)).toBe(503);
     core = await startCoreAgain();
-    const status = await until("core answers", async () => {
-      const answered = await use(code);
-      return answered === 503 ? undefined : answered;
-    });
+    const status = await until(
+      "core answers",
+      async () => {
+        const answered = await use(code);
+        return answered === 503 ? undefined : answered;
+      },
+      60_000,
+    );
     expect([status, await use(code)]).toEqual([200, 401]);
   });
 

@@ -10,6 +10,8 @@ import { stopInTime } from "../harness/stopping";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
+jest.setTimeout(120_000);
+
 let redis: TestRedis;
 let corePort: number;
 let core: TestProcess;
@@ -115,12 +117,17 @@ test("a game that is stopped ends its games, says so in their channels, and exit
 });
 
 test("a workspace that was disconnected ends its games, and the others go on", async () => {
-  const game = await newGame({ FOLLOW_GROUP: "trivia-gone", LOBBY_SECONDS: "1" });
+  // What the end of the lobby publishes is the first thing after the workspace was disconnected.
+  const game = await newGame({ FOLLOW_GROUP: "trivia-gone", LOBBY_SECONDS: "5" });
   const [gone, here] = [await newChat(), await newChat()];
   await gone.command("ann", "start");
   await gone.sees("message.create", "game_start");
   await createWorkspaceApi(clients.workspaces).disconnect(gone.workspaceId);
-  await until("it is forgotten", () => game.log.some(({ msg }) => String(msg).includes("workspace is gone")));
+  await until(
+    "it is forgotten",
+    () => game.log.some(({ msg }) => String(msg).includes("workspace is gone")),
+    20_000,
+  );
   await here.command("ann", "leaderboard");
   expect((await here.sees("message.create", "leaderboard")).message.text).toContain("Nobody has played yet");
 });

@@ -27,6 +27,8 @@ async function playThrough(
   return { lobby, board, offer };
 }
 
+jest.setTimeout(120_000);
+
 let service: TestService;
 let game: TestProcess;
 

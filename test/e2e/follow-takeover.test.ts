@@ -84,28 +84,36 @@ test("a second consumer takes its part of the workspaces, the first keeps the re
   second.ackAll();
   // Shared out by now or not: whoever gets them acks them.
   let round = 0;
-  await until("the workspaces are shared out", async () => {
-    const text = `shared-${++round}`;
-    await typeEverywhere(text);
-    await until("all came", () => first.seen.length + second.seen.length >= WORKSPACES * (round + 1));
-    return (
-      workspacesOf(second.seen, text).size === partOf(1).size &&
-      [...partOf(1)].every((id) => workspacesOf(second.seen, text).has(id))
-    );
-  });
+  await until(
+    "the workspaces are shared out",
+    async () => {
+      const text = `shared-${++round}`;
+      await typeEverywhere(text);
+      await until("all came", () => first.seen.length + second.seen.length >= WORKSPACES * (round + 1));
+      return (
+        workspacesOf(second.seen, text).size === partOf(1).size &&
+        [...partOf(1)].every((id) => workspacesOf(second.seen, text).has(id))
+      );
+    },
+    TAKE_OVER_MS,
+  );
   expect(workspacesOf(first.seen, `shared-${round}`)).toEqual(partOf(0));
 
   second.halfClose();
   await second.ended();
   await typeEverywhere("again");
-  await until("the first has all again", () => workspacesOf(first.seen, "again").size === WORKSPACES);
+  await until(
+    "the first has all again",
+    () => workspacesOf(first.seen, "again").size === WORKSPACES,
+    TAKE_OVER_MS,
+  );
   const shared = Array.from({ length: round }, (_, i) => `shared-${i + 1}`);
   const all = [...first.seen, ...second.seen];
   expect(all.every(({ attempt }) => attempt === 1)).toBe(true);
   expect(firstComings(first, second).map((texts) => texts.toSorted())).toEqual(
     everywhere(...["alone", ...shared, "again"].toSorted()),
   );
-});
+}, 60_000);
 
 test("what a consumer left unacked comes again to the others when it leaves, before anything newer", async () => {
   const group = `group-${++groups}`;
@@ -124,7 +132,7 @@ test("what a consumer left unacked comes again to the others when it leaves, bef
       .map(({ text, attempt }) => `${text}/${attempt}`),
   );
   expect(inOrder).toEqual(everywhere("two/2", "three/1"));
-});
+}, 60_000);
 
 test("when a core is killed, the consumers of another take over, in order, and nothing is lost", async () => {
   const group = `group-${++groups}`;
@@ -168,4 +176,4 @@ test("a consumer that never acks does not keep workspaces from one that joins", 
     TAKE_OVER_MS,
   );
   expect(workspacesOf(healthy.seen, "one")).toEqual(partOf(1));
-});
+}, 60_000);

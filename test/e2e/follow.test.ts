@@ -104,10 +104,11 @@ test("the events of a workspace come in order, each to one consumer of each grou
   const total = sent.length * workspaces.length;
 
   for (const group of [consumers.slice(0, 2), consumers.slice(2)]) {
-    await until("the group has all", () => group.reduce((sum, { seen }) => sum + seen.length, 0) >= total);
+    const seen = (): readonly Seen[] =>
+      group.flatMap((consumer) => consumer.seen).filter(({ text }) => text !== "later");
+    await until("the group has all", () => seen().length >= total);
     await pastThis();
-    const seen = group.flatMap((consumer) => consumer.seen).filter(({ text }) => text !== "later");
-    expect(seen).toHaveLength(total);
+    expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {
       const own = group.map((consumer) =>
         consumer.seen.filter(({ workspaceId, text }) => workspaceId === id && text !== "later"),
@@ -137,13 +138,14 @@ describe("the window", () => {
 
 describe("an event that is not acked", () => {
   test("comes again after the ack deadline with the later unacked ones of its workspace, in order", async () => {
-    const consumer = await start({ group: newGroup(), ackDeadline: { seconds: 1 } }).opened();
+    // Long enough for all to be typed, and for the acks to arrive, before the first is overdue.
+    const consumer = await start({ group: newGroup(), ackDeadline: { seconds: 3 } }).opened();
     await typeIn(workspace(1), "other");
     await typeIn(workspace(), "one", "two", "three", "four");
     const seen = await consumer.sees(5);
     consumer.ack(...seen.filter(({ text }) => ["one", "three", "other"].includes(text)));
-    expect(texts((await consumer.sees(7)).slice(5))).toEqual(["two/2", "four/2"]);
-    expect(texts((await consumer.sees(9)).slice(7))).toEqual(["two/3", "four/3"]);
+    expect(texts((await consumer.sees(7)).slice(5, 7))).toEqual(["two/2", "four/2"]);
+    expect(texts((await consumer.sees(9)).slice(7, 9))).toEqual(["two/3", "four/3"]);
     expect(consumer.seen[7]?.id).toBe(consumer.seen[5]?.id);
   });
 
@@ -168,7 +170,7 @@ describe("an event that is not acked", () => {
     const silent = await start({ group: slow, ackDeadline: { seconds: 1 } }).opened();
     acking.ackAll();
     await typeIn(workspace(), "one");
-    expect(texts(await silent.sees(2))).toEqual(["one/1", "one/2"]);
+    expect(texts(await silent.sees(2)).slice(0, 2)).toEqual(["one/1", "one/2"]);
     expect(texts(acking.seen)).toEqual(["one/1"]);
   });
 });

@@ -96,7 +96,8 @@ test("sequences that run ahead of the clock are told by how much", async () => {
     await publish(clients, textEvent(id, "then"));
     const ahead = await of(core, "chatbridge_core_sequence_ahead_seconds");
     expect(ahead).toBeGreaterThan(3_000);
-    expect(ahead).toBeLessThanOrEqual(3_600);
+    // The clock that it is told by follows Redis's, and may be a little behind it.
+    expect(ahead).toBeLessThan(3_602);
   } finally {
     await store.close();
     clients.close();

@@ -4,6 +4,7 @@ import { poll, post, send } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
 import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
@@ -25,7 +26,16 @@ beforeAll(async () => {
   });
   await poll(service.url, workspace);
   await consumer.sees(1);
-  [core, edge] = await Promise.all([readMetrics(service.core), readMetrics(service.edge)]);
+  edge = await readMetrics(service.edge);
+  // What waits is told of the shards that a core holds, which it takes after its start.
+  core = await until(
+    "core tells of its shards",
+    async () => {
+      const metrics = await readMetrics(service.core);
+      return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;
+    },
+    30_000,
+  );
 }, 60_000);
 afterAll(async () => {
   consumer.cancel();

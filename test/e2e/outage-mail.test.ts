@@ -79,7 +79,7 @@ test("the owner is e-mailed once per outage, and again in the next one", async (
   await due.pass(workspace.id, FIVE_MINUTES_MS);
   await mail.waitFor(2);
   await expectNoMore(2);
-});
+}, 60_000);
 
 test("with three cores each owner is e-mailed once, also when one of them is killed at that moment", async () => {
   cores.push(await startMailingCore(), await startMailingCore());

@@ -27,7 +27,7 @@ beforeAll(async () => {
       ALL_PROXY: proxy.url,
     })),
   ]);
-});
+}, 60_000);
 afterAll(async () => {
   await Promise.all([push, strict, rootless].map((service) => service.close()));
   await proxy.close();

@@ -41,24 +41,26 @@ describe("an event that failed is dropped, and the log says why, when", () => {
     const bridge = await push.bridge();
     bridge.behave(status(500));
     await push.publish(textEvent(bridge.workspaceId, "x"));
-    await push.logged(bridge.workspaceId, 1);
+    // The last attempt is due 3 s later: time enough for the change.
+    await push.logged(bridge.workspaceId, 2);
     await change(bridge.workspaceId);
-    const log = await push.logged(bridge.workspaceId, 2);
+    const log = await push.logged(bridge.workspaceId, 3);
     expect(log).toMatchObject([
       { attempt: 1, result: STATUS, status: 500 },
-      { attempt: 1, result, status: 0, address: "" },
+      { attempt: 2, result: STATUS, status: 500 },
+      { attempt: 2, result, status: 0, address: "" },
     ]);
-    expect([bridge.requests.length, reasons(bridge)]).toEqual([1, [reason]]);
+    expect([bridge.requests.length, reasons(bridge)]).toEqual([2, [reason]]);
   });
 
   test("the workspace is deleted: disconnected, and nothing of it is left", async () => {
     const bridge = await push.bridge();
     bridge.behave(status(500));
     await push.publish(textEvent(bridge.workspaceId, "x"));
-    await push.logged(bridge.workspaceId, 1);
+    await push.logged(bridge.workspaceId, 2);
     await push.workspaces.delete(bridge.workspaceId);
     await until("it is given up", () => reasons(bridge).length > 0);
-    expect([bridge.requests.length, reasons(bridge)]).toEqual([1, ["disconnected"]]);
+    expect([bridge.requests.length, reasons(bridge)]).toEqual([2, ["disconnected"]]);
     await queuesAreEmpty();
     expect(await texts(store, "KEYS", `*${bridge.workspaceId}*`)).toEqual([]);
   });
@@ -66,14 +68,15 @@ describe("an event that failed is dropped, and the log says why, when", () => {
   test("the event has expired", async () => {
     const bridge = await push.bridge();
     bridge.behave(status(500));
-    // It is 1 s old when its second attempt is due: 1 s after the first one failed.
-    await push.publish({ ...textEvent(bridge.workspaceId, "x"), lifetime: ONE_SECOND });
-    const log = await push.logged(bridge.workspaceId, 2);
+    // It is older when its third attempt is due, 4 s after the first one failed, and younger at the second.
+    await push.publish({ ...textEvent(bridge.workspaceId, "x"), lifetime: { seconds: 3 } });
+    const log = await push.logged(bridge.workspaceId, 3);
     expect(log).toMatchObject([
       { attempt: 1, result: STATUS },
-      { attempt: 1, result: EXPIRED },
+      { attempt: 2, result: STATUS },
+      { attempt: 2, result: EXPIRED },
     ]);
-    expect([bridge.requests.length, reasons(bridge)]).toEqual([1, ["expired"]]);
+    expect([bridge.requests.length, reasons(bridge)]).toEqual([2, ["expired"]]);
   });
 });
 

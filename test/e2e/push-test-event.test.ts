@@ -176,7 +176,7 @@ describe("a test event that fails says at which step and why, in words to act on
       expect(bridge.requests.length).toBeLessThanOrEqual(1);
       expect(await push.deliveries(bridge.workspaceId)).toHaveLength(1);
     }
-  }, 30_000);
+  }, 60_000);
 });
 
 test("a test event of a disconnected or an unknown workspace is refused", async () => {

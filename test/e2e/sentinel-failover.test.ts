@@ -1,10 +1,8 @@
-import { failOverUnderLoad, reportLine } from "../harness/failover";
+import { failOverUnderLoad, killFollowed, reportLine } from "../harness/failover";
 import type { RedisNode } from "../harness/redis-node";
 import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";
 import { until } from "../harness/wait";
 
-/** How long before the kill an answer may have been given that is lost where no replica has to confirm. */
-const LAG_MAX_MS = 1_000;
 const FAILOVER_MS = 60_000;
 
 let watched: TestSentinel;
@@ -19,14 +17,19 @@ afterEach(async () => {
 afterAll(() => watched.close());
 
 async function kill(): Promise<void> {
-  dead = await watched.master();
-  await dead.kill();
+  const master = await watched.master();
+  dead = master;
+  await killFollowed(
+    master,
+    watched.servers.find((server) => server !== master),
+  );
 }
 
 test("a master that is killed under load costs seconds, and nothing but what its replica did not have yet", async () => {
   const report = await failOverUnderLoad(watched.url, {}, kill, async () => undefined);
   process.stdout.write(reportLine("sentinel", report));
-  for (const ms of report.lostMs) expect(ms).toBeLessThan(LAG_MAX_MS);
+  // What was answered before the replica was seen to have it is there: how far one lags is the machine's to say.
+  for (const ms of report.lostMs) expect(ms).toBeLessThanOrEqual(0);
 }, 240_000);
 
 test("where a replica must confirm, nothing that was answered is lost", async () => {
@@ -34,7 +37,11 @@ test("where a replica must confirm, nothing that was answered is lost", async ()
   // Once there is a new master, which has no replica that could confirm until the killed one is back as that.
   const back = async (): Promise<void> => {
     const killed = dead;
-    await until("there is a new master", async () => (await watched.master()) !== killed, FAILOVER_MS);
+    await until(
+      "there is a new master",
+      async () => (await watched.master().catch(() => killed)) !== killed,
+      FAILOVER_MS,
+    );
     await killed.start();
   };
   const report = await failOverUnderLoad(watched.url, settings, kill, back);

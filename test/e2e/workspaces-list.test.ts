@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import type { ListWorkspacesResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { startService, type TestService } from "../harness/service";
@@ -20,9 +21,15 @@ describe("listing", () => {
     return pages;
   }
 
+  /** Makes one that is newer than all others: two of one moment have no order. */
+  async function makeNewer(name = "test"): Promise<string> {
+    await sleep(25);
+    return (await api.make({ name })).id;
+  }
+
   test("answers all workspaces newest first, whatever the size of the pages", async () => {
     const created: string[] = [];
-    for (let i = 0; i < 12; i++) created.unshift((await api.make({ name: `listed ${i}` })).id);
+    for (let i = 0; i < 12; i++) created.unshift(await makeNewer(`listed ${i}`));
     const total = (await api.list(1_000)).workspaces.length;
     for (const pageSize of [1, 5, total - 1, total, 1_000]) {
       const pages = await listAll(pageSize);
@@ -37,13 +44,13 @@ describe("listing", () => {
   });
 
   test("goes on where it was when workspaces come and go meanwhile", async () => {
-    const [third, second, first] = [await api.make(), await api.make(), await api.make()];
+    const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);
-    expect(page.workspaces.map(({ id }) => id)).toEqual([first.id]);
-    await api.make();
-    await api.delete(first.id);
+    expect(page.workspaces.map(({ id }) => id)).toEqual([first]);
+    await makeNewer();
+    await api.delete(first);
     const next = await api.list(2, page.nextPageToken);
-    expect(next.workspaces.map(({ id }) => id)).toEqual([second.id, third.id]);
+    expect(next.workspaces.map(({ id }) => id)).toEqual([second, third]);
   });
 
   test("answers 100 when no size is asked for", async () => {

@@ -2,6 +2,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from "playwrig
 import { findChromium } from "./chromium";
 import { askApi } from "./dashboard";
 import { TOKENS } from "./processes";
+import { until } from "./wait";
 
 const ARGUMENTS =
   "--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-quic";
@@ -70,6 +71,23 @@ export async function startBrowser(): Promise<TestBrowser> {
     },
     close: () => browser.close(),
   };
+}
+
+/** Waits until what moves in the page has come to rest, but for what never does: a colour on its way is nobody's choice. */
+export async function untilStill(page: Page): Promise<void> {
+  const isStill =
+    "document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity)";
+  await until("nothing moves", () => page.evaluate<boolean>(isStill), WITHIN_MS);
+}
+
+/** Waits until what has the focus is called this: a page moves the focus a moment after it has changed. */
+export async function untilFocused(page: Page, words: string): Promise<void> {
+  const focused = "((document.activeElement?.ariaLabel || document.activeElement?.textContent) ?? '').trim()";
+  await until(
+    `the focus is on ${words}`,
+    async () => (await page.evaluate<string>(focused)) === words,
+    WITHIN_MS,
+  );
 }
 
 /** The path of a link that signs in once. */

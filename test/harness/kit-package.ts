@@ -1,10 +1,10 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
 
-const BRIDGE = join(__dirname, "../../bridge");
+const PROJECT = join(__dirname, "../..");
 
 /** The kit as it is published, in the node_modules of an empty project. */
 export interface KitPackage {
@@ -28,10 +28,7 @@ export function packKit(): KitPackage {
   const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));
   const installed = join(folder, "node_modules/chat-bridge-kit");
   mkdirSync(installed, { recursive: true });
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: BRIDGE, stdio: "pipe" });
-  const { version } = JSON.parse(readFileSync(join(BRIDGE, "package.json"), "utf8")) as { version: string };
-  const archive = join(folder, `chat-bridge-kit-${version}.tgz`);
-  execFileSync("tar", ["-xzf", archive, "-C", installed, "--strip-components=1"]);
+  execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
   const readme = readFileSync(join(installed, "README.md"), "utf8");
   const children: ChildProcess[] = [];
 
@@ -64,4 +61,21 @@ export function packKit(): KitPackage {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Packs the kit into a folder; answers the archive. It packs a copy: npm builds in place
+ * before it packs, and test files that run side by side would build in one place.
+ */
+function pack(folder: string): string {
+  const project = join(folder, "project");
+  const bridge = join(project, "bridge");
+  const built = join(PROJECT, "bridge/dist");
+  cpSync(join(PROJECT, "bridge"), bridge, { recursive: true, filter: (path) => path !== built });
+  for (const file of ["tsconfig.json", "LICENSE"]) cpSync(join(PROJECT, file), join(project, file));
+  symlinkSync(join(PROJECT, "node_modules"), join(project, "node_modules"));
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: bridge, stdio: "pipe" });
+  const { version } = JSON.parse(readFileSync(join(bridge, "package.json"), "utf8")) as { version: string };
+  rmSync(project, { recursive: true });
+  return join(folder, `chat-bridge-kit-${version}.tgz`);
 }

@@ -1,5 +1,6 @@
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
+import { freePort } from "./processes";
 import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
@@ -56,7 +57,8 @@ export async function startMailServer({
   let behaviour: MailBehaviour = "accept";
   let connections = 0;
   let running: SMTPServer | undefined;
-  let port = 0;
+  // It comes back at the same port, which nobody else may have got meanwhile.
+  const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {
     if (typeof behaviour === "string" || (behaviour.at ?? "recipient") !== where) return undefined;
@@ -111,7 +113,6 @@ export async function startMailServer({
       server.server.once("error", reject);
       server.listen(port, "127.0.0.1", resolve);
     });
-    port = (server.server.address() as AddressInfo).port;
     running = server;
   }
 

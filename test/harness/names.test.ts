@@ -1,5 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import { startNames, type TestNames } from "./names";
+import { until } from "./wait";
 
 let names: TestNames;
 let resolver: Resolver;
@@ -36,6 +37,8 @@ test.each([
   if (record !== undefined) names.set("bad.example", record);
   const asking = record === "silence" ? resolverOf(200) : resolver;
   await expect(asking.resolve4("bad.example")).rejects.toMatchObject({ code });
+  // Who does not wait for an answer may give up before the question is read.
+  await until("the question to come", () => names.queries.length > 0);
   expect(names.queries).toContainEqual({ name: "bad.example", type: "A", number: 1 });
 });
 

@@ -60,7 +60,7 @@ export async function startPolledService(): Promise<PolledService> {
     baseUrl: `http://127.0.0.1:${service.port}`,
     workspaceId: WORKSPACE,
     secrets: SECRET,
-    timeoutMs: 2_000,
+    timeoutMs: 10_000,
     cursors: cursorInMemory(),
     handle: (page: EventPage) => void pages.push(page),
   });

@@ -1,5 +1,6 @@
 import { dripBody, status } from "./behaviours";
 import type { Welcome } from "./front-door";
+import { freePort } from "./processes";
 import { startReceiver, type Receiver, type ReceiverOptions } from "./receiver";
 import { createTestCa, type Certificate, type TestCa } from "./test-ca";
 import { createTestClient, type TestClient } from "./test-client";
@@ -165,8 +166,10 @@ describe("a receiver closes", () => {
   });
 
   test("twice without harm, and another comes back at the same port", async () => {
-    const { port } = receiver;
-    await client.observe(receiver.url);
+    // One that the system gives to no connection while nobody listens there.
+    const port = await freePort();
+    await startAgain({ ca, names: [NAME], port });
+    expect(await client.observe(receiver.url)).toMatchObject({ status: 204 });
     await receiver.close();
     await receiver.close();
     expect((await client.observe(receiver.url)).end).toMatch(/^(ECONNREFUSED|UND_ERR_SOCKET|ECONNRESET)$/);

@@ -75,7 +75,8 @@ export async function startTestSentinel({
       "bind 127.0.0.1",
       `dir ${own}`,
       `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 2`,
-      `sentinel down-after-milliseconds ${NAME} 1000`,
+      // Above what a slow disk may hold up a server that is well.
+      `sentinel down-after-milliseconds ${NAME} 2000`,
       `sentinel failover-timeout ${NAME} 6000`,
       ...(password === undefined ? [] : [`sentinel auth-pass ${NAME} ${password}`]),
       ...(sentinelPassword === undefined

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { LISTENERS } from "../../local/start-settings";
+import { freePort } from "../harness/processes";
 import { until } from "../harness/wait";
 
 export const PROJECT = join(__dirname, "../..");
@@ -32,7 +33,16 @@ export interface RunOptions {
   readonly command?: { readonly program: string; readonly cwd: string };
 }
 
-const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]));
+export const ANY_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]),
+);
+
+/** Ports of this test worker's own: of those that are just free, two starts at the same time may take the same. */
+async function ownPorts(): Promise<Record<string, string>> {
+  const ports: Record<string, string> = {};
+  for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
+  return ports;
+}
 
 const folders: string[] = [];
 
@@ -43,14 +53,20 @@ export function newFolder(): string {
 }
 
 /** Starts it in a process group of its own, as a terminal does. */
-export function start({ folder = newFolder(), env = {}, args = [], command }: RunOptions = {}): Run {
+export async function start({
+  folder = newFolder(),
+  env = {},
+  args = [],
+  command,
+}: RunOptions = {}): Promise<Run> {
+  const ports = await ownPorts();
   const [program, first, cwd] =
     command === undefined
       ? [process.execPath, [MAIN], PROJECT]
       : [command.program, ["start", "--silent", "--"], command.cwd];
   const child = spawn(program, [...first, ...args], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ANY_PORTS, ...env },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ports, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -148,10 +164,19 @@ export async function nothingIsLeft(folder: string): Promise<void> {
   );
 }
 
+/** Ends a process that may be about to end by itself. */
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
 /** Ends what a failed test may have left running, and removes the folders. */
 export function cleanUp(): void {
   for (const folder of folders.splice(0)) {
-    for (const { pid } of living(folder)) process.kill(pid, "SIGKILL");
+    for (const { pid } of living(folder)) killIfThere(pid);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -34,7 +34,7 @@ printf '#!/bin/sh\\nexec ${REAL_SERVER} "$@"\\n' > "\${0%/*}/redis-server"
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 test("without a Redis or a package manager one line says what to install", async () => {
-  const run = start({ env: { PATH: pathWith() } });
+  const run = await start({ env: { PATH: pathWith() } });
   expect(await run.exited).toBe(1);
   expect(run.printedErrors()).toBe(
     "Redis 7 or Valkey is needed: install redis-server or valkey-server and have it on the PATH, " +
@@ -45,7 +45,7 @@ test("without a Redis or a package manager one line says what to install", async
 
 test("a Redis that is too old to have functions is none", async () => {
   const path = pathWith({ "redis-server": 'echo "Redis server v=6.2.14 sha=00000000:0"' });
-  const run = start({ env: { PATH: path } });
+  const run = await start({ env: { PATH: path } });
   expect(await run.exited).toBe(1);
   expect(run.printedErrors()).toMatch(/^Redis 7 or Valkey is needed: .*\n$/);
 });
@@ -56,7 +56,7 @@ test("valkey-server does where there is no redis-server", async () => {
 [ "$1" = --version ] && echo "Valkey server v=8.0.1 sha=00000000:0" && exit 0
 exec ${REAL_SERVER} "$@"`,
   });
-  const run = start({ env: { PATH: path } });
+  const run = await start({ env: { PATH: path } });
   await run.ready();
   run.child.kill("SIGINT");
   expect(await run.exited).toBe(0);
@@ -65,7 +65,7 @@ exec ${REAL_SERVER} "$@"`,
 asRoot("the package manager installs a Redis where there is none, once", async () => {
   const notes = join(newFolder(), "notes");
   const path = pathWith({ "apt-get": fakeAptGet(notes) });
-  const first = start({ env: { PATH: path } });
+  const first = await start({ env: { PATH: path } });
   const page = await first.ready();
   expect(first.printed()).toContain("There is no Redis 7 here: apt-get installs one …");
   expect(await paste(snippet(page, 1))).toContain("202 Accepted");
@@ -74,7 +74,7 @@ asRoot("the package manager installs a Redis where there is none, once", async (
   const asked = "update\ninstall -y --no-install-recommends redis-server\n";
   expect(execFileSync("cat", [notes]).toString()).toBe(asked);
 
-  const second = start({ env: { PATH: path }, folder: first.folder });
+  const second = await start({ env: { PATH: path }, folder: first.folder });
   await second.ready();
   expect(execFileSync("cat", [notes]).toString()).toBe(asked);
   second.child.kill("SIGINT");
@@ -85,7 +85,7 @@ asRoot("where the package manager fails, one line says why and what to run by ha
   const path = pathWith({
     "apt-get": '[ "$1" = --version ] && exit 0\necho "E: Unable to locate package" >&2\nexit 100',
   });
-  const run = start({ env: { PATH: path } });
+  const run = await start({ env: { PATH: path } });
   expect(await run.exited).toBe(1);
   expect(run.printedErrors()).toBe(
     "Redis 7 or Valkey is needed, and apt-get could not install it (E: Unable to locate package): " +
@@ -98,7 +98,7 @@ asRoot("Ctrl-C while the package manager works stops it too", async () => {
   const path = pathWith({
     "apt-get": `[ "$1" = --version ] && exit 0\n: > ${started}\nexec /bin/sleep 600`,
   });
-  const run = start({ env: { PATH: path } });
+  const run = await start({ env: { PATH: path } });
   await until("the package manager works", () => existsSync(started), PATIENCE_MS);
   run.child.kill("SIGINT");
   expect(await run.exited).toBe(0);

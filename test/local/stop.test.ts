@@ -14,7 +14,7 @@ describe("everything stops in order and no process is left", () => {
     ["SIGTERM", "with its whole group"],
     ["SIGHUP", "with its whole group"],
   ] as const)("after %s to it %s", async (signal, to) => {
-    const run = start();
+    const run = await start();
     await run.ready();
     const pid = run.child.pid ?? 0;
     expect(living(run.folder).length).toBe(1 + 2 * 5); // it; Redis, core, the edge, the game and the chat with a guard each
@@ -44,7 +44,7 @@ describe("everything stops in order and no process is left", () => {
     ["Ctrl-C in the terminal of npm start", "SIGINT", "group"],
     ["SIGTERM to npm itself", "SIGTERM", "npm"],
   ] as const)("after %s", async (_title, signal, to) => {
-    const run = start({ command: { program: "npm", cwd: packageWithStart() } });
+    const run = await start({ command: { program: "npm", cwd: packageWithStart() } });
     await run.ready();
     const npm = run.child.pid ?? 0;
     process.kill(to === "group" ? -npm : npm, signal);
@@ -57,16 +57,22 @@ describe("everything stops in order and no process is left", () => {
     ["while Redis starts", "· Redis:"],
     ["while core and the edge start", "· core and edge: start"],
   ])("after Ctrl-C during the start, %s", async (_title, line) => {
-    const run = start();
-    await until(
-      "it is that far",
-      () => living(run.folder).length > 0 && run.printed().includes(line),
-      PATIENCE_MS,
-    );
-    process.kill(-(run.child.pid ?? 0), "SIGINT");
-    // Before it listens for signals the signal itself ends it.
-    expect([0, null]).toContain(await run.exited);
-    expect(run.printed()).not.toContain("The service runs");
-    await nothingIsLeft(run.folder);
+    const RUNS = "The service runs";
+    for (let tries = 1; ; tries++) {
+      const run = await start();
+      await until(
+        "it is that far",
+        () => living(run.folder).length > 0 && run.printed().includes(line),
+        PATIENCE_MS,
+      );
+      process.kill(-(run.child.pid ?? 0), "SIGINT");
+      // Before it listens for signals the signal itself ends it.
+      expect([0, null]).toContain(await run.exited);
+      await nothingIsLeft(run.folder);
+      // On a busy machine the start may be through before the signal goes out.
+      if (run.printed().includes(RUNS) && tries < 5) continue;
+      expect(run.printed()).not.toContain(RUNS);
+      return;
+    }
   });
 });

@@ -8,6 +8,7 @@ import {
   fact,
   GAME,
   GUARD,
+  killIfThere,
   living,
   nothingIsLeft,
   paste,
@@ -29,7 +30,7 @@ describe("a part that ends by itself is named with its log, and the rest stops",
     ["game", GAME],
     ["chat", CHAT],
   ])("%s", async (name, command) => {
-    const run = start();
+    const run = await start();
     await run.ready();
     process.kill(pidOf(run.folder, command), "SIGKILL");
     expect(await run.exited).toBe(1);
@@ -42,14 +43,14 @@ describe("a part that ends by itself is named with its log, and the rest stops",
 
 describe("a start that was killed", () => {
   test("takes everything along", async () => {
-    const run = start();
+    const run = await start();
     await run.ready();
     run.child.kill("SIGKILL");
     await nothingIsLeft(run.folder);
   });
 
   test("does not keep the next from starting at once, at the same addresses, with all that was held", async () => {
-    const killed = start();
+    const killed = await start();
     const page = await killed.ready();
     const [edgeHealth = "", coreHealth = ""] = Array.from(
       page.matchAll(/http:\/\/(\S+)\/ready/g),
@@ -63,7 +64,7 @@ describe("a start that was killed", () => {
     };
     await paste(snippet(page, 2));
     killed.child.kill("SIGKILL");
-    const next = start({ env, folder: killed.folder });
+    const next = await start({ env, folder: killed.folder });
     const again = await next.ready();
     expect(fact(again, "workspace")).toBe(fact(page, "workspace"));
     expect(fact(again, "core")).toBe(env.CORE_LISTEN);
@@ -74,17 +75,17 @@ describe("a start that was killed", () => {
   });
 
   test("and left its Redis behind has it ended by the next, which reads what it held", async () => {
-    const killed = start();
+    const killed = await start();
     const page = await killed.ready();
     await paste(snippet(page, 2));
     const redis = pidOf(killed.folder, REDIS);
     for (const { pid, command } of living(killed.folder)) {
-      if (pid !== redis && GUARD.test(command)) process.kill(pid, "SIGKILL");
+      if (pid !== redis && GUARD.test(command)) killIfThere(pid);
     }
-    for (const { pid } of living(killed.folder)) if (pid !== redis) process.kill(pid, "SIGKILL");
-    await until("only Redis is left", () => living(killed.folder).length === 1);
+    for (const { pid } of living(killed.folder)) if (pid !== redis) killIfThere(pid);
+    await until("only Redis is left", () => living(killed.folder).length === 1, PATIENCE_MS);
 
-    const next = start({ folder: killed.folder });
+    const next = await start({ folder: killed.folder });
     const again = await next.ready();
     expect(pidOf(killed.folder, REDIS)).not.toBe(redis);
     expect(await paste(snippet(again, 3))).toContain("Who is in?");
