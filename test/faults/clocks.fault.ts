@@ -15,6 +15,7 @@ let rig: Rig;
 let close: () => Promise<void>;
 afterEach(() => close());
 
+const FAILED_MS = 60_000;
 const WRONG_MS = 180_000;
 const STEP_SECONDS = 60;
 /** What a busy machine may take between an event's making and its coming. */
@@ -98,7 +99,11 @@ testWhere(
       answer: () => (isBad ? { ok: false, behaviour: status(500) } : { ok: true, behaviour: status(204) }),
       async happens({ facts }) {
         isBad = true;
-        await until("attempts failed", () => facts.all.some((fact) => fact.saw === "pushed" && !fact.ok));
+        await until(
+          "attempts failed",
+          () => facts.all.some((fact) => fact.saw === "pushed" && !fact.ok),
+          FAILED_MS,
+        );
         await stepBack();
         const seenBy = performance.now() + SEEN_MS;
         await until("cores have read the clock since", () => performance.now() > seenBy);

@@ -37,12 +37,14 @@ export async function underFault(rig: Rig, fault: Fault): Promise<Suffered> {
   return { became, load, failures: await failuresOf(rig, load) };
 }
 
+const BACK_MS = 60_000;
+
 /** Counts what the logs of deliveries say of attempts that failed, and of events given up. */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
   const { workspaces } = core.clients;
   // It may have been killed and be back only now.
-  await promisify(workspaces.waitForReady.bind(workspaces))(Date.now() + 10_000);
+  await promisify(workspaces.waitForReady.bind(workspaces))(Date.now() + BACK_MS);
   const counts = new Map<string, number>();
   for (const workspaceId of pushed) {
     const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });

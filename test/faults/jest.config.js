@@ -11,6 +11,6 @@ module.exports = {
   rootDir: "../..",
   roots: ["<rootDir>/test/faults"],
   testMatch: ["**/*.fault.ts", "**/account.test.ts"],
-  testTimeout: 180_000,
+  testTimeout: 300_000,
   reporters: ["default", "<rootDir>/test/faults/table-reporter.js", "<rootDir>/test/harness/closing-line.js"],
 };

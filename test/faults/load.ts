@@ -41,8 +41,8 @@ export interface LoadOptions {
 const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
-/** Longer than the retries of a push, and the deadline of an ack. */
-const STILL_MS = 10_000;
+/** Longer than the retries of a push, and the deadline of an ack, also after a lease has run out on a busy machine. */
+const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
 const TAKEN = { ok: true, behaviour: status(204) } as const;
 let loads = 0;

@@ -4,6 +4,9 @@ import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/reply";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { addWorkspace, keyOf, openTestStore, redisNowUs, texts, type TestStore } from "../harness/store";
+import { until } from "../harness/wait";
+
+jest.setTimeout(120_000);
 
 const HALF_DAY = 43_200;
 const DAY = 86_400;
@@ -12,7 +15,8 @@ let redis: TestRedis;
 let store: TestStore;
 let other: TestStore;
 beforeAll(async () => {
-  redis = await startTestRedis();
+  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
+  redis = await startTestRedis(["--appendfsync", "no"]);
   store = await openTestStore(redis.url);
   other = await openTestStore(redis.url);
 });
@@ -109,25 +113,31 @@ test("a request id is remembered for 24 hours, whichever half days they touch", 
 test("what remembers a request id outlives the 24 hours of every id in it, and then goes", async () => {
   const record = await addWorkspace(store);
   await forgetIds(record);
+  const endOfSlot = async (): Promise<number> =>
+    (Math.floor((await redisNowUs(store)) / 1_000_000 / HALF_DAY) + 1) * HALF_DAY;
+  // One slot, unless a half day ends meanwhile: the id is then of either.
+  const earliest = await endOfSlot();
   await store.inboundLog.append(byId(record, "1"));
+  const latest = await endOfSlot();
   const [key = ""] = await texts(store, "KEYS", `${prefixOf(record)}:id:*`);
-  const endOfSlot = (Math.floor((await redisNowUs(store)) / 1_000_000 / HALF_DAY) + 1) * HALF_DAY;
   const ends = asNumber(await store.redis.command(key, ["EXPIRETIME", key]));
-  expect(ends).toBeGreaterThanOrEqual(endOfSlot + DAY);
-  expect(ends).toBeLessThanOrEqual(endOfSlot + DAY + 3_600);
+  expect(ends).toBeGreaterThanOrEqual(earliest + DAY);
+  expect(ends).toBeLessThanOrEqual(latest + DAY + 3_600);
 });
 
 test("a refused request's id is not remembered", async () => {
-  const record = await addWorkspace(store);
-  const outdated = { ...record, version: record.version + 1 };
-  expect(await store.inboundLog.append(byId(outdated, "1"))).toEqual({ outcome: "stale" });
-  const rate = keyOf(store, record.workspace.id, "rate");
-  const now = String(await redisNowUs(store));
-  await store.redis.command(rate, ["RPUSH", rate, ...Array.from({ length: 250 }, () => now)]);
-  expect(await store.inboundLog.append(byId(record, "1"))).toEqual({
-    outcome: "limited",
-    retryAfterSeconds: 1,
+  const { record, rate, judged } = await until("a request within a second of 250 others", async () => {
+    const record = await addWorkspace(store);
+    const outdated = { ...record, version: record.version + 1 };
+    expect(await store.inboundLog.append(byId(outdated, "1"))).toEqual({ outcome: "stale" });
+    const rate = keyOf(store, record.workspace.id, "rate");
+    const began = performance.now();
+    const now = String(await redisNowUs(store));
+    await store.redis.command(rate, ["RPUSH", rate, ...Array.from({ length: 250 }, () => now)]);
+    const judged = await store.inboundLog.append(byId(record, "1"));
+    return performance.now() - began < 900 && { record, rate, judged };
   });
+  expect(judged).toEqual({ outcome: "limited", retryAfterSeconds: 1 });
   await store.redis.command(rate, ["DEL", rate]);
   expect(await store.inboundLog.append({ record, event: "fault" })).toEqual({ outcome: "fault" });
   expect(await store.inboundLog.append(byId(record, "1"))).toEqual({ outcome: "stored" });

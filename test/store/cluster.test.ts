@@ -3,11 +3,14 @@ import * as fc from "fast-check";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { slotOf } from "../../core/store/redis-slot";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
+import type { RedisNode } from "../harness/redis-node";
 import { addWorkspace, openTestStore, publication, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 const PASSWORD = "cluster-password";
 const FAILOVER_MS = 60_000;
+/** After which a failover that was ordered goes on no more. */
+const GIVEN_UP_MS = 7_000;
 
 let cluster: TestCluster;
 let store: TestStore;
@@ -19,6 +22,11 @@ afterAll(async () => {
   await store.close();
   await cluster.close();
 });
+
+/** For what is asked again while the store is away. */
+function unlessAway(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}
 
 const everyPrefix = (): readonly string[] =>
   Array.from({ length: 16 }, (_, shard) => store.keys.prefix(shard));
@@ -111,6 +119,14 @@ test("wakes of every shard come, whichever master they were said on", async () =
   stop();
 });
 
+/** Whether every server says that a slot is this master's. */
+async function knowsOwner(slot: number, owner: RedisNode): Promise<boolean> {
+  const views = await Promise.all(cluster.nodes.map((node) => node.command("CLUSTER", "SLOTS")));
+  return (views as [number, number, [string, number]][][]).every((ranges) =>
+    ranges.some(([from, to, [, port]]) => from <= slot && slot <= to && port === owner.port),
+  );
+}
+
 test("a slot on its way to another master is out of reach until it is there, and its keys are never told apart", async () => {
   const { workspace } = await addWorkspace(store);
   const prefix = store.keys.prefix(store.keys.shard(workspace.id));
@@ -131,7 +147,8 @@ test("a slot on its way to another master is out of reach until it is there, and
   const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 10_000)) as string[];
   await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "AUTH", PASSWORD, "KEYS", ...keys);
   for (const node of [to, from]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", toId ?? "");
-  // By then the store is told MOVED, and follows at once.
+  await until("every server has heard of it", () => knowsOwner(slot, to));
+  // The store is told MOVED, unless it has looked since, and follows at once.
   const second = await store.outboundEvents.publish(publication(workspace.id, 3));
   expect([first, second]).toEqual([
     expect.objectContaining({ outcome: "published" }),
@@ -174,7 +191,9 @@ test("while a master is gone its shards are out of reach, others go on; its repl
   process.stdout.write(
     `cluster: whole again ${Math.round(performance.now() - killedAt)} ms after a master was killed\n`,
   );
-  const after = await Promise.all(ids.map(publishTo));
+  const after = await Promise.all(
+    ids.map((id) => until("it is published", () => publishTo(id).catch(unlessAway), FAILOVER_MS)),
+  );
   for (const [i, sequence] of after.entries()) expect(sequence).toBeGreaterThan(before[i] ?? 0);
   await doomed.start();
   await cluster.untilWhole();
@@ -187,14 +206,20 @@ test("a replica that takes over goes on from a last sequence that is ahead of it
   await store.redis.command(prefix, ["HSET", `${prefix}:st:${workspace.id}`, "sequence", String(ahead)]);
   const master = await cluster.masterOf(prefix);
   const [replica] = await cluster.replicasOf(master);
-  await replica?.command("CLUSTER", "FAILOVER");
+  const isMaster = async (): Promise<boolean> => (await replica?.info("role")) === "master";
   await until(
     "the replica is the master",
-    async () => (await replica?.info("role")) === "master",
+    async () => {
+      // The cluster gives up what is not through within five seconds.
+      await replica?.command("CLUSTER", "FAILOVER").catch(() => undefined);
+      return until("it takes over", isMaster, GIVEN_UP_MS).catch(() => false);
+    },
     FAILOVER_MS,
   );
-  const published = await until("it is published", () =>
-    store.outboundEvents.publish(publication(workspace.id, 1)).catch(() => undefined),
+  const published = await until(
+    "it is published",
+    () => store.outboundEvents.publish(publication(workspace.id, 1)).catch(unlessAway),
+    FAILOVER_MS,
   );
   expect(published).toMatchObject({ outcome: "published", sequence: ahead + 1 });
 }, 120_000);

@@ -13,13 +13,16 @@ import {
 } from "../harness/store";
 import { until } from "../harness/wait";
 
+jest.setTimeout(120_000);
+
 const SECOND_US = 1_000_000;
 
 let redis: TestRedis;
 let store: TestStore;
 let other: TestStore;
 beforeAll(async () => {
-  redis = await startTestRedis();
+  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
+  redis = await startTestRedis(["--appendfsync", "no"]);
   store = await openTestStore(redis.url);
   other = await openTestStore(redis.url);
 });
@@ -128,7 +131,8 @@ test("a clock that stepped back does not refuse a sender until it has caught up"
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 50 }),
-      fc.integer({ min: 3, max: 86_400 }),
+      // More than the second below which time stands still, also when the judgement takes a while.
+      fc.integer({ min: 5, max: 86_400 }),
       async (limit, seconds) => {
         const address = freshAddress();
         await fill(addressKey(address), limit, seconds * SECOND_US);
@@ -144,11 +148,15 @@ test("a clock that stepped back does not refuse a sender until it has caught up"
 });
 
 test("a clock that steps back by less than a second forgets nothing: the limit holds until it has caught up", async () => {
-  const address = freshAddress();
-  await fill(addressKey(address), 10, SECOND_US / 2);
-  const [wait = 0] = await judge(address, 10, 1);
+  const { wait, kept } = await until("a judgement before the clock has caught up", async () => {
+    const address = freshAddress();
+    const began = performance.now();
+    await fill(addressKey(address), 10, SECOND_US / 2);
+    const [wait = 0] = await judge(address, 10, 1);
+    return performance.now() - began < 400 && { wait, kept: await stamps(addressKey(address)) };
+  });
   expect(wait).toBe(SECOND_US);
-  expect(await stamps(addressKey(address))).toHaveLength(10);
+  expect(kept).toHaveLength(10);
 });
 
 test("all cores share the 500 a second of a sending address", async () => {
@@ -170,8 +178,8 @@ test("posts and polls of a workspace share its 250 a second, on all cores", asyn
   const record = await addWorkspace(store);
   const key = keyOf(store, record.workspace.id, "rate");
   const outcome = await until("four requests within a second", async () => {
-    await fill(key, 248);
     const began = performance.now();
+    await fill(key, 248);
     const answers = [
       await store.inboundLog.append({ record, event: "fault" }),
       await other.heldEvents.page({ record, page: "count" }),

