@@ -21,8 +21,8 @@ export const TIMESTAMP_TOLERANCE_SECONDS = 5 * 60;
 export const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000;
 /** How many secrets of one workspace may be active at once. */
 export const ACTIVE_SECRETS_MAX = 4;
-/** How long an event is held for polling. */
-export const HOLD_SECONDS = 24 * 60 * 60;
+/** How long an accepted event is kept for the games that follow. */
+export const INBOUND_LOG_SECONDS = 24 * 60 * 60;
 /** A channel, message or user id of a bridge, in code points. */
 export const ID_MAX_CHARACTERS = 128;
 /** A DM channel id: "dm:" and a user id, in code points. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { HOLD_SECONDS, type Limits } from "../domain/contract";
+import { INBOUND_LOG_SECONDS, type Limits } from "../domain/contract";
 import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { createBatch } from "./batch";
 import type { Functions } from "./functions";
@@ -75,7 +75,7 @@ export function createInboundLog(
   const append = createBatch<Append, Appended>({
     most: BATCH_MAX,
     async run(shard, appends) {
-      const head = [String(limits.workspace), String(logMax), String(HOLD_SECONDS)];
+      const head = [String(limits.workspace), String(logMax), String(INBOUND_LOG_SECONDS)];
       const args = [...head, ...appends.flatMap(toArguments)];
       const answers = asList(await functions.call("append", keys.prefix(shard), args, appends.length));
       for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));

@@ -31,7 +31,8 @@ local function seen_id(prefix, digest, seconds)
     if redis.call('HEXISTS', id_key(prefix, s, bucket), field) == 1 then return true end
   end
   local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
-  return offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) < DAY
+  -- In whole seconds: up to one too long rather than too short.
+  return offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY
 end
 
 local function remember_id(prefix, digest, seconds)
