@@ -26,6 +26,7 @@ describe("a prompt in a direct message", () => {
   test.each([
     ["without a reply", undefined],
     ["as a reply to it", "e1"],
+    ["as a reply to something else", null],
   ] as const)("takes the next typed message, %s, once", (_name, replyTo) => {
     const here = table();
     expect(here.command("ann", "suggest")).toMatchObject([
@@ -45,7 +46,6 @@ describe("a prompt in a direct message", () => {
   test.each<[string, string, string | null | undefined, string]>([
     ["in a channel", "ann", undefined, "c1"],
     ["by someone else", "bob", undefined, "dm:bob"],
-    ["in reply to something else", "ann", null, "dm:ann"],
   ])("is not answered by what is typed %s", (_name, who, replyTo, channel) => {
     const here = table();
     here.command("ann", "suggest");

@@ -34,13 +34,13 @@ function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): S
   return { workspace, outputs: [tellMember(channel, member.id, notice("not-a-number"))] };
 }
 
-/** A topic for the prompt that waits in a direct conversation, with or without a reply to it. */
+/** A topic for the latest prompt that waits in a direct conversation, whatever it replies to. */
 function playTopic(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
-  const { channel, member, replyTo } = input;
+  const { channel, member } = input;
   const prompt = workspace.prompts.get(member.id);
   const topic = [...input.text.trim()].slice(0, TOPIC_MAX).join("");
   if (prompt === undefined || channel !== `dm:${member.id}` || topic === "") return undefined;
-  if (nowMs >= prompt.untilMs || (replyTo !== undefined && replyTo !== prompt.ref)) return undefined;
+  if (nowMs >= prompt.untilMs) return undefined;
   return {
     workspace: { ...workspace, prompts: withoutEntry(workspace.prompts, member.id) },
     outputs: [
