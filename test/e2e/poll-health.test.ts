@@ -132,8 +132,15 @@ test("a test event on a poll workspace is held, and says whether the bridge poll
   expect(before.outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute: false } });
   const page = await poll(service.url, workspace);
   expect(page.json).toMatchObject({ events: [{ id: before.eventId, type: "ping" }] });
-  const { outcome } = await sendTest();
-  expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute: true } });
+  const saysPolled = async (is: boolean): Promise<void> => {
+    const { outcome } = await sendTest();
+    expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute: is } });
+  };
+  await saysPolled(true);
+  await due.polledEarlier(workspace.id, 45_000);
+  await saysPolled(true);
+  await due.polledEarlier(workspace.id, 15_001);
+  await saysPolled(false);
 });
 
 test("WatchWorkspace tells the health at once, then every poll and every change of health", async () => {

@@ -8,6 +8,8 @@ export interface PollDue {
   of(workspaceId: string): Promise<number | undefined>;
   /** Makes it as if so many ms had passed for the workspace. */
   pass(workspaceId: string, ms: number): Promise<void>;
+  /** Makes it as if the last poll had come so many ms earlier. */
+  polledEarlier(workspaceId: string, ms: number): Promise<void>;
   redis: Redis;
   close(): Promise<void>;
 }
@@ -24,6 +26,10 @@ export async function openPollDue(testRedis: TestRedis): Promise<PollDue> {
     },
     async pass(workspaceId, ms) {
       await redis.command("", ["ZINCRBY", due(workspaceId), String(-ms), workspaceId]);
+    },
+    async polledEarlier(workspaceId, ms) {
+      const state = `${keys.prefix(keys.shard(workspaceId))}:st:${workspaceId}`;
+      await redis.command(state, ["HINCRBY", state, "polled", String(-1_000 * ms)]);
     },
     close: () => redis.close(),
   };
