@@ -45,5 +45,5 @@ cannot) or "skipped" (another rule has to hold first).
 Exit code: 0 when no rule is broken, 1 when one is, 2 when the command is wrong, 70 when the check
 itself has a fault.
 
-Example: SIGNING_SECRET=… chat-bridge-check --url http://localhost:8080/events
+Example: SIGNING_SECRET=… chat-bridge-check --url http://localhost:9000/events
 `;

@@ -43,7 +43,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
   polls:
     "The target URL was cleared while the event was under way. Let the bridge poll, or set the target URL again.",
   overloaded:
-    "The event waited more than 10 seconds behind others. Let the bridge answer faster, or take more requests at once.",
+    "The event waited more than 10 seconds behind others, or too many waited already. Let the bridge answer faster, or take more requests at once.",
 };
 
 /**

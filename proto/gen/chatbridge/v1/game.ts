@@ -1477,7 +1477,9 @@ export const GameServiceService = {
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
    * Each is judged on its own and answered at its own index: one that is
    * refused does not hold up the others. When the call returns, every published
-   * event is stored, durably, with its sequence.
+   * event has its sequence and is stored, durably, but for one to a push
+   * workspace whose queue is full: that one is dropped, which the deliveries of
+   * the workspace say.
    *
    * Events of one workspace get rising sequences in the order given.
    *
@@ -1527,7 +1529,9 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
    * Each is judged on its own and answered at its own index: one that is
    * refused does not hold up the others. When the call returns, every published
-   * event is stored, durably, with its sequence.
+   * event has its sequence and is stored, durably, but for one to a push
+   * workspace whose queue is full: that one is dropped, which the deliveries of
+   * the workspace say.
    *
    * Events of one workspace get rising sequences in the order given.
    *
@@ -1560,7 +1564,9 @@ export interface GameServiceClient extends Client {
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
    * Each is judged on its own and answered at its own index: one that is
    * refused does not hold up the others. When the call returns, every published
-   * event is stored, durably, with its sequence.
+   * event has its sequence and is stored, durably, but for one to a push
+   * workspace whose queue is full: that one is dropped, which the deliveries of
+   * the workspace say.
    *
    * Events of one workspace get rising sequences in the order given.
    *

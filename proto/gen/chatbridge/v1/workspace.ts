@@ -67,9 +67,15 @@ export enum DeliveryResult {
   EXPIRED = 9,
   /** DISCONNECTED - DELIVERY_RESULT_DISCONNECTED: given up, the workspace is disconnected. */
   DISCONNECTED = 10,
-  /** POLLS - DELIVERY_RESULT_POLLS: given up after an attempt, the workspace polls by now. */
+  /**
+   * POLLS - DELIVERY_RESULT_POLLS: given up, the workspace polls by now: after an attempt, or
+   * an update that a later one may have replaced.
+   */
   POLLS = 11,
-  /** OVERLOADED - DELIVERY_RESULT_OVERLOADED: given up, it waited over 10 seconds behind others. */
+  /**
+   * OVERLOADED - DELIVERY_RESULT_OVERLOADED: given up, it waited over 10 seconds behind others, or
+   * too many waited already.
+   */
   OVERLOADED = 12,
 }
 
