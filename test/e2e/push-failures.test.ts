@@ -25,7 +25,7 @@ import { startPushService, type PushedBridge, type PushService } from "../harnes
 const { SUCCESS, DNS, CONNECT, TLS, TIMEOUT, BODY } = DeliveryResult;
 /** The contract's bound of an attempt, and what a machine that is busy may add to what it takes. */
 const DEADLINE_MS = 5_000;
-const BUSY_MS = 3_000;
+const BUSY_MS = 1_500;
 type Arrange = (bridge: PushedBridge) => void | Promise<void>;
 /** Where a machine's haste decides between two results, both are right. */
 type Result = DeliveryResult | readonly DeliveryResult[];
@@ -72,7 +72,7 @@ const STALLS: readonly Row[] = [
   ["never ends its body", TIMEOUT, 200, "127.0.0.1", answer(neverEnd())],
   ["sends a byte of the body a second", TIMEOUT, 200, "127.0.0.1", answer(dripBody(1_000))],
   // Well after: a core that is held up at the deadline for a moment wakes to an answer before it wakes to its timer.
-  ["answers after 7 seconds", TIMEOUT, 0, "127.0.0.1", answer(status(200, { afterMs: 7_000 }))],
+  ["answers after 6 seconds", TIMEOUT, 0, "127.0.0.1", answer(status(200, { afterMs: 6_000 }))],
 ];
 
 const FAILURES: readonly Row[] = [
