@@ -58,13 +58,17 @@ const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 const CHECK_DEADLINES_EVERY_MS = 250;
 const NUMBERS = 2 ** 32;
-/** Past this a message is full: messages are bounded. */
+/** With so many calls, or so many bytes, a message is full: it leaves at once. */
+const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
 
 /**
  * Carries calls to core over a few long streams. The calls of one turn of the
  * event loop travel together on one of them, turn and turn about, so that all
- * cores get their part. When a lane breaks, what was under way on it is rejected
+ * cores get their part. Many calls travel in several messages: what HTTP/2 is given
+ * during a turn it sends at the turn's end, and what it is given at the end, only
+ * after the next turn, by which time a busy edge has read a hundred requests more
+ * and core has stood idle. When a lane breaks, what was under way on it is rejected
  * at once, never guessed; it is opened again after a pause that grows.
  */
 export function createLanes({
@@ -229,7 +233,7 @@ export function createLanes({
       const answer = new Promise<Answer>((resolve, reject) => {
         underWay.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
       });
-      if (turn.bytes >= MESSAGE_BYTES) flush();
+      if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
     },
     close() {

@@ -30,12 +30,14 @@ export interface LaneContext {
 const UNDER_WAY_MAX = 16_384;
 type Answer = LaneAnswers["answers"][number];
 
-/** Past this a message is full: pages may be large, and messages are bounded. */
+/** With so many answers, or so many bytes of pages, a message is full: it leaves at once, as the edge's do. */
+const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
 /**
  * Serves one lane: makes the calls as they come, and sends the answers of one
- * turn of the event loop together. No call waits for another of its message.
+ * turn of the event loop together, in several messages where they are many. No
+ * call waits for another of its message.
  */
 export function serveLane(
   stream: ServerDuplexStream<LaneRequest, LaneAnswers>,
@@ -47,26 +49,29 @@ export function serveLane(
   load.open += 1;
   let underWay = 0;
   let answers: Answer[] = [];
+  let bytes = 0;
+  let turnEnds = false;
   let over = false;
 
   function flush(): void {
     const due = answers;
     answers = [];
-    let from = 0;
-    let bytes = 0;
-    for (const [i, answer] of due.entries()) {
-      bytes += "page" in answer ? sizeOf(answer) : 0;
-      if (bytes < MESSAGE_BYTES && i < due.length - 1) continue;
-      if (!over) stream.write({ answers: due.slice(from, i + 1) });
-      from = i + 1;
-      bytes = 0;
-    }
+    bytes = 0;
+    if (due.length > 0 && !over) stream.write({ answers: due });
+  }
+
+  function endTurn(): void {
+    turnEnds = false;
+    flush();
     if (stopping.aborted && underWay === 0) end();
   }
 
   function send(answer: Answer): void {
-    if (answers.length === 0) setImmediate(flush);
+    if (!turnEnds) setImmediate(endTurn);
+    turnEnds = true;
     answers.push(answer);
+    bytes += "page" in answer ? sizeOf(answer) : 0;
+    if (answers.length >= MESSAGE_ANSWERS || bytes >= MESSAGE_BYTES) flush();
   }
 
   async function make({ number, call }: LaneCall): Promise<void> {
@@ -74,10 +79,10 @@ export function serveLane(
       const value = call === undefined ? LaneFault.INTERNAL : LaneFault.UNAVAILABLE;
       return send({ number, answer: { $case: "fault", value } });
     }
-    const bytes = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
+    const callBytes = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
     underWay += 1;
     load.calls += 1;
-    load.bytes += bytes;
+    load.bytes += callBytes;
     try {
       send(
         call.$case === "receive"
@@ -92,7 +97,7 @@ export function serveLane(
     } finally {
       underWay -= 1;
       load.calls -= 1;
-      load.bytes -= bytes;
+      load.bytes -= callBytes;
     }
   }
 
@@ -105,7 +110,7 @@ export function serveLane(
 
   /** What is under way is answered; whatever comes from now on finds the stream ended. */
   function stop(): void {
-    if (underWay === 0 && answers.length === 0) end();
+    if (underWay === 0 && !turnEnds) end();
   }
 
   stopping.addEventListener("abort", stop, { once: true });

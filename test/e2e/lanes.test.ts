@@ -1,0 +1,232 @@
+import { Client, credentials, Server, ServerCredentials, status } from "@grpc/grpc-js";
+import * as fc from "fast-check";
+import { serveLane, type LaneCalls } from "../../core/rpc/lane";
+import { createTally } from "../../core/rpc/tally";
+import { createLanes, type Lanes, type LanesOptions } from "../../edge/lanes";
+import { BridgeServiceService, type PollRequest } from "../../proto/gen/chatbridge/v1/bridge";
+import { LANE_METHOD } from "../../proto/lane-method";
+import { until } from "../harness/wait";
+
+/** What a message has at most, on both ways. */
+const MESSAGE_MAX = 32;
+const PAGE_BYTES_MAX = 65_536;
+
+/** The edge's end of lanes and core's, over a real connection; what core does with a call is the test's. */
+let answerPoll: LaneCalls["poll"];
+let server: Server;
+let client: Client;
+let lanes: Lanes;
+let stopping: AbortController;
+/** Core's ends of the lanes that were opened. */
+let streams: Parameters<typeof serveLane>[0][];
+let lanesOfCore: ReturnType<typeof createTally>["lanes"];
+/** How many calls each message had that came to core, and how many answers each that came to the edge. */
+let asked: number[];
+let answered: number[];
+
+async function start(options: Partial<LanesOptions> = {}): Promise<void> {
+  asked = [];
+  answered = [];
+  streams = [];
+  stopping = new AbortController();
+  server = new Server();
+  lanesOfCore = createTally().lanes;
+  const context = { stopping: stopping.signal, report: jest.fn(), load: lanesOfCore };
+  const calls: LaneCalls = {
+    poll: (request) => answerPoll(request),
+    receive: () => Promise.reject(new Error("no test sends one")),
+  };
+  const { receive, poll } = BridgeServiceService;
+  server.addService(
+    { receive, poll, lane: LANE_METHOD },
+    {
+      lane: (stream: (typeof streams)[number]) => {
+        streams.push(stream);
+        stream.on("data", (request: { calls: unknown[] }) => asked.push(request.calls.length));
+        serveLane(stream, calls, context);
+      },
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  lanes = createLanes({
+    open() {
+      const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
+      const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+      stream.on("data", ({ answers }) => answered.push(answers.length));
+      return stream;
+    },
+    lanes: 2,
+    underWayMax: 1_000,
+    bytesMax: 1_000_000,
+    deadlineMs: 60_000,
+    onRefused: jest.fn(),
+    ...options,
+  });
+}
+afterEach(() => {
+  lanes.close();
+  client.close();
+  server.forceShutdown();
+});
+
+const pageFor = ({ workspaceId }: PollRequest, bytes = 1) => ({
+  body: [new Uint8Array(bytes)],
+  signature: "",
+  workspaceId,
+});
+
+/** Asks for the page of a workspace, and answers whose page came. */
+function ask(workspaceId: string, bytes = 10): Promise<string> {
+  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString: "", reading: undefined };
+  const asking = lanes.call({ $case: "poll", value }, bytes).then((answer) => {
+    const outcome = answer.$case === "poll" ? answer.value.outcome : undefined;
+    if (outcome?.$case !== "page") throw new Error("something else was answered");
+    return outcome.value.workspaceId;
+  });
+  // A test that fails waits for no more of its answers.
+  asking.catch(() => undefined);
+  return asking;
+}
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
+
+test("the calls of one turn travel together, in several messages where they are many, and so do the answers", async () => {
+  await start();
+  answerPoll = async (request) => pageFor(request);
+  const all = names(3 * MESSAGE_MAX + 4);
+  expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
+  // Messages of several lanes may come in any order.
+  expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
+  expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
+  expect(answered.length).toBeLessThan(all.length / 2);
+});
+
+test("a message of answers ends with the page that fills it", async () => {
+  await start({ lanes: 1 });
+  const bytes = PAGE_BYTES_MAX / 2 + 1;
+  answerPoll = async (request) => pageFor(request, bytes);
+  const all = names(7);
+  expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
+  expect(answered).toEqual([2, 2, 2, 1]);
+});
+
+test("a call that takes long holds up none of those that travelled with it", async () => {
+  await start({ lanes: 1 });
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  answerPoll = async (request) => {
+    if (request.workspaceId === "slow") await released;
+    return pageFor(request);
+  };
+  let isAnswered = false;
+  const slow = ask("slow");
+  slow.then(
+    () => (isAnswered = true),
+    () => undefined,
+  );
+  const others = names(MESSAGE_MAX - 1);
+  expect(await Promise.all(others.map((name) => ask(name)))).toEqual(others);
+  expect(asked).toEqual([MESSAGE_MAX]);
+  expect(isAnswered).toBe(false);
+  release();
+  expect(await slow).toBe("slow");
+});
+
+test("whatever is asked when, and however long it takes, each call has its own answer", async () => {
+  await start();
+  answerPoll = async (request) => {
+    for (let turns = Number(request.workspaceId.split("/")[1]); turns > 0; turns--) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return pageFor(request);
+  };
+  let number = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 2 * MESSAGE_MAX }), { maxLength: 8 }),
+      async (turns) => {
+        const asking: Promise<void>[] = [];
+        for (const calls of turns) {
+          for (const takes of calls) {
+            const name = `${number++}/${takes}`;
+            asking.push(ask(name).then((answer) => expect(answer).toBe(name)));
+          }
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        await Promise.all(asking);
+        expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
+      },
+    ),
+    { numRuns: 50 },
+  );
+}, 60_000);
+
+test("past the calls and the bytes that may be under way a call is refused at once, and taken again when there is room", async () => {
+  await start({ underWayMax: 3, bytesMax: 100 });
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  answerPoll = async (request) => {
+    await released;
+    return pageFor(request);
+  };
+  const large = ask("large", 90);
+  await expect(ask("too large", 11)).rejects.toThrow("too many calls are under way");
+  const small = [ask("a", 1), ask("b", 1)];
+  await expect(ask("one too many", 1)).rejects.toThrow("too many calls are under way");
+  expect(lanes.load).toMatchObject({ calls: 3, bytes: 92, failures: { full: 2 } });
+  release();
+  expect(await Promise.all([large, ...small])).toEqual(["large", "a", "b"]);
+  expect(await ask("again", 100)).toBe("again");
+});
+
+test("a call without an answer within its deadline is given up, and its answer, when it comes, is nobody else's", async () => {
+  await start({ deadlineMs: 2_000 });
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  answerPoll = async (request) => {
+    if (request.workspaceId === "late") await released;
+    return pageFor(request);
+  };
+  await expect(ask("late")).rejects.toThrow("no answer in time");
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { late: 1 } });
+  const before = answered.length;
+  release();
+  await until("the late answer has come", () => answered.length > before);
+  expect(await ask("next")).toBe("next");
+});
+
+test("what is under way on a lane that breaks is given up at once, and what comes later goes by a new one", async () => {
+  await start({ lanes: 1 });
+  answerPoll = async (request) =>
+    request.workspaceId === "broken" ? new Promise<never>(() => undefined) : pageFor(request);
+  const broken = expect(ask("broken")).rejects.toThrow("the connection to core broke");
+  await until("it is under way", () => asked.length === 1);
+  streams[0]?.emit("error", { code: status.UNAVAILABLE });
+  await broken;
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, open: 0, failures: { broken: 1 } });
+  expect(await until("a lane is open again", () => ask("next").catch(() => undefined))).toBe("next");
+  expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
+});
+
+test("core that stops answers what is under way, and then ends the lane", async () => {
+  await start({ lanes: 1 });
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  answerPoll = async (request) => {
+    await released;
+    return pageFor(request);
+  };
+  // So many that the last message is full when the last call is answered.
+  const all = names(2 * MESSAGE_MAX);
+  const asking = Promise.all(all.map((name) => ask(name)));
+  await until("they are under way", () => lanesOfCore.calls === all.length);
+  stopping.abort();
+  release();
+  expect(await asking).toEqual(all);
+  await until("the lane is ended", () => lanes.load.open === 0);
+});
