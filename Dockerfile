@@ -20,7 +20,8 @@ COPY dashboard dashboard
 RUN npm run --silent build && npm prune --omit=dev
 
 FROM ${NODE_IMAGE}
-ENV NODE_ENV=production
+# Why is in local/node-flags.ts.
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # A volume that is new takes its owner from the folder that it covers.
 RUN for each in kept redis core edge game chat operator; do mkdir -p "/secrets/$each"; done \

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { untilReady, type Child } from "../local/children";
 import { giveBack, listenOn, portOf } from "../local/free-port";
 import { spawnGuarded, stopChild } from "../local/guarded-child";
+import { NODE_FLAGS } from "../local/node-flags";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
 import { readCpuTimes, type CpuTimes } from "./cpu";
@@ -107,7 +108,7 @@ async function startProcess(
           `${name}-${Date.now()}.cpuprofile`,
         ];
   const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
-  const started = spawnGuarded([process.execPath, ...profile, main], { logFile, env });
+  const started = spawnGuarded([process.execPath, ...NODE_FLAGS, ...profile, main], { logFile, env });
   const child: Child = { name, process: started, logFile, stop: () => stopChild(started, STOP_WITHIN_MS) };
   await scope.own(Promise.resolve(child), ({ stop }) => stop());
   await untilReady(child, health, scope.signal);

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { logTail, spawnGuarded, stopChild } from "./guarded-child";
+import { NODE_FLAGS } from "./node-flags";
 import { StartFault } from "./start-fault";
 
 /** A process of the service. */
@@ -24,7 +25,7 @@ const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/cha
 /** Starts a process of ours, and does not wait for it. */
 export function startChild(name: keyof typeof FOLDERS, env: NodeJS.ProcessEnv, logFile: string): Child {
   const main = join(__dirname, "..", FOLDERS[name], "main.js");
-  const child = spawnGuarded([process.execPath, main], { logFile, env });
+  const child = spawnGuarded([process.execPath, ...NODE_FLAGS, main], { logFile, env });
   return { name, process: child, logFile, stop: () => stopChild(child, STOP_WITHIN_MS) };
 }
 

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Script } from "node:vm";
+import { NODE_FLAGS } from "../../local/node-flags";
 import { COMPOSE_TEXT, COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
 const file = readComposeFile();
@@ -151,6 +152,13 @@ describe("the Dockerfile", () => {
   const known = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
     cwd: ROOT,
     encoding: "utf8",
+  });
+
+  test("tells Node what npm start tells it, and so does the operator's guide", () => {
+    expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
+    const guide = readFileSync(join(ROOT, "docs/operator-guide.md"), "utf8");
+    for (const name of ["core", "edge"])
+      expect(guide).toContain(`node ${NODE_FLAGS.join(" ")} dist/${name}/main.js`);
   });
 
   test("copies only what is in the repository and is let through by .dockerignore", () => {
