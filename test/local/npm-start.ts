@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { NODE_FLAGS } from "../../local/node-flags";
 import { LISTENERS } from "../../local/start-settings";
 import { freePort } from "../harness/processes";
 import { until } from "../harness/wait";
@@ -149,10 +150,12 @@ export function pidOf(folder: string, command: RegExp): number {
 }
 
 /** The processes of a run by what they are: the guards beside them are shells. */
-export const CORE = /^\S*node \S+dist\/core\/main\.js/;
-export const EDGE = /^\S*node \S+dist\/edge\/main\.js/;
-export const GAME = /^\S*node \S+dist\/demo\/game\/main\.js/;
-export const CHAT = /^\S*node \S+dist\/demo\/chat\/main\.js/;
+const commandOf = (folder: string): RegExp =>
+  new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
+export const CORE = commandOf("core");
+export const EDGE = commandOf("edge");
+export const GAME = commandOf("demo/game");
+export const CHAT = commandOf("demo/chat");
 export const REDIS = /^\S*redis-server /;
 export const GUARD = /^\/bin\/sh -c .* guard /s;
 
