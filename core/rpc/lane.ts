@@ -49,7 +49,9 @@ export function serveLane(
   load.open += 1;
   let underWay = 0;
   let answers: Answer[] = [];
+  /** Of the pages among them. */
   let bytes = 0;
+  /** Something was answered in this turn of the event loop, so its end is waited for. */
   let turnEnds = false;
   let over = false;
 

@@ -93,6 +93,17 @@ function ask(workspaceId: string, bytes = 10): Promise<string> {
   return asking;
 }
 
+/** Has core answer those polls that `waits` is true of only when it is told to. */
+function holdPolls(waits: (workspaceId: string) => boolean): () => void {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  answerPoll = async (request) => {
+    if (waits(request.workspaceId)) await released;
+    return pageFor(request);
+  };
+  return release;
+}
+
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
 
 test("the calls of one turn travel together, in several messages where they are many, and so do the answers", async () => {
@@ -117,12 +128,7 @@ test("a message of answers ends with the page that fills it", async () => {
 
 test("a call that takes long holds up none of those that travelled with it", async () => {
   await start({ lanes: 1 });
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  answerPoll = async (request) => {
-    if (request.workspaceId === "slow") await released;
-    return pageFor(request);
-  };
+  const release = holdPolls((name) => name === "slow");
   let isAnswered = false;
   const slow = ask("slow");
   slow.then(
@@ -168,12 +174,7 @@ test("whatever is asked when, and however long it takes, each call has its own a
 
 test("past the calls and the bytes that may be under way a call is refused at once, and taken again when there is room", async () => {
   await start({ underWayMax: 3, bytesMax: 100 });
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  answerPoll = async (request) => {
-    await released;
-    return pageFor(request);
-  };
+  const release = holdPolls(() => true);
   const large = ask("large", 90);
   await expect(ask("too large", 11)).rejects.toThrow("too many calls are under way");
   const small = [ask("a", 1), ask("b", 1)];
@@ -186,12 +187,7 @@ test("past the calls and the bytes that may be under way a call is refused at on
 
 test("a call without an answer within its deadline is given up, and its answer, when it comes, is nobody else's", async () => {
   await start({ deadlineMs: 2_000 });
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  answerPoll = async (request) => {
-    if (request.workspaceId === "late") await released;
-    return pageFor(request);
-  };
+  const release = holdPolls((name) => name === "late");
   await expect(ask("late")).rejects.toThrow("no answer in time");
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { late: 1 } });
   const before = answered.length;
@@ -215,12 +211,7 @@ test("what is under way on a lane that breaks is given up at once, and what come
 
 test("core that stops answers what is under way, and then ends the lane", async () => {
   await start({ lanes: 1 });
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  answerPoll = async (request) => {
-    await released;
-    return pageFor(request);
-  };
+  const release = holdPolls(() => true);
   // So many that the last message is full when the last call is answered.
   const all = names(2 * MESSAGE_MAX);
   const asking = Promise.all(all.map((name) => ask(name)));

@@ -157,7 +157,7 @@ describe("commands", () => {
   });
 
   test("every program that pages run is built", () => {
-    const programs = named(/node (dist\/[\w/-]+\.js)/g);
+    const programs = named(/node (?:--\S+ )*(dist\/[\w/-]+\.js)/g);
     expect(programs.length).toBeGreaterThan(2);
     const isThere = (path: string): boolean => MADE_BY_READERS.has(path) || existsSync(join(ROOT, path));
     expect(programs.filter((path) => !isThere(path))).toEqual([]);
