@@ -135,7 +135,10 @@ test("an edge whose token core does not know is not ready, with the reason, whic
   const edge = await startEdge(core.port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
   try {
     for (let i = 0; i < 6; i++) await untilRefused(edge.healthPort, "core refuses CORE_TOKEN");
-    const errors = edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
+    const errors = await until("it is logged", () => {
+      const found = edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
+      return found.length > 0 && found;
+    });
     expect(errors).toEqual([expect.stringContaining("core refuses CORE_TOKEN")]);
   } finally {
     await edge.stop();

@@ -46,9 +46,9 @@ test("what waits and what is under way is told; past the bound of the queue an e
   await push.publish(...events(QUEUE_MAX));
   const over = await push.publish(...events(5));
   expect(await read("drops_total", 'reason="overloaded"')).toBe(5);
-  const given = push.service.core.log.filter(({ reason }) => reason === "overloaded");
-  expect(given.map(({ msg, eventId }) => [msg, eventId])).toEqual(
-    over.map(({ eventId }) => ["a push was given up", eventId]),
+  const givenUp = await push.givenUp(bridge.workspaceId, over.length);
+  expect(givenUp.map(({ reason, eventId }) => [reason, eventId])).toEqual(
+    over.map(({ eventId }) => ["overloaded", eventId]),
   );
   expect(await read("queue_length")).toBe(QUEUE_MAX);
   // Of one reading: an attempt ends after 5 s.

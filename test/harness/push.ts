@@ -7,6 +7,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
 import { published, type EventInit } from "./contents";
+import type { TestProcess } from "./processes";
 import { startNames, type TestNames } from "./names";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
 import { call, publish, startService, type TestService } from "./service";
@@ -36,6 +37,8 @@ export interface PushService {
   deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]>;
   /** Waits until the log has so many deliveries, and answers them, oldest first. */
   logged(workspaceId: string, count: number, withinMs?: number): Promise<readonly LoggedDelivery[]>;
+  /** Waits until core's log, which is not in step with its answers, tells of so many events given up, and answers its lines. */
+  givenUp(workspaceId: string, count: number): Promise<TestProcess["log"]>;
   health(workspaceId: string): Promise<PushHealth>;
   /** Sends a ping to a push workspace. */
   ping(workspaceId: string): Promise<PushTest>;
@@ -90,6 +93,13 @@ export async function startPushService(
         },
         withinMs,
       ),
+    givenUp: (workspaceId, count) =>
+      until(`core's log tells of ${count} events given up`, () => {
+        const found = service.core.log.filter(
+          (entry) => entry["msg"] === "a push was given up" && entry["workspaceId"] === workspaceId,
+        );
+        return found.length >= count && found;
+      }),
     async health(workspaceId) {
       const { health } = await workspaces.get(workspaceId);
       if (health?.mode?.$case !== "push") throw new Error("it is no push workspace");
