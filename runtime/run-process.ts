@@ -21,24 +21,31 @@ export async function runProcess(
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
   void asked.then(() => stopping.abort());
+  let started: { running: Running; log: Logger };
   try {
-    const { running, log } = await start(stopping.signal);
-    const signal = await asked;
-    log.info({ signal }, "stopping");
-    const late = setTimeout(() => {
-      log.error("did not stop in time, giving up");
-      process.exit(1);
-    }, STOP_WITHIN_MS);
-    await running.close();
-    clearTimeout(late);
-    log.info("stopped");
-    process.exit(0);
+    started = await start(stopping.signal);
   } catch (error) {
     if (stopping.signal.aborted) process.exit(0);
     const settings = error instanceof SettingsError;
     process.stderr.write(`${settings ? error.message : `cannot start: ${startFault(error)}`}\n`);
     process.exit(settings ? EXIT_BAD_SETTINGS : 1);
   }
+  const { running, log } = started;
+  const signal = await asked;
+  log.info({ signal }, "stopping");
+  const late = setTimeout(() => {
+    log.error("did not stop in time, giving up");
+    process.exit(1);
+  }, STOP_WITHIN_MS);
+  try {
+    await running.close();
+  } catch (error) {
+    log.error({ err: error }, "did not stop as it should");
+    process.exit(1);
+  }
+  clearTimeout(late);
+  log.info("stopped");
+  process.exit(0);
 }
 
 function startFault(error: unknown): string {
