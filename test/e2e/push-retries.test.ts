@@ -89,14 +89,14 @@ describe("after a failed delivery", () => {
   test("retries are due 1 s and 4 s after the first attempt failed, and 95 of 100 start within 50 ms", async () => {
     const onTime: number[] = [];
     // A machine that is busy with something else may disturb one lot; a service that is late is so in each.
-    while (onTime.length < 3 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
+    while (onTime.length < 6 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
       const lateMs = await timeRetries();
       expect(lateMs).toHaveLength(2 * TIMED);
       // What seems early is of an event whose first attempt the receiver was slow to note.
       onTime.push(lateMs.filter((late) => Math.abs(late) <= 50).length);
     }
     expect(Math.max(...onTime)).toBeGreaterThanOrEqual(0.95 * 2 * TIMED);
-  }, 120_000);
+  }, 180_000);
 });
 
 /** Has events refused, one at a time, and answers how late each of their retries was, ms. */
