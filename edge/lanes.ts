@@ -178,6 +178,8 @@ export function createLanes({
     lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
     lane.failures += 1;
     stream.cancel();
+    // What has not left is given up with the rest, so it must not be done after all.
+    if (turn?.lane === lane) turn = undefined;
     for (const [number, waiting] of underWay) {
       if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
     }

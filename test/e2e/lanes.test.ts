@@ -17,8 +17,9 @@ let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** Core's ends of the lanes that were opened. */
+/** Core's ends of the lanes that were opened, and the edge's. */
 let streams: Parameters<typeof serveLane>[0][];
+let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createTally>["lanes"];
 /** How many calls each message had that came to core, and how many answers each that came to the edge. */
 let asked: number[];
@@ -28,6 +29,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   asked = [];
   answered = [];
   streams = [];
+  edgeStreams = [];
   stopping = new AbortController();
   server = new Server();
   lanesOfCore = createTally().lanes;
@@ -58,6 +60,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
       const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
       const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
       stream.on("data", ({ answers }) => answered.push(answers.length));
+      edgeStreams.push(stream);
       return stream;
     },
     lanes: 2,
@@ -207,6 +210,21 @@ test("what is under way on a lane that breaks is given up at once, and what come
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, open: 0, failures: { broken: 1 } });
   expect(await until("a lane is open again", () => ask("next").catch(() => undefined))).toBe("next");
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
+});
+
+test("what had not left yet when its lane broke is given up, and not sent after all", async () => {
+  await start({ lanes: 1 });
+  const polled: string[] = [];
+  answerPoll = async (request) => {
+    polled.push(request.workspaceId);
+    return pageFor(request);
+  };
+  expect(await ask("first")).toBe("first");
+  const broken = expect(ask("broken")).rejects.toThrow("the connection to core broke");
+  edgeStreams[0]?.emit("end");
+  await broken;
+  expect(await until("a lane is open again", () => ask("next").catch(() => undefined))).toBe("next");
+  expect(polled).toEqual(["first", "next"]);
 });
 
 test("core that stops answers what is under way, and then ends the lane", async () => {
