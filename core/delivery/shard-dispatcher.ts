@@ -1,22 +1,18 @@
 import { createBell } from "../domain/bell";
-import { deliveryOf, dropOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, dropOf, type Delivery, type DropReason } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../domain/retry";
-import { signatureHeader } from "../domain/signature";
-import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/clock";
 import type { PushMeter } from "../ports/push-meter";
 import type { PushQueue, QueuedPush, Recorded } from "../ports/push-queue";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Workspaces } from "../ports/workspaces";
-import { AFTER_FAULT_MS, createCurrentWorkspaces, pause } from "./current-workspaces";
+import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Hold } from "./hold";
 import { createInHand } from "./in-hand";
+import { tryToPush, type AttemptOutcome } from "./push-attempt";
 import type { PushClient } from "./push-client";
 import { createPushRecorder } from "./push-recorder";
 import { createWorkspaceLane, type LaneStep, type WorkspaceLane } from "./workspace-lane";
-
-/** What came of an attempt, or why there was none; undefined when the lease was lost meanwhile. */
-type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 export interface DispatcherContext {
   readonly now: Clock;
@@ -156,7 +152,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     // The id of an entry begins with Redis's clock, in ms.
     context.pushMeter?.waited(now() - Number.parseInt(push.entryId, 10));
     try {
-      outcome = await tryToPush(push, FRESH_MS);
+      outcome = await tryToPush(context, current, hold, push, FRESH_MS);
     } finally {
       lane.end(push);
       advance(push.workspaceId);
@@ -192,7 +188,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     failed: FirstFailure,
     recorded?: Promise<Recorded>,
   ): Promise<void> {
-    const outcome = await tryToPush(push, 0);
+    const outcome = await tryToPush(context, current, hold, push, 0);
     await recorded;
     await conclude(push, number, failed, outcome);
   }
@@ -230,27 +226,6 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     if (recorded !== "lost") inHand.finish(push.entryId);
   }
 
-  /** One attempt by what the workspace is now, or why there is none; undefined when the lease was lost meanwhile. */
-  async function tryToPush(push: QueuedPush, freshMs: number): Promise<AttemptOutcome> {
-    let workspace = await current.read(push.workspaceId, freshMs);
-    // Kept after all, or lost in a moment.
-    for (; hold.isOver(); workspace = await current.read(push.workspaceId, 0)) {
-      if (lost.aborted) return undefined;
-      await pause(AFTER_FAULT_MS);
-    }
-    if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
-    if (deliveryMode(workspace) === "poll") return "polls";
-    const nowMs = now();
-    if (push.expiresAtMs !== null && push.expiresAtMs <= nowMs) return "expired";
-    return context.pushClient.push({
-      url: urlOf(workspace),
-      eventId: push.eventId,
-      workspaceId: push.workspaceId,
-      signature: signatureHeader(push.envelope, activeKeys(workspace, nowMs), nowMs),
-      envelope: push.envelope,
-    });
-  }
-
   async function holdInstead(push: QueuedPush): Promise<void> {
     const recorded = await recorder.record({ push, delivery: undefined, next: { do: "hold" } });
     if (recorded === "dropped") context.onDrop(push, "polls");
@@ -262,13 +237,4 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     context.onDrop(push, reason);
     await finish(push, dropOf(push.eventId, push.eventType, attempts, reason));
   }
-}
-
-const urls = new WeakMap<Workspace, URL>();
-
-/** The target URL, taken apart once for each time that its workspace was read. */
-function urlOf(workspace: Workspace): URL {
-  const url = urls.get(workspace) ?? new URL(workspace.targetUrl);
-  urls.set(workspace, url);
-  return url;
 }
