@@ -11,7 +11,8 @@ const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 
 /**
  * Runs a process: starts it, and on SIGTERM or SIGINT stops it gracefully within
- * ten seconds. Faulty settings are one message on stderr and exit code 78.
+ * ten seconds. Faulty settings are one message on stderr and exit code 78; what
+ * could not be closed, or not in time, is logged: exit code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

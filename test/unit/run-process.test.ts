@@ -8,8 +8,9 @@ function stopped(close: string): { readonly code: number | null; readonly log: r
   const script = `
     const { createLogger } = require(${JSON.stringify(join(RUNTIME, "logger.js"))});
     const { runProcess } = require(${JSON.stringify(join(RUNTIME, "run-process.js"))});
-    setTimeout(() => process.kill(process.pid, "SIGTERM"), 100);
+    setImmediate(() => process.kill(process.pid, "SIGTERM"));
     void runProcess(async () => ({ running: { close: ${close} }, log: createLogger("short", "info") }));
+    // A signal that is awaited keeps no process alive.
     setTimeout(() => undefined, 60_000);`;
   const { status, stdout } = spawnSync(process.execPath, ["-e", script]);
   const lines = stdout.toString().trim().split("\n");
