@@ -79,7 +79,9 @@ describe("after a failed delivery", () => {
     expect(tableIds.map(made)).toEqual(ROWS.map(([, attempts]) => [1, 2, 3].slice(0, attempts)));
     const givenUp = await push.givenUp(table.workspaceId, ROWS.length);
     expect(givenUp.map(({ eventId }) => String(eventId)).toSorted()).toEqual(tableIds.toSorted());
-    expect(givenUp.map(({ reason }) => reason)).toEqual(givenUp.map(() => "failed"));
+    const others = await push.givenUp(pinged.workspaceId, 1);
+    expect(others).toHaveLength(1);
+    for (const { reason } of [...givenUp, ...others]) expect(reason).toBe("failed");
   });
 
   test("a ping is never retried", () => {
@@ -89,14 +91,14 @@ describe("after a failed delivery", () => {
   test("retries are due 1 s and 4 s after the first attempt failed, and 95 of 100 start within 50 ms", async () => {
     const onTime: number[] = [];
     // A machine that is busy with something else may disturb one lot; a service that is late is so in each.
-    while (onTime.length < 6 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
+    while (onTime.length < 3 && Math.max(0, ...onTime) < 0.95 * 2 * TIMED) {
       const lateMs = await timeRetries();
       expect(lateMs).toHaveLength(2 * TIMED);
       // What seems early is of an event whose first attempt the receiver was slow to note.
       onTime.push(lateMs.filter((late) => Math.abs(late) <= 50).length);
     }
     expect(Math.max(...onTime)).toBeGreaterThanOrEqual(0.95 * 2 * TIMED);
-  }, 180_000);
+  }, 120_000);
 });
 
 /** Has events refused, one at a time, and answers how late each of their retries was, ms. */

@@ -7,8 +7,8 @@ import {
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
 import { published, type EventInit } from "./contents";
-import type { TestProcess } from "./processes";
 import { startNames, type TestNames } from "./names";
+import type { TestProcess } from "./processes";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
 import { call, publish, startService, type TestService } from "./service";
 import { createTestCa, type Certificate, type TestCa } from "./test-ca";
