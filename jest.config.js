@@ -1,14 +1,17 @@
+/** What `npm test` runs: the service, its contract, and the fast tests of the packages. */
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
-  roots: ["<rootDir>/test"],
+  roots: ["unit", "store", "e2e", "kit"].map((folder) => `<rootDir>/test/${folder}`),
   testMatch: ["**/*.test.ts"],
   transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } } }] },
   modulePathIgnorePatterns: ["<rootDir>/dist"],
   globalSetup: "<rootDir>/test/harness/global-setup.ts",
+  globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
   // Two workers on a two-core machine: the tests start real processes beside them.
   maxWorkers: 2,
   workerIdleMemoryLimit: "512MB",
-  testTimeout: 30_000,
-  reporters: ["default", "summary", "<rootDir>/test/harness/closing-line.js"],
+  // A bound for hangs alone.
+  testTimeout: 120_000,
+  reporters: ["default", "<rootDir>/test/harness/closing-line.js"],
 };

@@ -1,35 +1,30 @@
 import { startBrowser, untilFocused, type TestBrowser, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create } from "../harness/contents";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
-import { startPushService, type PushService } from "../harness/push";
+import { sharedPush } from "../harness/push";
 import { until } from "../harness/wait";
 
-let push: PushService;
-let dashboard: DashboardEdge;
+const push = sharedPush();
 let browser: TestBrowser;
 let visitor: Visitor;
 beforeAll(async () => {
-  push = await startPushService();
-  dashboard = await startDashboardEdge(push.service.core.port);
   browser = await startBrowser();
-  visitor = await browser.visitSignedIn(dashboard.url);
+  visitor = await browser.visitSignedIn(push.service.dashboardUrl);
 }, 120_000);
 afterAll(async () => {
   await browser.close();
-  await dashboard.edge.stop();
-  await push.close();
 });
 afterEach(() => expect(visitor.faults).toEqual([]));
 jest.setTimeout(120_000);
 
 async function open(workspaceId: string): Promise<Visitor["page"]> {
   const { page } = visitor;
-  await page.goto(`${dashboard.url}/workspaces/${workspaceId}`);
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
   await page.getByText("Live", { exact: true }).waitFor();
   return page;
 }
 
+// contract: test-event, poll-is-delivery
 test("a poll workspace shows what waits and since when, polls as they happen, and a test event's answer", async () => {
   const workspace = await push.workspaces.make({ name: "Polls" });
   const page = await open(workspace.id);
@@ -54,6 +49,7 @@ test("a poll workspace shows what waits and since when, polls as they happen, an
   await page.getByText(/and the bridge polls: it was here/).waitFor();
 });
 
+// contract: push-private
 test("setting a target URL reminds of the held events, and a refused one says why", async () => {
   const bridge = await push.bridge({ polls: true });
   await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
@@ -106,6 +102,7 @@ test("setting a target URL reminds of the held events, and a refused one says wh
     .waitFor();
 });
 
+// contract: secret-shown-once, rotation-inbound
 test("rotating shows the new secret once, and until when the one before is accepted", async () => {
   const workspace = await push.workspaces.make({ name: "Rotates" });
   const page = await open(workspace.id);
@@ -140,6 +137,7 @@ test("rotating shows the new secret once, and until when the one before is accep
   await page.getByRole("dialog").getByText("Four secrets are active").waitFor();
 });
 
+// contract: check-3
 test("disconnecting asks first; connecting again shows a new secret", async () => {
   const workspace = await push.workspaces.make({ name: "Comes and goes" });
   const page = await open(workspace.id);
@@ -174,7 +172,7 @@ test("the name and the owner's e-mail can be changed", async () => {
 test("deleting needs the name typed in, and a page that shows it says that it is gone", async () => {
   const workspace = await push.workspaces.make({ name: "Goes away" });
   const other = await visitor.context.newPage();
-  await other.goto(`${dashboard.url}/workspaces/${workspace.id}`);
+  await other.goto(`${push.service.dashboardUrl}/workspaces/${workspace.id}`);
   await other.getByText("Live", { exact: true }).waitFor();
   const page = await open(workspace.id);
   await page.bringToFront();

@@ -3,25 +3,19 @@ import { RESULTS, type Result } from "../../edge/dashboard/shapes";
 import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
 import { startBrowser, type TestBrowser } from "../harness/browser";
 import { update } from "../harness/contents";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { freePort } from "../harness/processes";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { type PushedBridge, sharedPush } from "../harness/push";
 import { startReceiver, type Receiver } from "../harness/receiver";
 import type { Certificate } from "../harness/test-ca";
 
-let push: PushService;
-let dashboard: DashboardEdge;
+const push = sharedPush();
 let browser: TestBrowser;
 const replacements: Receiver[] = [];
 beforeAll(async () => {
-  push = await startPushService();
-  dashboard = await startDashboardEdge(push.service.core.port);
   browser = await startBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser.close();
-  await dashboard.edge.stop();
-  await push.close();
   await Promise.all(replacements.map((each) => each.close()));
 });
 jest.setTimeout(120_000);
@@ -155,7 +149,7 @@ test.each(BREAKAGES)(
     const bridge = await push.bridge({ port: await freePort() });
     await push.ping(bridge.workspaceId);
     const { page, faults, leave } = await browser.visitSignedIn(
-      dashboard.url,
+      push.service.dashboardUrl,
       `/workspaces/${bridge.workspaceId}`,
     );
     await page.locator(".health-label").getByText("Pushing").waitFor();

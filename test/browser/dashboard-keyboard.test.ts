@@ -1,27 +1,21 @@
 import { startBrowser, untilFocused, type TestBrowser } from "../harness/browser";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
-import { startPushService, type PushService } from "../harness/push";
+import { sharedPush } from "../harness/push";
 import { until } from "../harness/wait";
 
-let push: PushService;
-let dashboard: DashboardEdge;
+const push = sharedPush();
 let browser: TestBrowser;
 let polling: { readonly id: string };
 beforeAll(async () => {
-  push = await startPushService();
-  dashboard = await startDashboardEdge(push.service.core.port);
   browser = await startBrowser();
   polling = await push.workspaces.make({ name: "Harbour quiz night" });
 }, 120_000);
 afterAll(async () => {
   await browser.close();
-  await dashboard.edge.stop();
-  await push.close();
 });
 jest.setTimeout(120_000);
 
 test("all of it is reached and left by the keyboard, and the focus is always to be seen", async () => {
-  const { page, leave } = await browser.visitSignedIn(dashboard.url);
+  const { page, leave } = await browser.visitSignedIn(push.service.dashboardUrl);
   const focused = () =>
     page.evaluate<string>("(document.activeElement?.ariaLabel || document.activeElement?.textContent) ?? ''");
   // A new page is read from its heading on.
@@ -41,7 +35,7 @@ test("all of it is reached and left by the keyboard, and the focus is always to 
     "Search by name, id, owner's e-mail or target URL",
   ]);
 
-  await page.goto(`${dashboard.url}/workspaces/${polling.id}`);
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${polling.id}`);
   await untilFocused(page, "Harbour quiz night");
   const rotate = page.getByRole("button", { name: "Rotate", exact: true });
   await rotate.focus();
@@ -64,7 +58,10 @@ test("all of it is reached and left by the keyboard, and the focus is always to 
 
 test("a change of health is read out, and what was done too", async () => {
   const bridge = await push.bridge();
-  const { page, leave } = await browser.visitSignedIn(dashboard.url, `/workspaces/${bridge.workspaceId}`);
+  const { page, leave } = await browser.visitSignedIn(
+    push.service.dashboardUrl,
+    `/workspaces/${bridge.workspaceId}`,
+  );
   const statuses = page.getByRole("status");
   await statuses.getByText("Nothing pushed").waitFor();
   await push.ping(bridge.workspaceId);

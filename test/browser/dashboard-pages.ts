@@ -5,8 +5,7 @@ import { status } from "../harness/behaviours";
 import { DESKTOP, PHONE, startBrowser, untilStill, type TestBrowser, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create, update } from "../harness/contents";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { sharedPush, type PushedBridge } from "../harness/push";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** Set to look at the pages: a picture of each is put there. */
@@ -33,14 +32,12 @@ async function picture(page: Page, name: string): Promise<void> {
 
 /** Declares tests that everyone can use each page, in these colours, and that it fits a desktop and a phone. */
 export function testPages(colours: "light" | "dark"): void {
-  let push: PushService;
-  let dashboard: DashboardEdge;
+  const push = sharedPush();
+  const { dashboardUrl } = push.service;
   let browser: TestBrowser;
   let failing: PushedBridge;
   let polling: { readonly id: string; readonly secret: string };
   beforeAll(async () => {
-    push = await startPushService();
-    dashboard = await startDashboardEdge(push.service.core.port);
     browser = await startBrowser();
     polling = await push.workspaces.make({ name: "Harbour quiz night", ownerEmail: "ada@example.com" });
     await push.publish({ workspaceId: polling.id, content: create("c1") });
@@ -57,8 +54,6 @@ export function testPages(colours: "light" | "dark"): void {
   }, 120_000);
   afterAll(async () => {
     await browser.close();
-    await dashboard.edge.stop();
-    await push.close();
   });
 
   /** The pages, each brought to where there is something to see. */
@@ -66,21 +61,21 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "the list",
       async (page) => {
-        await page.goto(`${dashboard.url}/`);
+        await page.goto(`${dashboardUrl}/`);
         await page.getByText("Failing").waitFor();
       },
     ],
     [
       "a search without a result",
       async (page) => {
-        await page.goto(`${dashboard.url}/?search=nothing+is+called+this`);
+        await page.goto(`${dashboardUrl}/?search=nothing+is+called+this`);
         await page.getByText("Nothing matches").waitFor();
       },
     ],
     [
       "connecting",
       async (page) => {
-        await page.goto(`${dashboard.url}/connect`);
+        await page.goto(`${dashboardUrl}/connect`);
         await page.getByRole("radio", { name: "It is pushed to" }).check();
         await page.getByLabel("Name").fill("x".repeat(20));
         await page.getByLabel("Target URL").fill("https://127.0.0.1:1/events?a");
@@ -89,7 +84,7 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "a new secret",
       async (page) => {
-        await page.goto(`${dashboard.url}/connect`);
+        await page.goto(`${dashboardUrl}/connect`);
         await page.getByLabel("Name").fill("The lighthouse keepers' chat");
         await page.getByRole("button", { name: "Connect" }).click();
         await page.locator("[data-secret]").waitFor();
@@ -98,7 +93,7 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "a poll workspace",
       async (page) => {
-        await page.goto(`${dashboard.url}/workspaces/${polling.id}`);
+        await page.goto(`${dashboardUrl}/workspaces/${polling.id}`);
         await page.getByText("Live", { exact: true }).waitFor();
         await page.locator(".log tbody tr").first().waitFor();
       },
@@ -106,7 +101,7 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "a failing push workspace after a test event, with details open",
       async (page) => {
-        await page.goto(`${dashboard.url}/workspaces/${failing.workspaceId}`);
+        await page.goto(`${dashboardUrl}/workspaces/${failing.workspaceId}`);
         await page.getByRole("button", { name: "Send test event" }).click();
         await page.locator(".steps li.failed").waitFor();
         const failed = page.locator(".log tbody tr", { hasText: "ping" }).first();
@@ -116,7 +111,7 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "a dialog",
       async (page) => {
-        await page.goto(`${dashboard.url}/workspaces/${polling.id}`);
+        await page.goto(`${dashboardUrl}/workspaces/${polling.id}`);
         await page.getByRole("button", { name: "Delete" }).click();
         await page.getByRole("dialog").waitFor();
       },
@@ -124,7 +119,7 @@ export function testPages(colours: "light" | "dark"): void {
     [
       "a workspace that is not there",
       async (page) => {
-        await page.goto(`${dashboard.url}/workspaces/11111111-2222-4333-8444-555555555555`);
+        await page.goto(`${dashboardUrl}/workspaces/11111111-2222-4333-8444-555555555555`);
         await page.getByRole("heading", { name: "There is no such workspace" }).waitFor();
       },
     ],
@@ -136,12 +131,12 @@ export function testPages(colours: "light" | "dark"): void {
   ] as const)(`in ${colours} on a %s`, (device, size) => {
     let visitor: Visitor;
     beforeAll(async () => {
-      visitor = await browser.visitSignedIn(dashboard.url, "/", { colours, size });
+      visitor = await browser.visitSignedIn(dashboardUrl, "/", { colours, size });
     });
     afterAll(() => visitor.leave());
 
     test("signing in can be used by everyone", async () => {
-      const { page, leave } = await browser.visit(dashboard.url, { colours, size });
+      const { page, leave } = await browser.visit(dashboardUrl, { colours, size });
       await page.getByLabel("Operator's token").fill("wrong");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByText("This is not an operator's token.").waitFor();

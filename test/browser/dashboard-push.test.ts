@@ -1,29 +1,23 @@
 import { status } from "../harness/behaviours";
 import { PHONE, startBrowser, type TestBrowser } from "../harness/browser";
 import { create, update } from "../harness/contents";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { freePort } from "../harness/processes";
-import { startPushService, type PushService } from "../harness/push";
+import { sharedPush } from "../harness/push";
 
-let push: PushService;
-let dashboard: DashboardEdge;
+const push = sharedPush();
 let browser: TestBrowser;
 beforeAll(async () => {
-  push = await startPushService();
-  dashboard = await startDashboardEdge(push.service.core.port);
   browser = await startBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser.close();
-  await dashboard.edge.stop();
-  await push.close();
 });
 jest.setTimeout(120_000);
 
 test("pushes appear as they happen: in the health, in the log and in the chart", async () => {
   const bridge = await push.bridge();
   const { page, faults, leave } = await browser.visitSignedIn(
-    dashboard.url,
+    push.service.dashboardUrl,
     `/workspaces/${bridge.workspaceId}`,
   );
   await page.getByText("Live", { exact: true }).waitFor();
@@ -63,7 +57,7 @@ test("the log has a delivery's outcome, what to do about it, and filters", async
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   const logged = await push.logged(bridge.workspaceId, 3);
   const { page, faults, leave } = await browser.visitSignedIn(
-    dashboard.url,
+    push.service.dashboardUrl,
     `/workspaces/${bridge.workspaceId}`,
   );
   const rows = page.locator(".log tbody tr");
@@ -98,11 +92,12 @@ test("the log has a delivery's outcome, what to do about it, and filters", async
   await leave();
 });
 
+// contract: test-event-push
 test("a test event shows each step, and the one that it did not get past with what to do", async () => {
   // Nobody else takes the port once the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   const { page, faults, leave } = await browser.visitSignedIn(
-    dashboard.url,
+    push.service.dashboardUrl,
     `/workspaces/${bridge.workspaceId}`,
   );
   const steps = page.locator(".steps li");
@@ -132,9 +127,13 @@ test("a test event shows each step, and the one that it did not get past with wh
 
 test("on a phone a test event is sent right below the health that says to, above the log", async () => {
   const bridge = await push.bridge();
-  const { page, leave } = await browser.visitSignedIn(dashboard.url, `/workspaces/${bridge.workspaceId}`, {
-    size: PHONE,
-  });
+  const { page, leave } = await browser.visitSignedIn(
+    push.service.dashboardUrl,
+    `/workspaces/${bridge.workspaceId}`,
+    {
+      size: PHONE,
+    },
+  );
   const places = ["Send a test event to see whether the bridge is ready.", "Send test event", "Delivery log"];
   const tops: number[] = [];
   for (const words of places) {
@@ -150,9 +149,13 @@ test("times are in the reader's zone, with the exact UTC on hover", async () => 
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   const [entry] = await push.logged(bridge.workspaceId, 1);
-  const { page, leave } = await browser.visitSignedIn(dashboard.url, `/workspaces/${bridge.workspaceId}`, {
-    timeZone: "Asia/Kathmandu",
-  });
+  const { page, leave } = await browser.visitSignedIn(
+    push.service.dashboardUrl,
+    `/workspaces/${bridge.workspaceId}`,
+    {
+      timeZone: "Asia/Kathmandu",
+    },
+  );
   const time = page.locator(".log tbody time").first();
   await time.waitFor();
   const at = entry?.at ?? new Date(0);

@@ -1,21 +1,20 @@
 import { signInPath, startBrowser, untilFocused, type TestBrowser } from "../harness/browser";
 import { askApi, startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { TOKENS } from "../harness/processes";
-import { createWorkspace, startService, type TestService } from "../harness/service";
+import { createWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-let service: TestService;
+const service = sharedService();
 let dashboard: DashboardEdge;
 let browser: TestBrowser;
 beforeAll(async () => {
-  service = await startService();
   dashboard = await startDashboardEdge(service.core.port);
   browser = await startBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser.close();
   await dashboard.edge.stop();
-  await service.close();
 });
 jest.setTimeout(120_000);
 

@@ -1,16 +1,15 @@
 import { startBrowser, type TestBrowser } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
-import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 import { createWorkspaceApi, type WorkspaceApi } from "../harness/workspace-api";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let dashboard: DashboardEdge;
 let browser: TestBrowser;
 let workspaces: WorkspaceApi;
 beforeAll(async () => {
-  service = await startService();
   dashboard = await startDashboardEdge(service.core.port, { PUBLIC_URL: service.url });
   browser = await startBrowser();
   workspaces = createWorkspaceApi(service.clients.workspaces);
@@ -18,7 +17,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await dashboard.edge.stop();
-  await service.close();
 });
 jest.setTimeout(120_000);
 
@@ -31,6 +29,7 @@ test("where there is no workspace yet, the page says how to begin", async () => 
   await leave();
 });
 
+// contract: secret-shown-once
 test("connecting shows the secret once, and it is the one that signatures are made with", async () => {
   const { page, faults, leave } = await browser.visitSignedIn(dashboard.url, "/connect");
   await page.getByLabel("Name").fill("Acme");
@@ -61,6 +60,7 @@ test("connecting shows the secret once, and it is the one that signatures are ma
   await leave();
 });
 
+// contract: push-https, push-private
 test.each([
   ["https://10.1.2.3/events", /10\.1\.2\.3/],
   ["http://bridge.example/events", /must begin with https/],

@@ -17,6 +17,7 @@ afterAll(async () => {
 });
 jest.setTimeout(300_000);
 
+// contract: text-escaped, kit-dm
 test("three players in three tabs play a whole game over a bridge that polls, and its network is cut in between", async () => {
   const { visitor, players, faults } = await seatPlayers(browser, demo.url, [
     "Ada",
@@ -87,6 +88,7 @@ test("what is typed while a message travels is the next one, and what could not 
   await visitor.leave();
 });
 
+// contract: message-buttons, message-image
 test("the image of a message is shown, a link button opens its URL and sends nothing, and text is never HTML", async () => {
   const { visitor, players, faults } = await seatPlayers(browser, demo.url, ["Eve"]);
   const [eve] = players;

@@ -14,6 +14,7 @@ afterAll(async () => {
 });
 jest.setTimeout(300_000);
 
+// contract: push-request
 test("three players in three tabs play a whole game over a bridge that is pushed to, and its network is cut in between", async () => {
   const { visitor, players, faults } = await seatPlayers(browser, demo.url, ["Ada", "Bob", "Cyd"]);
   const [ada] = players;

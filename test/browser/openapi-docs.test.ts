@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { DESKTOP, PHONE, startBrowser, type TestBrowser } from "../harness/browser";
-import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
-import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
+import { sharedService } from "../harness/shared-service";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** Set to look at the page: a picture of each is put there. */
@@ -13,18 +12,13 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-let service: TestService;
-let dashboard: DashboardEdge;
+const service = sharedService();
 let browser: TestBrowser;
 beforeAll(async () => {
-  service = await startService();
-  dashboard = await startDashboardEdge(service.core.port);
   browser = await startBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser.close();
-  await dashboard.edge.stop();
-  await service.close();
 });
 
 test.each([
@@ -33,7 +27,7 @@ test.each([
 ] as const)(
   "everyone can read the reference in %s colours, and it fits %s",
   async (colours, name, size) => {
-    const { page, faults, leave } = await browser.visit(`${dashboard.url}/docs`, { colours, size });
+    const { page, faults, leave } = await browser.visit(`${service.dashboardUrl}/docs`, { colours, size });
     if (PICTURES !== undefined) await page.screenshot({ path: `${PICTURES}/${name}.png` });
     await page.evaluate(AXE);
     const violations = await page.evaluate<readonly Violation[]>(
@@ -49,7 +43,7 @@ test.each([
 );
 
 test("the reference is reached by keyboard: the first stop skips to the content", async () => {
-  const { page, leave } = await browser.visit(`${dashboard.url}/docs`);
+  const { page, leave } = await browser.visit(`${service.dashboardUrl}/docs`);
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
   await page.keyboard.press("Enter");

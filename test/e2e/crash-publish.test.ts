@@ -127,6 +127,7 @@ const CRASH: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
+// contract: envelope-sequence, poll-no-skip
 test.each(Object.keys(CRASH))(
   "when %s is killed under load, polls serve everything that was published exactly once and in order",
   async (which) => {

@@ -108,6 +108,7 @@ const CRASH: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
+// contract: post-stored, repeat-id
 test.each(Object.keys(CRASH))(
   "when %s is killed under load, every id that was answered 202 is stored exactly once, and none twice",
   async (which) => {

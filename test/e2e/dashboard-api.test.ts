@@ -6,23 +6,22 @@ import {
   type ApiRequest,
   type DashboardEdge,
 } from "../harness/dashboard";
-import { publish, startService, textEvent, type TestService } from "../harness/service";
+import { publish, textEvent } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 import { createWorkspaceApi, type WorkspaceApi } from "../harness/workspace-api";
 
-let service: TestService;
+const service = sharedService();
 let dashboard: DashboardEdge;
 let workspaces: WorkspaceApi;
 let cookie: string;
 beforeAll(async () => {
-  service = await startService();
   dashboard = await startDashboardEdge(service.core.port, { PUBLIC_URL: "https://hooks.example/" });
   workspaces = createWorkspaceApi(service.clients.workspaces);
   cookie = await signIn(dashboard.url);
 });
 afterAll(async () => {
   await dashboard.edge.stop();
-  await service.close();
 });
 
 const ask = (path: string, request: ApiRequest = {}) => askApi(dashboard.url, path, { cookie, ...request });
@@ -32,6 +31,7 @@ test("a session says where bridges reach the service", async () => {
   expect((await ask("/session")).json).toMatchObject({ publicUrl: "https://hooks.example" });
 });
 
+// contract: secret-shown-once
 test("a workspace is made with its secret, which no later answer has", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
@@ -53,12 +53,14 @@ describe("a refusal is told in words, with the field at fault", () => {
       "ownerEmail",
       /^The owner's e-mail must be/,
     ],
+    // contract: push-https
     [
       "a target URL that is not https",
       { name: "x", targetUrl: "http://x.example" },
       "targetUrl",
       /must begin with https/,
     ],
+    // contract: push-https
     [
       "a target URL that is not public",
       { name: "x", targetUrl: "https://10.0.0.1/" },
@@ -159,6 +161,7 @@ describe("watching a workspace", () => {
     return watched;
   }
 
+  // contract: poll-is-delivery
   test("tells of its health at once, of polls as they happen, and of its end", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);

@@ -1,20 +1,18 @@
 import { send } from "../harness/bridge";
 import { askApi, signIn, startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { TOKENS } from "../harness/processes";
-import { startService, type TestService } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let dashboard: DashboardEdge;
 let behindTls: DashboardEdge;
 beforeAll(async () => {
-  service = await startService();
   dashboard = await startDashboardEdge(service.core.port);
   behindTls = await startDashboardEdge(service.core.port, { TRUST_PROXY: "127.0.0.1" });
 });
 afterAll(async () => {
   await dashboard.edge.stop();
   await behindTls.edge.stop();
-  await service.close();
 });
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>

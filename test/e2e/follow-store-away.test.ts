@@ -29,6 +29,7 @@ async function typeUntilAccepted(workspace: TestWorkspace, text: string): Promis
 
 const seen = (): readonly string[] => consumer.seen.map(({ text, attempt }) => `${text}/${attempt}`);
 
+// contract: post-stored
 test("a stream outlives a Redis that crashes and comes back with its file: nothing accepted is lost", async () => {
   const { clients, redis } = service;
   const workspace = await createWorkspace(clients);

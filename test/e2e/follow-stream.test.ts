@@ -1,26 +1,23 @@
 import { status } from "@grpc/grpc-js";
 import { FollowAck, FollowOpen, FollowRequest } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, startStream, type, type Consumer, type Seen } from "../harness/consumer";
-import { listenTo, type Output } from "../harness/output";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { outputOf } from "../harness/output";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-let service: TestService;
+const service = sharedService();
 let workspaces: readonly TestWorkspace[];
 let groups = 0;
-let said: Output;
 const open = new Set<Consumer>();
 
 beforeAll(async () => {
-  service = await startService();
-  said = listenTo(service.core);
   workspaces = await Promise.all(Array.from({ length: 8 }, () => createWorkspace(service.clients)));
 });
 afterEach(() => {
   for (const consumer of open) consumer.cancel();
   open.clear();
 });
-afterAll(() => service.close());
 
 const newGroup = (): string => `group-${++groups}`;
 
@@ -148,5 +145,5 @@ test("many streams at once are nothing that core warns of", async () => {
   await Promise.all(consumers.map((consumer) => consumer.opened()));
   await typeIn(workspace(), "x");
   await until("one of them has it", () => consumers.some(({ seen }) => seen.length > 0));
-  expect(said.text()).not.toMatch(/Warning/);
+  expect(outputOf(service.core)).not.toMatch(/Warning/);
 });

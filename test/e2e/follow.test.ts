@@ -1,23 +1,22 @@
 import type { FollowOpen } from "../../proto/gen/chatbridge/v1/game";
 import { post } from "../harness/bridge";
 import { startConsumer, type, type Consumer, type Seen } from "../harness/consumer";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-let service: TestService;
+const service = sharedService();
 let workspaces: readonly TestWorkspace[];
 let groups = 0;
 const open = new Set<Consumer>();
 
 beforeAll(async () => {
-  service = await startService();
   workspaces = await Promise.all(Array.from({ length: 8 }, () => createWorkspace(service.clients)));
 });
 afterEach(() => {
   for (const consumer of open) consumer.cancel();
   open.clear();
 });
-afterAll(() => service.close());
 
 const newGroup = (): string => `group-${++groups}`;
 

@@ -1,20 +1,17 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { post, send, signatureOf } from "../harness/bridge";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { exchange, rawRequest, type RawAnswer } from "../harness/raw-http";
 import { expectRefusal } from "../harness/refusals";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const MAX = 65_536;
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":"private words"}';
@@ -43,6 +40,7 @@ function keepWriting(socket: Socket, text: string): void {
   for (const event of ["error", "close", "end"]) socket.once(event, () => clearInterval(timer));
 }
 
+// contract: check-1-size
 describe("a body's size", () => {
   test("of 65,536 bytes is accepted, whole or in chunks", async () => {
     expect((await postBody(padded(MAX))).status).toBe(202);
@@ -52,6 +50,7 @@ describe("a body's size", () => {
     expect(answers.map(({ status, body }) => [status, body])).toEqual([[202, '{"ok":true}']]);
   });
 
+  // contract: error-body
   test.each([MAX + 1, 10 * MAX, 30 * MAX])(
     "of %i bytes is answered 413, without error and field",
     async (size) => {
@@ -110,6 +109,7 @@ test("a body that arrives byte by byte is received as it is", async () => {
   expect(answers.map(({ status }) => status)).toEqual([202]);
 });
 
+// contract: check-1-json
 describe("a body that is not JSON in UTF-8 is answered 400 without a field:", () => {
   test.each<[string, string | Buffer]>([
     ["an empty one", ""],
@@ -143,6 +143,7 @@ describe("a body that is not JSON in UTF-8 is answered 400 without a field:", ()
   });
 });
 
+// contract: check-7
 describe("a body that is JSON is judged by its fields, however deep or odd it is:", () => {
   const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
   test.each<[string, string, string | undefined]>([
@@ -206,5 +207,5 @@ test("a request that waits for 100 Continue is told to, and one that expects any
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, [workspace.secret, "v1=", "private words"]);
+  expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "private words"]);
 });

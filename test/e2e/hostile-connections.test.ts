@@ -2,25 +2,22 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { post } from "../harness/bridge";
 import { readMetrics, valueOf } from "../harness/metrics";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { exchange, rawRequest } from "../harness/raw-http";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 
 async function expectServed(): Promise<void> {
   expect((await post(service.url, workspace, EVENT)).status).toBe(202);
-  expectQuiet(outputs, [workspace.secret]);
+  expectQuiet([service.core, service.edge], [workspace.secret]);
 }
 
 test("whoever asks for a tunnel and resets the connection does no harm", async () => {

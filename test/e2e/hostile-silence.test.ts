@@ -1,18 +1,15 @@
 import { post, signatureOf } from "../harness/bridge";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { exchange } from "../harness/raw-http";
 import { expectRefusal } from "../harness/refusals";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const CHUNKED = "Transfer-Encoding: chunked";
@@ -65,5 +62,5 @@ test("a sender that hangs up before its answer does no harm", async () => {
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, [workspace.secret, "v1="]);
+  expectQuiet([service.core, service.edge], [workspace.secret, "v1="]);
 });

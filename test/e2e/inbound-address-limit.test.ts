@@ -1,28 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { burst, countOf, freshAddress, pollBytes, postBytes, untilLimited } from "../harness/burst";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { startEdge, type TestProcess } from "../harness/processes";
 import { rawRequest } from "../harness/raw-http";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let secondEdge: TestProcess;
 /** Behind a proxy: this machine is one. */
 let proxiedEdge: TestProcess;
 let workspaces: readonly TestWorkspace[];
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
   secondEdge = await startEdge(service.core.port);
   proxiedEdge = await startEdge(service.core.port, { TRUST_PROXY: "127.0.0.0/8" });
-  outputs = [service.core, service.edge, secondEdge, proxiedEdge].map(listenTo);
   workspaces = [await createWorkspace(service.clients), await createWorkspace(service.clients)];
 });
 afterAll(async () => {
   await secondEdge.stop();
   await proxiedEdge.stop();
-  await service.close();
 });
 
 const LIMIT = 500;
@@ -41,6 +38,7 @@ test("an address that keeps to 500 requests a second is refused none", async () 
   expect(countOf(sent, 404)).toBe(LIMIT);
 });
 
+// contract: check-2, order
 test("requests over 500 a second from an address are answered 429, before workspace and signature are looked at", async () => {
   const [workspace] = workspaces;
   const limited = await untilLimited(LIMIT, (size) =>
@@ -55,6 +53,7 @@ test("requests over 500 a second from an address are answered 429, before worksp
   }
 });
 
+// contract: order
 test("a body that is not JSON or too large is answered so, however much the address sends, and does not count", async () => {
   await untilLimited(LIMIT, async (size) => {
     const from = freshAddress();
@@ -74,6 +73,7 @@ test("a body that is not JSON or too large is answered so, however much the addr
   });
 });
 
+// contract: check-2, poll-counts-limits
 test("posts and polls of all workspaces count together, signed or not, over all edges", async () => {
   let nth = 0;
   const statuses = await untilLimited(LIMIT, async (size) => {
@@ -99,6 +99,7 @@ test("the limit is each address's own", async () => {
   expect(bursts.map((sent) => countOf(sent, 404))).toEqual([LIMIT, LIMIT]);
 });
 
+// contract: error-429
 test("after as long as Retry-After says, the address is served again", async () => {
   let from = "";
   const limited = await untilLimited(LIMIT, (size) => {
@@ -156,5 +157,8 @@ test("what a trusted proxy says of an address counts, however the address is wri
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, workspaces.map(({ secret }) => secret).concat("v1="));
+  expectQuiet(
+    [service.core, service.edge, secondEdge, proxiedEdge],
+    workspaces.map(({ secret }) => secret).concat("v1="),
+  );
 });

@@ -1,21 +1,16 @@
 import { post } from "../harness/bridge";
 import { startConsumer } from "../harness/consumer";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
-beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
-});
 // A workspace of its own for each test, so that no limit is met.
 beforeEach(async () => {
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const USER = { id: "u1" };
 const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
@@ -31,38 +26,52 @@ async function send(event: unknown) {
   return post(service.url, workspace, JSON.stringify(event));
 }
 
+// contract: post-202
 test.each<[string, object]>([
   ["a command", COMMAND],
   ["an action", ACTION],
+  // contract: post-unplayed
   ["a message", MESSAGE],
   ["an id of 1 character", { ...COMMAND, id: "r" }],
+  // contract: inbound-id
   ["an id of 128 characters", { ...COMMAND, id: astral(128) }],
+  // contract: inbound-command-text
   ["an empty text of a command: help", { ...COMMAND, text: "" }],
   ["a command's text of 2000 characters", { ...COMMAND, text: astral(2000) }],
   ["a message's text of 1 character", { ...MESSAGE, text: astral(1) }],
+  // contract: inbound-message-text
   ["a message's text of 4000 characters", { ...MESSAGE, text: astral(4000) }],
   ["a channel of 128 characters", { ...COMMAND, channel: astral(128) }],
   ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
   ["a channel that contains dm:", { ...COMMAND, channel: " dm:u1" }],
+  // contract: inbound-channel
   ["a channel as an object", { ...COMMAND, channel: { id: "c1" } }],
   ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
   ["a channel's empty name", { ...ACTION, channel: { id: "c1", name: "" } }],
+  // contract: inbound-channel-name
   ["a channel's name of null", { ...MESSAGE, channel: { id: "c1", name: null } }],
+  // contract: inbound-user-id
   ["a user's id of 128 characters", { ...COMMAND, user: { id: astral(128) } }],
   ["a user's id that begins like a DM", { ...COMMAND, user: { id: "dm:" } }],
   ["a user's name of 128 characters", { ...COMMAND, user: { ...USER, name: astral(128) } }],
   ["a user's empty name", { ...ACTION, user: { ...USER, name: "" } }],
+  // contract: inbound-user-name
   ["a user's name of null", { ...MESSAGE, user: { ...USER, name: null } }],
   ["a message id of 1 character", { ...ACTION, messageId: "m" }],
+  // contract: inbound-message-id
   ["a message id of 128 characters", { ...ACTION, messageId: astral(128) }],
   ["an action of 1 character", { ...ACTION, action: "a" }],
+  // contract: inbound-action
   ["an action of 512 characters", { ...ACTION, action: astral(512) }],
   ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
   ["an empty replyTo", { ...MESSAGE, replyTo: "" }],
+  // contract: inbound-reply-to
   ["a replyTo of null", { ...MESSAGE, replyTo: null }],
+  // contract: inbound-dm-channel
   ["a typed message in the member's own DM", { ...MESSAGE, channel: "dm:u1" }],
   ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
   ["a DM of 4 characters", { ...ACTION, channel: "dm:u", user: { id: "u" } }],
+  // contract: inbound-dm-channel
   ["a DM of 131 characters", { ...ACTION, channel: dm(131), user: { id: dm(131).slice(3) } }],
   ["a DM of a user whose id begins like one", { ...MESSAGE, channel: "dm:dm:", user: { id: "dm:" } }],
   ["texts with control characters and newlines", { ...MESSAGE, text: "\u0000\n\t\u007f" }],
@@ -72,18 +81,22 @@ test.each<[string, object]>([
   expect(headers["content-type"]).toMatch(/^application\/json\b/);
 });
 
+// contract: check-7, error-body
 test.each<[string, object | string, string | undefined]>([
   ["no type", without(COMMAND, "type"), "type"],
+  // contract: inbound-types
   ["an unknown type", { ...COMMAND, type: "ping" }, "type"],
   ["a type in capitals", { ...COMMAND, type: "Command" }, "type"],
   ["a type of null", { ...COMMAND, type: null }, "type"],
   ["a type that is a list", { ...COMMAND, type: ["command"] }, "type"],
   ["an empty id", { ...COMMAND, id: "" }, "id"],
+  // contract: inbound-id
   ["an id of 129 characters", { ...COMMAND, id: astral(129) }, "id"],
   ["an id of null", { ...COMMAND, id: null }, "id"],
   ["an id that is a number", { ...COMMAND, id: 1 }, "id"],
   ["no channel", without(COMMAND, "channel"), "channel"],
   ["an empty channel", { ...COMMAND, channel: "" }, "channel"],
+  // contract: inbound-channel
   ["a channel of 129 characters", { ...MESSAGE, channel: astral(129) }, "channel"],
   ["a channel of null", { ...ACTION, channel: null }, "channel"],
   ["a channel that is a number", { ...COMMAND, channel: 5 }, "channel"],
@@ -92,12 +105,14 @@ test.each<[string, object | string, string | undefined]>([
   ["a channel's empty id", { ...COMMAND, channel: { id: "" } }, "channel.id"],
   ["a channel's id of 129 characters", { ...ACTION, channel: { id: astral(129) } }, "channel.id"],
   ["a channel's id of null", { ...COMMAND, channel: { id: null } }, "channel.id"],
+  // contract: inbound-channel-name
   [
     "a channel's name of 129 characters",
     { ...COMMAND, channel: { id: "c", name: astral(129) } },
     "channel.name",
   ],
   ["a channel's name that is a number", { ...COMMAND, channel: { id: "c", name: 1 } }, "channel.name"],
+  // contract: inbound-channel, inbound-unknown-fields
   ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
   ["no user", without(COMMAND, "user"), "user"],
   ["a user that is a text", { ...COMMAND, user: "u1" }, "user"],
@@ -105,42 +120,57 @@ test.each<[string, object | string, string | undefined]>([
   ["a user that is a list", { ...COMMAND, user: [USER] }, "user"],
   ["a user without an id", { ...COMMAND, user: { name: "x" } }, "user.id"],
   ["a user's empty id", { ...ACTION, user: { id: "" } }, "user.id"],
+  // contract: inbound-user-id
   ["a user's id of 129 characters", { ...MESSAGE, user: { id: astral(129) } }, "user.id"],
   ["a user's id that is a number", { ...COMMAND, user: { id: 7 } }, "user.id"],
+  // contract: inbound-user-name
   ["a user's name of 129 characters", { ...COMMAND, user: { ...USER, name: astral(129) } }, "user.name"],
   ["a user's name that is an object", { ...COMMAND, user: { ...USER, name: {} } }, "user.name"],
+  // contract: inbound-unknown-fields
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
+  // contract: inbound-required
   ["a command without text", without(COMMAND, "text"), "text"],
+  // contract: inbound-command-text
   ["a command's text of 2001 characters", { ...COMMAND, text: "x".repeat(2001) }, "text"],
   ["a command's text of null", { ...COMMAND, text: null }, "text"],
   ["a message without text", without(MESSAGE, "text"), "text"],
   ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
+  // contract: inbound-message-text
   ["a message's text of 4001 characters", { ...MESSAGE, text: "x".repeat(4001) }, "text"],
+  // contract: inbound-required
   ["an action without a message id", without(ACTION, "messageId"), "messageId"],
   ["an empty message id", { ...ACTION, messageId: "" }, "messageId"],
+  // contract: inbound-message-id
   ["a message id of 129 characters", { ...ACTION, messageId: astral(129) }, "messageId"],
   ["a message id of null", { ...ACTION, messageId: null }, "messageId"],
   ["an action without its action", without(ACTION, "action"), "action"],
   ["an empty action", { ...ACTION, action: "" }, "action"],
+  // contract: inbound-action
   ["an action of 513 characters", { ...ACTION, action: astral(513) }, "action"],
   ["an action that is an object", { ...ACTION, action: {} }, "action"],
+  // contract: inbound-reply-to
   ["a replyTo of 129 characters", { ...MESSAGE, replyTo: astral(129) }, "replyTo"],
   ["a replyTo that is a number", { ...MESSAGE, replyTo: 1 }, "replyTo"],
+  // contract: inbound-unknown-fields
   ["an unknown field", { ...COMMAND, extra: true }, "extra"],
   ["a field of another type of event: replyTo on a command", { ...COMMAND, replyTo: null }, "replyTo"],
   ["a field of another type of event: text on an action", { ...ACTION, text: "x" }, "text"],
   ["a field of another type of event: action on a message", { ...MESSAGE, action: "x" }, "action"],
   ["a field in other letters", { ...without(COMMAND, "text"), Text: "x" }, "text"],
   ["an unknown field beside one at fault", { extra: 1, ...COMMAND, text: 1 }, "text"],
+  // contract: inbound-dm-400
   ["a DM on a command", { ...COMMAND, channel: "dm:u1" }, "channel"],
   ["a DM on a command, as an object", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  // contract: inbound-no-dm-prefix
   ["a bare dm: on a command", { ...COMMAND, channel: "dm:" }, "channel"],
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
   ["a bare dm: as an object", { ...ACTION, channel: { id: "dm:", name: "x" } }, "channel"],
+  // contract: inbound-dm-400
   ["another member's DM", { ...MESSAGE, channel: "dm:u2" }, "channel"],
   ["another member's DM, as an object", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
   ["a DM in other letters than the user's id", { ...MESSAGE, channel: "dm:U1" }, "channel"],
   ["a DM that only begins with the user's id", { ...MESSAGE, channel: "dm:u11" }, "channel"],
+  // contract: inbound-dm-channel
   ["a DM of 132 characters", { ...ACTION, channel: dm(132), user: { id: dm(132).slice(3) } }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
   ["a lone surrogate in an id", { ...MESSAGE, id: "a\udc00" }, "id"],
@@ -210,5 +240,5 @@ test("no text, name, body or secret is logged, whether an event was accepted or 
   const event = { ...MESSAGE, channel: { id: "c1", name: words[2] }, user: { ...USER, name: words[1] } };
   expect((await send({ ...event, text: words[0] })).status).toBe(202);
   expectRefusal(await send({ ...event, text: words[0], "private-field": 1 }), 400, "private-field");
-  expectQuiet(outputs, [...words, workspace.secret, "v1="]);
+  expectQuiet([service.core, service.edge], [...words, workspace.secret, "v1="]);
 });

@@ -2,24 +2,16 @@ import { randomUUID } from "node:crypto";
 import { RotateSigningSecretRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, post, signatureOf } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import {
-  call,
-  createWorkspace,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { call, createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
 let consumer: Consumer;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   consumer = await startConsumer(service.clients.games, { window: 1_000 }).opened();
   consumer.ackAll();
 });
@@ -28,7 +20,6 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   consumer.cancel();
-  await service.close();
 });
 
 const guess = (text: string, id?: string) => ({
@@ -58,6 +49,7 @@ const resigned = (body: object, secondsAgo: number, secret = workspace.secret) =
   "Service-Signature": signatureOf(secret, JSON.stringify(body), nowSeconds() - secondsAgo),
 });
 
+// contract: repeat-id
 describe("a request whose id was seen before is accepted and ignored", () => {
   test("when it is the very same", async () => {
     const event = guess("one", "r1");
@@ -145,6 +137,7 @@ test("a repeat of an id is judged as any request is before it is ignored", async
 });
 
 describe("a request without an id", () => {
+  // contract: repeat-same-request
   test("is ignored when it is the very same signed request", async () => {
     const event = guess("one");
     const headers = resigned(event, 5);
@@ -159,6 +152,7 @@ describe("a request without an id", () => {
     expect(await received()).toEqual(["one"]);
   });
 
+  // contract: repeat-resigned
   test("is a new request when it is signed anew", async () => {
     for (const secondsAgo of [7, 6, 5]) {
       await accepted(guess("one"), workspace, resigned(guess("one"), secondsAgo));
@@ -166,6 +160,7 @@ describe("a request without an id", () => {
     expect(await received()).toEqual(["one", "one", "one"]);
   });
 
+  // contract: repeat-same-request
   test("is a new request when its bytes are others, signed in the same second", async () => {
     const t = nowSeconds() - 5;
     for (const body of [JSON.stringify(guess("one")), `${JSON.stringify(guess("one"))} `]) {
@@ -223,5 +218,5 @@ test("events of one workspace are received in the order in which they were accep
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, [workspace.secret, "v1=", '"r1"']);
+  expectQuiet([service.core, service.edge], [workspace.secret, "v1=", '"r1"']);
 });

@@ -6,25 +6,16 @@ import {
   Platform,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, post, send, signatureOf } from "../harness/bridge";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import {
-  call,
-  createWorkspace,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { call, createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
@@ -38,6 +29,7 @@ const BODIES = {
   "too large and not JSON": "x".repeat(65_537),
 };
 
+// contract: order
 test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | "long ago", number]>([
   ["good", "known", "right", "now", 202],
   ["too large and not JSON", "known", "right", "now", 413],
@@ -80,6 +72,7 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   },
 );
 
+// contract: check-3, post-path
 test("every workspace that cannot be reached is answered 404 with the very same bytes, whatever the reason", async () => {
   const { clients } = service;
   const { workspaces } = clients;
@@ -156,5 +149,5 @@ test("a push workspace is served as a poll workspace is", async () => {
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, [workspace.secret, "v1=", "another secret"]);
+  expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "another secret"]);
 });

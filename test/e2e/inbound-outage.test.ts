@@ -1,6 +1,6 @@
 import { GetWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { post, send } from "../harness/bridge";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { expectRefusal } from "../harness/refusals";
 import {
@@ -16,12 +16,12 @@ let service: TestService;
 let core: TestProcess;
 let coreAt: { CORE_LISTEN: string };
 let workspace: TestWorkspace;
-const outputs: Output[] = [];
+const processes: TestProcess[] = [];
 beforeAll(async () => {
   coreAt = { CORE_LISTEN: `127.0.0.1:${await freePort()}` };
   service = await startService({ core: coreAt });
   core = service.core;
-  outputs.push(listenTo(core), listenTo(service.edge));
+  processes.push(core, service.edge);
   workspace = await createWorkspace(service.clients);
 });
 afterAll(async () => {
@@ -103,7 +103,7 @@ test("while core is away, every post is answered 503 with Retry-After, and the e
 
 test("when core is back, service resumes by itself", async () => {
   core = await startCore(service.redis.url, coreAt);
-  outputs.push(listenTo(core));
+  processes.push(core);
   await until("a post is accepted", async () => (await status()) === 202);
   await until("the edge is ready", async () => (await readiness(service.edge)) === 200);
   const { workspaces } = service.clients;
@@ -119,7 +119,7 @@ test("a core that is stopped is missed by none: what it took it answers, the res
     expect(await core.stop()).toBe(0);
   });
   core = await startCore(service.redis.url, coreAt);
-  outputs.push(listenTo(core));
+  processes.push(core);
   await until("a post is accepted", async () => (await status()) === 202);
 });
 
@@ -141,5 +141,5 @@ test("an edge that is stopped answers what it took, and then is gone", async () 
 });
 
 test("an outage is logged in few words, and nothing of what was under way", () => {
-  expectQuiet(outputs, [workspace.secret, "v1=", "private words", "Private Name"]);
+  expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

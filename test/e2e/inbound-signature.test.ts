@@ -1,25 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { RotateSigningSecretRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, post, send, signatureOf } from "../harness/bridge";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
+import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import {
-  call,
-  createWorkspace,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { call, createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
-let outputs: readonly Output[];
 beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 const BODY = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
 
@@ -40,6 +31,7 @@ function rightNow(body: string | Buffer = BODY): { t: number; mac: string; heade
 
 const WRONG = "0".repeat(64);
 
+// contract: signature-format, signature-hmac
 test("a header made by openssl is accepted", async () => {
   const t = nowSeconds();
   const printed = execFileSync("openssl", ["dgst", "-sha256", "-hmac", workspace.secret, "-hex"], {
@@ -49,6 +41,7 @@ test("a header made by openssl is accepted", async () => {
   expect((await postSigned(`t=${t},v1=${mac}`)).status).toBe(202);
 });
 
+// contract: signature-any
 test.each<[string, (right: { t: number; mac: string; header: string }) => string]>([
   ["upper-case hex", ({ t, mac }) => `t=${t},v1=${mac.toUpperCase()}`],
   ["blanks around the header", ({ header }) => `  ${header} \t`],
@@ -70,6 +63,7 @@ test("a timestamp with leading zeros is accepted when it was signed so", async (
   );
 });
 
+// contract: check-4, signature-format
 test.each<[string, (right: { t: number; mac: string; header: string }) => string | string[] | undefined]>([
   ["that is missing", () => undefined],
   ["that is empty", () => ""],
@@ -96,6 +90,7 @@ test.each<[string, (right: { t: number; mac: string; header: string }) => string
   expectRefusal(await postSigned(header(rightNow())), 401);
 });
 
+// contract: post-raw-bytes
 test("a signature of anything but the exact bytes of the body is refused", async () => {
   const reserialised = JSON.stringify(JSON.parse(BODY));
   expectRefusal(await postSigned(rightNow(reserialised).header), 401);
@@ -110,6 +105,7 @@ test("a signature with the secret of another workspace is refused", async () => 
   expectRefusal(await postSigned(signatureOf(secret, BODY)), 401);
 });
 
+// contract: check-5
 test.each<[string, number]>([
   ["just inside five minutes ago", -295],
   ["just inside five minutes ahead", 298],
@@ -118,6 +114,7 @@ test.each<[string, number]>([
   expect((await postSigned(header)).status).toBe(202);
 });
 
+// contract: check-5, order
 test.each<[string, (now: number) => number | string]>([
   ["just outside five minutes ago", (now) => now - 301],
   // It comes nearer for as long as the request takes.
@@ -132,6 +129,7 @@ test.each<[string, (now: number) => number | string]>([
   expectRefusal(await postSigned(`t=${t},v1=${WRONG}`), 401);
 });
 
+// contract: rotation-inbound
 test("after a rotation the new and the old secret are accepted, and no other", async () => {
   const rotated = await createWorkspace(service.clients);
   const secrets = [rotated.secret];
@@ -152,5 +150,5 @@ test("after a rotation the new and the old secret are accepted, and no other", a
 });
 
 test("no secret and no signature is logged", () => {
-  expectQuiet(outputs, [workspace.secret, rightNow().mac, "v1=", WRONG]);
+  expectQuiet([service.core, service.edge], [workspace.secret, rightNow().mac, "v1=", WRONG]);
 });

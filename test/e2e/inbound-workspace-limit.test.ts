@@ -1,17 +1,12 @@
 import { nowSeconds } from "../harness/bridge";
 import { burst, countOf, freshAddress, pollBytes, postBytes, untilLimited } from "../harness/burst";
 import { startConsumer } from "../harness/consumer";
-import { expectQuiet, listenTo, type Output } from "../harness/output";
-import { createWorkspace, startService, type TestService } from "../harness/service";
+import { expectQuiet } from "../harness/output";
+import { createWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-let service: TestService;
-let outputs: readonly Output[];
-beforeAll(async () => {
-  service = await startService();
-  outputs = [service.core, service.edge].map(listenTo);
-});
-afterAll(() => service.close());
+const service = sharedService();
 
 const LIMIT = 250;
 const many = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
@@ -35,6 +30,7 @@ test("a bridge that keeps to 250 signed requests a second, polls included, is re
   expect([countOf(sent, 202), countOf(sent, 200)]).toEqual([200, 50]);
 });
 
+// contract: check-6, poll-counts-limits, error-429
 test("signed requests over 250 a second are answered 429, posts and polls together, whatever address they come from", async () => {
   const limited = await untilLimited(LIMIT, async (size) => {
     const workspace = await createWorkspace(service.clients);
@@ -51,6 +47,7 @@ test("signed requests over 250 a second are answered 429, posts and polls togeth
   expect(new Set(limited.answers.map(({ status }) => status))).toEqual(new Set([200, 202, 429]));
 });
 
+// contract: order
 test("a wrong signature and an old timestamp are answered before this limit, and do not count", async () => {
   await untilLimited(LIMIT, async (size) => {
     const workspace = await createWorkspace(service.clients);
@@ -69,6 +66,7 @@ test("a wrong signature and an old timestamp are answered before this limit, and
   });
 });
 
+// contract: order
 test("a body that breaks a field rule is answered after this limit, and counts", async () => {
   const limited = await untilLimited(LIMIT, async (size) => {
     const workspace = await createWorkspace(service.clients);
@@ -109,5 +107,5 @@ test("the limit is each workspace's own", async () => {
 });
 
 test("nothing of all that is logged", () => {
-  expectQuiet(outputs, ["v1=", "another secret"]);
+  expectQuiet([service.core, service.edge], ["v1=", "another secret"]);
 });

@@ -1,13 +1,13 @@
 import { sayNothing, status } from "../harness/behaviours";
 import { readMetrics, valueOf } from "../harness/metrics";
-import { startPushService, type PushService } from "../harness/push";
+import { startPushService, type OwnPushService } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
 const QUEUE_MAX = 100;
 const SOON_MS = 60_000;
 
-let push: PushService;
+let push: OwnPushService;
 beforeAll(async () => {
   push = await startPushService(() => ({ PUSH_QUEUE_MAX: String(QUEUE_MAX) }));
 }, 60_000);

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { poll, post, send } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
 let consumer: Consumer;
 let core: ReadonlyMap<string, ReadMetric>;
 let edge: ReadonlyMap<string, ReadMetric>;
 beforeAll(async () => {
-  service = await startService();
   workspace = await createWorkspace(service.clients);
   consumer = await startConsumer(service.clients.games, { group: "readers" }).opened();
   await post(service.url, workspace, {
@@ -39,7 +39,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   consumer.cancel();
-  await service.close();
 });
 
 /** A metric as the documentation has it. */

@@ -94,6 +94,7 @@ test("there is a row for every refusal of core", () => {
   expect(REFUSALS.map(([name]) => name)).toEqual(all);
 });
 
+// contract: error-schema
 test.each(OF_BOTH)(
   "what a POST is answered for the refusal %s is in the document: %i",
   async (_name, status, refusal) => {
@@ -138,6 +139,7 @@ test.each<[string, number, () => Refused | undefined]>([
   expectDocumented(POLL, "get", polled);
 });
 
+// contract: check-1-json, check-1-size, error-schema
 test.each<[number, string | Buffer]>([
   [400, "{"],
   [400, Buffer.from([0xff])],

@@ -5,21 +5,18 @@ import { create, dm, ephemeral, MESSAGE_ID, update, type ContentInit } from "../
 import { startDashboardEdge, type DashboardEdge } from "../harness/dashboard";
 import { nearMissesOf } from "../harness/from-schema";
 import { contractOf, inboundEvents, inboundRule } from "../harness/openapi";
-import { startPushService, type PushService } from "../harness/push";
-import { createWorkspace, publish, type TestService, type TestWorkspace } from "../harness/service";
+import { sharedPush } from "../harness/push";
+import { createWorkspace, publish, type TestWorkspace } from "../harness/service";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 
 jest.setTimeout(120_000);
 
-let push: PushService;
-let service: TestService;
+const push = sharedPush();
+const { service } = push;
 let workspaces: readonly TestWorkspace[];
 beforeAll(async () => {
-  push = await startPushService();
-  ({ service } = push);
   workspaces = await Promise.all(Array.from({ length: 8 }, () => createWorkspace(service.clients)));
 });
-afterAll(() => push.close());
 
 const document = openApiDocument();
 /** Where fields that are not documented are faults. */
@@ -34,6 +31,7 @@ async function answerTo(body: unknown): Promise<{ readonly status: number; reado
   return post(service.url, workspace, text, { from: `127.0.0.${(sent % 100) + 2}` });
 }
 
+// contract: inbound-types, error-schema
 test("the edge takes every event that the document allows", async () => {
   // With an id of its own: a repeat would be taken without a look at its fields.
   const events = fc.tuple(inboundEvents(document), fc.uuid()).map(([event, id]) => ({ ...event, id }));
@@ -50,6 +48,7 @@ test("the edge takes every event that the document allows", async () => {
   expect(seen).toContain(202);
 });
 
+// contract: inbound-unknown-fields, inbound-required, check-7
 test("the edge refuses every near miss that the document does not allow, with a field, and takes the others", async () => {
   const seen = new Set<number>();
   await fc.assert(
@@ -89,6 +88,7 @@ const CONTENTS: readonly ContentInit[] = [
   dm("u1", FULL),
 ];
 
+// contract: poll-page-fields, message-fields
 test("pages are as the document has them, to the last field, with events of every type", async () => {
   const bridge = await push.bridge({ polls: true });
   const workspace = { id: bridge.workspaceId, secret: bridge.secret };
@@ -107,6 +107,7 @@ test("pages are as the document has them, to the last field, with events of ever
   await isDocumented("after=latest");
 });
 
+// contract: envelope-fields, message-fields
 test("pushes are as the document's webhooks have them, to the last field", async () => {
   const bridge = await push.bridge();
   await publish(

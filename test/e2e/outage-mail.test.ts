@@ -64,6 +64,7 @@ async function expectNoMore(count: number): Promise<void> {
   expect(recipients()).toHaveLength(count);
 }
 
+// contract: health-mail-once
 test("the owner is e-mailed once per outage, and again in the next one", async () => {
   const [workspace] = await startOutages(1);
   if (workspace === undefined) throw new Error("no workspace");
@@ -81,6 +82,7 @@ test("the owner is e-mailed once per outage, and again in the next one", async (
   await expectNoMore(2);
 }, 60_000);
 
+// contract: health-mail-once
 test("with three cores each owner is e-mailed once, also when one of them is killed at that moment", async () => {
   cores.push(await startMailingCore(), await startMailingCore());
   const outages = await startOutages(30);

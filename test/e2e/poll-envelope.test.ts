@@ -1,7 +1,8 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent, PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
 import { poll } from "../harness/bridge";
-import { createWorkspace, publish, startService, type TestService } from "../harness/service";
+import { createWorkspace, publish } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
 const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 const MESSAGE_ID = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -10,11 +11,7 @@ const A_MESSAGE_ID = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 /** It is core that stamps, by a clock that follows Redis's: how closely depends on how soon Redis answers. */
 const CLOCK_SLACK_MS = 2_000;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = sharedService();
 
 interface Envelope {
   readonly id: string;
@@ -91,10 +88,12 @@ const BARE_MESSAGE_ON_THE_WIRE = {
   data: null,
 };
 
+// contract: envelope-fields, message-fields
 describe.each([
   ["all its fields used", FULL_MESSAGE, FULL_MESSAGE_ON_THE_WIRE],
   ["none but the required ones", BARE_MESSAGE, BARE_MESSAGE_ON_THE_WIRE],
 ])("an envelope whose message has %s", (_which, message, onTheWire) => {
+  // contract: envelope-created-at, envelope-workspace, message-id
   test.each<[string, Content, object]>([
     ["message.create", { $case: "messageCreate", value: { channel: "c1", message } }, { channel: "c1" }],
     [
@@ -139,6 +138,7 @@ describe.each([
   });
 });
 
+// contract: envelope-sequence, envelope-id
 test("sequences are strictly increasing safe integers, and ids are unique", async () => {
   const contents = Array.from({ length: 100 }, (): Content => ({
     $case: "dmCreate",

@@ -9,28 +9,19 @@ import {
 import { poll } from "../harness/bridge";
 import { openPollDue, type PollDue } from "../harness/poll-due";
 import { TOKENS } from "../harness/processes";
-import {
-  bearer,
-  call,
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-} from "../harness/service";
+import { bearer, call, createWorkspace, publish, textEvent } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
 const FIVE_MINUTES_MS = 5 * 60 * 1000;
 
-let service: TestService;
+const service = sharedService();
 let due: PollDue;
 beforeAll(async () => {
-  service = await startService();
   due = await openPollDue(service.redis);
 });
 afterAll(async () => {
   await due.close();
-  await service.close();
 });
 
 async function health(workspaceId: string): Promise<PollHealth> {
@@ -51,6 +42,7 @@ test("a workspace where nothing waits is healthy and never comes to fail", async
   expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 0 });
 });
 
+// contract: health-failing
 test("it fails when events wait 5 minutes without a poll, from the oldest event that waits", async () => {
   const workspace = await createWorkspace(service.clients);
   const before = Date.now();
@@ -67,6 +59,7 @@ test("it fails when events wait 5 minutes without a poll, from the oldest event 
   expect(await health(workspace.id)).toMatchObject({ failing: true, waiting: 2 });
 });
 
+// contract: health-healthy
 test("a poll makes it healthy; the minutes run anew from the last poll while events still wait", async () => {
   const workspace = await createWorkspace(service.clients);
   await publish(service.clients, textEvent(workspace.id, "one"), textEvent(workspace.id, "two"));
@@ -123,6 +116,7 @@ test("a target URL ends the outage; events that wait when it is cleared have fiv
   expect(await due.of(workspace.id)).toBeGreaterThanOrEqual(before + FIVE_MINUTES_MS - 1);
 });
 
+// contract: test-event
 test("a test event on a poll workspace is held, and says whether the bridge polled within the last minute", async () => {
   const workspace = await createWorkspace(service.clients);
   const { workspaces } = service.clients;
@@ -143,6 +137,7 @@ test("a test event on a poll workspace is held, and says whether the bridge poll
   await saysPolled(false);
 });
 
+// contract: poll-is-delivery
 test("WatchWorkspace tells the health at once, then every poll and every change of health", async () => {
   const workspace = await createWorkspace(service.clients);
   const { workspaces } = service.clients;

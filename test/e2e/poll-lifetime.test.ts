@@ -1,17 +1,14 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 import { poll } from "../harness/bridge";
-import { createWorkspace, publish, startService, type TestService } from "../harness/service";
+import { createWorkspace, publish } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
 const TEN_MINUTES_MS = 600_000;
 const ONE_MINUTE_MS = 60_000;
 const NEVER_STALE = null;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = sharedService();
 
 type Fields = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 
@@ -84,6 +81,7 @@ test("the table below has every kind", () => {
 });
 
 describe("expiresAt is, in ms after createdAt,", () => {
+  // contract: lifetime-60s, lifetime-10min, lifetime-never
   test.each(LIFETIMES)("for %s %p, and a minute for an ephemeral", async (name, lifetimeMs) => {
     const message = { kind: kindOf(name), text: "hi" };
     const held = await hold(

@@ -70,6 +70,7 @@ async function textsHeld(workspace: TestWorkspace, query = ""): Promise<readonly
 }
 
 describe("polls of a push workspace", () => {
+  // contract: poll-403
   test("are answered 403", async () => {
     const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
     for (const query of ["", "limit=1", "after=latest"]) {
@@ -81,6 +82,7 @@ describe("polls of a push workspace", () => {
     }
   });
 
+  // contract: poll-order
   test("fail by the earlier checks first: 404, 401, 409, then 400", async () => {
     const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
     const path = `/hooks/${workspace.id}/events?limit=0`;
@@ -97,6 +99,7 @@ describe("polls of a push workspace", () => {
   });
 });
 
+// contract: mode-to-push, mode-to-poll
 test("from poll to push and back, what was held is held, what was pushed is not, and cursors go on", async () => {
   const workspace = await createWorkspace(service.clients);
   await publishText(workspace, "held 1");
@@ -118,6 +121,7 @@ test("from poll to push and back, what was held is held, what was pushed is not,
   expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
 });
 
+// contract: poll-latest
 test("a workspace that never held an event in poll mode has the latest cursor 0, pushed ones notwithstanding", async () => {
   const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
   await pushText(workspace, "pushed");
@@ -126,6 +130,7 @@ test("a workspace that never held an event in poll mode has the latest cursor 0,
   expect(latest.json).toEqual({ events: [], next: "0", hasMore: false, gap: false });
 });
 
+// contract: check-3
 test("a disconnected workspace is answered like one that is not there, and its held events wait for it", async () => {
   const workspace = await createWorkspace(service.clients);
   await publishText(workspace, "held");

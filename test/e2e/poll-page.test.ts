@@ -1,26 +1,18 @@
 import { poll } from "../harness/bridge";
-import {
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
 import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
-let service: TestService;
+const service = sharedService();
 let store: TestStore;
 beforeAll(async () => {
-  service = await startService();
   store = await openTestStore(service.redis.url);
 });
 afterAll(async () => {
   await store.close();
-  await service.close();
 });
 
 interface Page {
@@ -60,6 +52,7 @@ async function heldSince(workspace: TestWorkspace, ...hours: number[]): Promise<
   return events.map(({ sequence }) => String(sequence));
 }
 
+// contract: poll-next-null, poll-latest
 describe("when no event was ever held", () => {
   test.each([
     ["", null],
@@ -74,6 +67,7 @@ describe("when no event was ever held", () => {
   });
 });
 
+// contract: poll-oldest-first, poll-page-fields
 test("following next from the first page to the last serves every event once, oldest first", async () => {
   const workspace = await createWorkspace(service.clients);
   const texts = Array.from({ length: 23 }, (_, i) => `event ${i}`);
@@ -88,6 +82,7 @@ test("following next from the first page to the last serves every event once, ol
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
 });
 
+// contract: poll-has-more
 test("hasMore is false on a page that holds exactly all that waits", async () => {
   const workspace = await createWorkspace(service.clients);
   await publishTexts(workspace, "a", "b");
@@ -95,6 +90,7 @@ test("hasMore is false on a page that holds exactly all that waits", async () =>
   expect(await page(workspace, "limit=1")).toMatchObject({ hasMore: true });
 });
 
+// contract: poll-next
 test("next equals the sent after, exactly as it was sent, when no event is newer", async () => {
   const workspace = await createWorkspace(service.clients);
   const [cursor = ""] = await publishTexts(workspace, "a");
@@ -110,6 +106,7 @@ test("next equals the sent after, exactly as it was sent, when no event is newer
   expect(textsOf(await page(workspace, `after=00${cursor}`))).toEqual(["b"]);
 });
 
+// contract: poll-latest
 test("after=latest means start from now: what comes later is served, what was there is not", async () => {
   const workspace = await createWorkspace(service.clients);
   const [, cursor] = await publishTexts(workspace, "a", "b");
@@ -148,6 +145,7 @@ test("a full page of the largest events is served whole", async () => {
 });
 
 describe("events are held for 24 hours", () => {
+  // contract: poll-held-24h, poll-gap
   test("one that is older is not served, and its absence after a cursor is a gap", async () => {
     const workspace = await createWorkspace(service.clients);
     const [older = "", old = "", young = ""] = await heldSince(workspace, 30, 25, 23);
@@ -177,6 +175,7 @@ describe("events are held for 24 hours", () => {
     expect([textsOf(second), second.hasMore, second.gap]).toEqual([["1 h ago"], false, false]);
   });
 
+  // contract: poll-gap, poll-next-null
   test("when all have expired, a page is empty, and only a cursor before them has a gap", async () => {
     const workspace = await createWorkspace(service.clients);
     const [, last = ""] = await heldSince(workspace, 30, 25);

@@ -1,12 +1,6 @@
 import { poll, type Answer } from "../harness/bridge";
-import {
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
 interface Page {
   readonly events: readonly { readonly sequence: number; readonly message: { readonly text: string } }[];
@@ -15,12 +9,11 @@ interface Page {
   readonly gap: boolean;
 }
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
 /** The cursors of the 120 events that are held, oldest first. */
 let cursors: readonly string[];
 beforeAll(async () => {
-  service = await startService();
   workspace = await createWorkspace(service.clients);
   for (const [from, to] of [
     [0, 100],
@@ -33,7 +26,6 @@ beforeAll(async () => {
   const rest = pageOf(await ask(`after=${first.next}`));
   cursors = [...first.events, ...rest.events].map(({ sequence }) => String(sequence));
 });
-afterAll(() => service.close());
 
 let asked = 0;
 /** Polls, from an address that no limit of this file's is near. */
@@ -55,6 +47,7 @@ function expectRefused(answer: Answer, field: string): void {
   expect(answer.headers["service-signature"]).toBeUndefined();
 }
 
+// contract: poll-limit
 describe("limit is an integer of 1 to 100, 100 when it is omitted", () => {
   test.each([
     ["", 100],
@@ -101,7 +94,9 @@ describe("limit is an integer of 1 to 100, 100 when it is omitted", () => {
   });
 });
 
+// contract: poll-cursor
 describe("after is a cursor of 1 to 18 digits, or latest", () => {
+  // contract: poll-after-omitted
   test("omitted, the page starts from the oldest held event", async () => {
     expect(pageOf(await ask("")).events[0]?.message.text).toBe("event 0");
   });
@@ -119,6 +114,7 @@ describe("after is a cursor of 1 to 18 digits, or latest", () => {
     expect(page.events.map(({ message }) => message.text)).toEqual(["event 42", "event 43"]);
   });
 
+  // contract: poll-latest
   test.each(["after=latest", "after=latest&limit=1", "after=%6Catest"])(
     "?%s answers no events and the newest cursor",
     async (query) => {
@@ -175,6 +171,7 @@ describe("after is a cursor of 1 to 18 digits, or latest", () => {
   });
 });
 
+// contract: poll-query-400, error-body
 describe("an unknown parameter is refused by its name", () => {
   test.each([
     ["cursor=1", "cursor"],

@@ -1,28 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { RotateSigningSecretRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, poll, send, signatureOf, type Answer } from "../harness/bridge";
-import {
-  call,
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { call, createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { asNumber } from "../../core/store/reply";
 import { keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
-let service: TestService;
+const service = sharedService();
 let store: TestStore;
 beforeAll(async () => {
-  service = await startService();
   store = await openTestStore(service.redis.url);
 });
 afterAll(async () => {
   await store.close();
-  await service.close();
 });
 
 async function rotate({ id }: TestWorkspace): Promise<TestWorkspace> {
@@ -50,6 +41,7 @@ function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[
   expect(header).toBe([`t=${t}`, ...entries].join(","));
 }
 
+// contract: poll-signed-response, signature-format, signature-hmac
 describe("a page is signed like a push", () => {
   test("over its exact bytes, with the workspace's secret, and names the workspace", async () => {
     const workspace = await createWorkspace(service.clients);
@@ -66,6 +58,7 @@ describe("a page is signed like a push", () => {
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
+  // contract: rotation-inbound, rotation-outbound
   test("with one entry for each active secret, newest first, and polls may be signed with any of them", async () => {
     const known = [await createWorkspace(service.clients)];
     for (let rotations = 0; rotations < 3; rotations++) {
@@ -78,6 +71,7 @@ describe("a page is signed like a push", () => {
   });
 });
 
+// contract: signature-query
 describe("the signed text is the query string exactly as sent", () => {
   test.each([
     ["", ""],
@@ -119,12 +113,14 @@ describe("the signed text is the query string exactly as sent", () => {
   });
 });
 
+// contract: poll-order
 describe("the first check that fails is answered", () => {
   const BAD_QUERY = "limit=0";
   const sign = (secret: string, t = nowSeconds()) => ({
     headers: { "Service-Signature": signatureOf(secret, BAD_QUERY, t) },
   });
 
+  // contract: check-3
   test("404 for a workspace that is not there, before the signature is looked at", async () => {
     for (const id of [randomUUID(), "not-a-uuid", "x".repeat(300)]) {
       for (const options of [{}, sign("any")]) {
@@ -150,6 +146,7 @@ describe("the first check that fails is answered", () => {
     expect(answer.status).toBe(401);
   });
 
+  // contract: check-5
   test.each([-310, 310])("409 for a clock that is %i s off, before the query is looked at", async (off) => {
     const { id, secret } = await createWorkspace(service.clients);
     const answer = await poll(service.url, { id, secret }, BAD_QUERY, sign(secret, nowSeconds() + off));
@@ -167,6 +164,7 @@ describe("the first check that fails is answered", () => {
   });
 });
 
+// contract: poll-counts-limits
 describe("a poll counts", () => {
   const length = async (key: string): Promise<number> =>
     asNumber(await store.redis.command(key, ["LLEN", key]));
@@ -206,6 +204,7 @@ describe("a poll counts", () => {
     expect(await length(addressKey(from))).toBe(1);
   });
 
+  // contract: check-2, error-429
   test("against the address's 500 a second, signed or not", async () => {
     const workspace = await createWorkspace(service.clients);
     const from = "127.0.2.1";
@@ -215,6 +214,7 @@ describe("a poll counts", () => {
     expect(await length(addressKey(from))).toBe(500);
   });
 
+  // contract: check-6
   test("against the workspace's 250 a second, before its query is looked at", async () => {
     const workspace = await createWorkspace(service.clients);
     const key = keyOf(store, workspace.id, "rate");

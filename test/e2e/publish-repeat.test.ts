@@ -1,21 +1,10 @@
 import { PublishRefusal } from "../../proto/gen/chatbridge/v1/game";
 import { DisconnectWorkspaceRequest, Platform } from "../../proto/gen/chatbridge/v1/workspace";
 import { create, heldFor, published } from "../harness/contents";
-import {
-  call,
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { call, createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = sharedService();
 
 const held = (workspace: TestWorkspace) => heldFor(service.url, workspace);
 

@@ -11,21 +11,14 @@ import {
   type EventInit,
   type MessageInit,
 } from "../harness/contents";
-import {
-  createWorkspace,
-  publish,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { createWorkspace, publish, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  service = await startService();
   workspace = await createWorkspace(service.clients);
 });
-afterAll(() => service.close());
 
 /** Publishes one event in the test's workspace and answers why it was refused. */
 async function refusal(content: ContentInit | undefined, rest: EventInit = {}): Promise<unknown> {
@@ -42,6 +35,7 @@ function refused(field: string): unknown {
   return { $case: "refused", value: { reason: PublishRefusal.INVALID, field, message } };
 }
 
+// contract: outbound-channel, message-buttons, message-image
 describe("a field that breaks a rule is named in full", () => {
   const action = (value: string) => ({ label: "a", press: { $case: "action" as const, value } });
   const url = (value: string) => ({ label: "a", press: { $case: "url" as const, value } });

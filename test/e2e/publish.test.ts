@@ -13,20 +13,10 @@ import {
   type EventInit,
   type MessageInit,
 } from "../harness/contents";
-import {
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.close());
+const service = sharedService();
 
 const held = (workspace: TestWorkspace) => heldFor(service.url, workspace);
 
@@ -82,6 +72,7 @@ describe("every kind is accepted and arrives by its name", () => {
     typeof code === "number" && code !== MessageKind.UNSPECIFIED ? [[name.toLowerCase(), code] as const] : [],
   );
 
+  // contract: message-kinds
   test("all 32 at once", async () => {
     const own = await createWorkspace(service.clients);
     const events = kinds.map(([, kind]) => ({
@@ -95,6 +86,7 @@ describe("every kind is accepted and arrives by its name", () => {
   });
 });
 
+// contract: message-buttons, message-awaits-reply, message-data
 test("a message arrives with all that it has, as the contract shapes it", async () => {
   const own = await createWorkspace(service.clients);
   const data = {
@@ -145,6 +137,7 @@ test("a message arrives with all that it has, as the contract shapes it", async 
   });
 });
 
+// contract: outbound-channel
 test("an update is of the message that it names, in a channel or in a DM", async () => {
   const own = await createWorkspace(service.clients);
   const [first] = await publish(service.clients, { workspaceId: own.id, content: dm("u1") });
@@ -176,6 +169,7 @@ describe("how long an event stays fresh", () => {
     return expiresAt === undefined ? null : expiresAt.getTime() - Date.parse(event?.createdAt ?? "");
   };
 
+  // contract: envelope-expires-at
   test.each<[string, ContentInit, EventInit, number | null]>([
     ["a live game's message, by default", create("c1"), {}, 600_000],
     ["an update of one, by default", update("c1"), {}, 600_000],

@@ -2,21 +2,26 @@ import { status as grpc } from "@grpc/grpc-js";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { DeliveryResult, type LoggedDelivery } from "../../proto/gen/chatbridge/v1/workspace";
 import { MESSAGE_ID, update } from "../harness/contents";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import {
+  sharedPush,
+  startPushService,
+  type OwnPushService,
+  type PushedBridge,
+  type PushService,
+} from "../harness/push";
 import { startReceiver, type Receiver, type ReceiverOptions } from "../harness/receiver";
 import { refusal } from "../harness/workspace-api";
 
 const { SUCCESS, REFUSED_ADDRESS, TLS } = DeliveryResult;
 
 /** Pushes to loopback; to nowhere but public addresses; and to loopback without the test's own root. */
-let push: PushService;
-let strict: PushService;
-let rootless: PushService;
+const push = sharedPush();
+let strict: OwnPushService;
+let rootless: OwnPushService;
 let proxy: Receiver;
 beforeAll(async () => {
   proxy = await startReceiver();
-  [push, strict, rootless] = await Promise.all([
-    startPushService(),
+  [strict, rootless] = await Promise.all([
     startPushService(() => ({ PUSH_ALLOW: "" })),
     startPushService((ca) => ({
       PUSH_CA: "",
@@ -29,7 +34,7 @@ beforeAll(async () => {
   ]);
 }, 60_000);
 afterAll(async () => {
-  await Promise.all([push, strict, rootless].map((service) => service.close()));
+  await Promise.all([strict, rootless].map((service) => service.close()));
   await proxy.close();
 });
 
@@ -78,6 +83,7 @@ const REFUSED = [
   ["a public v6 one and loopback", ["2606:4700::1111", "127.0.0.1"], "loopback"],
 ] as const;
 
+// contract: push-private
 describe("a name that is", () => {
   test.each(REFUSED)(
     "%s %j is refused when it is set and when it is pushed to: %s",
@@ -118,6 +124,7 @@ test("a connection goes to the addresses that were checked: its name is looked u
   expect([bridge.connections.length, decoy.connections.length]).toEqual([1, 0]);
 });
 
+// contract: push-private
 test("a name that turns to a refused address is refused from the next connection on", async () => {
   const bridge = await push.bridge();
   bridge.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });

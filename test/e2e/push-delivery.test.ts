@@ -4,17 +4,14 @@ import { redirect, sayNothing, status, type Behaviour } from "../harness/behavio
 import { heldFor, update } from "../harness/contents";
 import { poll } from "../harness/bridge";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { startPushService, type PushService } from "../harness/push";
+import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { verifyPush } from "../harness/verify-push";
 import { until } from "../harness/wait";
 
-let push: PushService;
-beforeAll(async () => {
-  push = await startPushService();
-});
-afterAll(() => push.close());
+const push = sharedPush();
 
+// contract: push-request, signature-hmac
 test("each event is a POST of the envelope to the target URL, with just the headers that it needs", async () => {
   const bridge = await push.bridge();
   await push.workspaces.setTargetUrl(
@@ -48,6 +45,7 @@ test("each event is a POST of the envelope to the target URL, with just the head
   ]);
 });
 
+// contract: poll-oldest-first
 test("a push carries the bytes that a poll would serve", async () => {
   const bridge = await push.bridge();
   const poller = await push.bridge({ polls: true });
@@ -70,6 +68,7 @@ test("a push carries the bytes that a poll would serve", async () => {
   expect(body.toString()).toContain(`"sequence":${pushed?.sequence},`);
 });
 
+// contract: push-2xx, push-no-redirect
 test("the answer is any 2xx; all else is a failure, and redirects are not followed", async () => {
   const good = [200, 201, 202, 204, 206, 226, 299];
   const bad = [300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 409, 410, 429, 500, 502, 503, 599];
@@ -95,6 +94,7 @@ test("the answer is any 2xx; all else is a failure, and redirects are not follow
   expect(elsewhere.connections).toHaveLength(0);
 });
 
+// contract: rotation-outbound
 test("during a rotation a push has one v1 for each active secret, the newest first", async () => {
   const bridge = await push.bridge();
   const secrets = [bridge.secret];
@@ -169,6 +169,7 @@ test("a connection that the bridge closed while it was idle is not used: the nex
   expect(bridge.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
 });
 
+// contract: workspace-modes
 test("an event for a push workspace is not held, and one for a poll workspace is not pushed", async () => {
   const bridge = await push.bridge();
   const poller = await push.bridge({ polls: true });

@@ -1,6 +1,6 @@
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { sayNothing, status } from "../harness/behaviours";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { type PushedBridge, sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { openTestStore, texts, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
@@ -8,15 +8,13 @@ import { until } from "../harness/wait";
 const { STATUS, TIMEOUT, EXPIRED, DISCONNECTED, POLLS } = DeliveryResult;
 const ONE_SECOND = { seconds: 1, nanos: 0 };
 
-let push: PushService;
+const push = sharedPush();
 let store: TestStore;
 beforeAll(async () => {
-  push = await startPushService();
   store = await openTestStore(push.service.redis.url);
 });
 afterAll(async () => {
   await store.close();
-  await push.close();
 });
 
 /** Why core said that it gave so many events of a workspace up, one for each. */

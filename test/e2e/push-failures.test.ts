@@ -20,7 +20,7 @@ import {
 } from "../harness/behaviours";
 import { MESSAGE_ID, update } from "../harness/contents";
 import type { NameAnswer } from "../harness/names";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { type PushedBridge, sharedPush } from "../harness/push";
 
 const { SUCCESS, DNS, CONNECT, TLS, TIMEOUT, BODY } = DeliveryResult;
 /** The contract's bound of an attempt, and what a machine that is busy may add to what it takes. */
@@ -31,15 +31,13 @@ type Arrange = (bridge: PushedBridge) => void | Promise<void>;
 type Result = DeliveryResult | readonly DeliveryResult[];
 type Row = readonly [name: string, result: Result, status: number, address: string, arrange: Arrange];
 
-let push: PushService;
+const push = sharedPush();
 let drip: DripServer;
 beforeAll(async () => {
-  push = await startPushService();
   drip = await startDripServer();
 });
 afterAll(async () => {
   await drip.close();
-  await push.close();
 });
 
 const answer =
@@ -126,6 +124,7 @@ async function attemptEach(rows: readonly Row[]): Promise<readonly LoggedDeliver
   );
 }
 
+// contract: push-deadline, push-2xx
 describe("an attempt ends as a timeout when the 5 seconds are over, where the bridge", () => {
   let attempts: readonly LoggedDelivery[];
   beforeAll(async () => {

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { shardOf } from "../../core/domain/shard";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { sayNothing, status } from "../harness/behaviours";
-import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { eventIdOf, startPushService, type PushedBridge, type OwnPushService } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
 const SHARDS = 16;
 const EVERY_MS = 20;
 
-let push: PushService;
+let push: OwnPushService;
 /**
  * Another service with the same load, at the same time, whose bridges are all healthy: what a busy machine
  * does, it does to both.
  */
-let control: PushService;
+let control: OwnPushService;
 beforeAll(async () => {
   [push, control] = await Promise.all([startPushService(), startPushService()]);
 }, 60_000);
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** A bridge whose workspace shares a shard with another one's: that is the closest that two can be. */
-async function neighbourOf(service: PushService, bridge: PushedBridge): Promise<PushedBridge> {
+async function neighbourOf(service: OwnPushService, bridge: PushedBridge): Promise<PushedBridge> {
   const neighbour = await service.bridge({ polls: true });
   for (;;) {
     const { id, secret } = await service.workspaces.make({ targetUrl: neighbour.url });
@@ -36,7 +36,7 @@ async function neighbourOf(service: PushService, bridge: PushedBridge): Promise<
 
 /** Publishes 50 events a second to each bridge; answers how long those of the first took to get there, ms. */
 async function load(
-  { publish }: PushService,
+  { publish }: OwnPushService,
   bridges: readonly PushedBridge[],
   forMs: number,
 ): Promise<readonly number[]> {

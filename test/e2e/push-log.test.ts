@@ -2,7 +2,7 @@ import { status as grpc } from "@grpc/grpc-js";
 import { DeliveryResult, ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { status } from "../harness/behaviours";
 import { create, dm, ephemeral } from "../harness/contents";
-import { startPushService, type PushService } from "../harness/push";
+import { sharedPush } from "../harness/push";
 import { call, textEvent } from "../harness/service";
 import { refusal } from "../harness/workspace-api";
 
@@ -10,11 +10,7 @@ const { SUCCESS, STATUS, TIMEOUT } = DeliveryResult;
 /** Slower than an answer at once is on a machine that is busy with many connections. */
 const SLOW_MS = 2_500;
 
-let push: PushService;
-beforeAll(async () => {
-  push = await startPushService();
-});
-afterAll(() => push.close());
+const push = sharedPush();
 
 function page(workspaceId: string, pageSize: number, pageToken = "") {
   const { workspaces } = push.service.clients;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
 import { sayNothing, status } from "../harness/behaviours";
-import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { eventIdOf, type PushedBridge, sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
@@ -11,11 +11,7 @@ const AT_ONCE = 4;
 /** So many events at least are to go each way. */
 const EACH_WAY = 20;
 
-let push: PushService;
-beforeAll(async () => {
-  push = await startPushService();
-});
-afterAll(() => push.close());
+const push = sharedPush();
 
 interface Held {
   readonly id: string;
@@ -42,6 +38,7 @@ const pushedTo = ({ requests }: PushedBridge): readonly string[] => requests.map
 const clearUrl = ({ workspaceId }: PushedBridge) => push.workspaces.setTargetUrl(workspaceId, "");
 const setUrl = ({ workspaceId, url }: PushedBridge) => push.workspaces.setTargetUrl(workspaceId, url);
 
+// contract: workspace-modes
 test("each event that is published while the mode changes goes exactly one way: it is pushed, or it is held", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(204, { afterMs: 15 }));
@@ -127,6 +124,7 @@ test("an attempt that is under way at the change and succeeds is the event's one
   expect(await heldBy(bridge)).toEqual([]);
 });
 
+// contract: mode-to-push, mode-to-poll
 test("held events are never pushed, later ones are; back to polling, the held ones are served again", async () => {
   const bridge = await push.bridge({ polls: true });
   const [first, second] = await push.publish(

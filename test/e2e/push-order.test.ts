@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { sayNothing, status, type Behaviour } from "../harness/behaviours";
 import { create, update, type EventInit } from "../harness/contents";
-import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { eventIdOf, type PushedBridge, sharedPush } from "../harness/push";
 import type { ReceivedRequest } from "../harness/receiver";
 import { textEvent } from "../harness/service";
 
@@ -11,11 +11,7 @@ const IN_FLIGHT_MAX = 16;
 /** Long enough for what must not come to come all the same. */
 const A_WHILE_MS = 300;
 
-let push: PushService;
-beforeAll(async () => {
-  push = await startPushService();
-});
-afterAll(() => push.close());
+const push = sharedPush();
 
 const updateOf = ({ workspaceId }: PushedBridge, id: string, text: string): EventInit => ({
   workspaceId,

@@ -10,7 +10,7 @@ import {
   type Behaviour,
 } from "../harness/behaviours";
 import { create, dm, ephemeral, update, type ContentInit } from "../harness/contents";
-import { eventIdOf, startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { eventIdOf, type PushedBridge, sharedPush } from "../harness/push";
 import type { ReceivedRequest } from "../harness/receiver";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
@@ -39,12 +39,11 @@ const ROWS: readonly (readonly [name: string, attempts: number, content: Content
 ];
 const TIMED = 50;
 
-let push: PushService;
+const push = sharedPush();
 let table: PushedBridge;
 let pinged: PushedBridge;
 let tableIds: readonly string[];
 beforeAll(async () => {
-  push = await startPushService();
   [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);
@@ -59,9 +58,9 @@ beforeAll(async () => {
     ROWS.reduce((sum, [, attempts]) => sum + attempts, 0),
   );
 }, 30_000);
-afterAll(() => push.close());
 
 describe("after a failed delivery", () => {
+  // contract: retry-phase, retry-never, retry-same-id
   test.each(ROWS.map(([name, attempts], row) => [name, attempts, row] as const))(
     "%s is delivered %i times in all",
     (_name, attempts, row) => {
@@ -72,6 +71,7 @@ describe("after a failed delivery", () => {
     },
   );
 
+  // contract: push-missed
   test("each attempt is in the log, and each event that is given up is reported", async () => {
     const log = await push.deliveries(table.workspaceId);
     const made = (eventId: string | undefined) =>
@@ -84,10 +84,12 @@ describe("after a failed delivery", () => {
     for (const { reason } of [...givenUp, ...others]) expect(reason).toBe("failed");
   });
 
+  // contract: retry-never
   test("a ping is never retried", () => {
     expect(pinged.requests.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
   });
 
+  // contract: retry-create
   test("retries are due 1 s and 4 s after the first attempt failed, and 95 of 100 start within 50 ms", async () => {
     const onTime: number[] = [];
     // A machine that is busy with something else may disturb one lot; a service that is late is so in each.

@@ -1,24 +1,21 @@
 import { status as grpc } from "@grpc/grpc-js";
 import { DeliveryResult, PushStep, SendTestEventRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { garbage, redirect, sayNothing, status, stopInBody } from "../harness/behaviours";
-import { startPushService, type PushedBridge, type PushService } from "../harness/push";
+import { type PushedBridge, sharedPush } from "../harness/push";
 import { call, textEvent } from "../harness/service";
 import { verifyPush } from "../harness/verify-push";
 import { refusal } from "../harness/workspace-api";
 
 const { NAME, ADDRESS, CONNECT, TLS, SEND, STATUS } = PushStep;
 
-let push: PushService;
-beforeAll(async () => {
-  push = await startPushService();
-});
-afterAll(() => push.close());
+const push = sharedPush();
 
 const sendTestEvent = (workspaceId: string) => {
   const { workspaces } = push.service.clients;
   return call(workspaces, workspaces.sendTestEvent, SendTestEventRequest.create({ workspaceId }));
 };
 
+// contract: test-event-push, lifetime-60s
 test("a test event is a signed ping, whose status and latency are answered with every step", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207, { afterMs: 60 }));

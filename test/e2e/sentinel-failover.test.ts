@@ -32,6 +32,7 @@ test("a master that is killed under load costs seconds, and nothing but what its
   for (const ms of report.lostMs) expect(ms).toBeLessThanOrEqual(0);
 }, 240_000);
 
+// contract: post-stored, poll-no-skip, envelope-sequence
 test("where a replica must confirm, nothing that was answered is lost", async () => {
   const settings = { REDIS_WAIT_REPLICAS: "1" };
   // Once there is a new master, which has no replica that could confirm until the killed one is back as that.

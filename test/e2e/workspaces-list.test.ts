@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import type { ListWorkspacesResponse } from "../../proto/gen/chatbridge/v1/workspace";
-import { startService, type TestService } from "../harness/service";
 import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
+import { sharedService } from "../harness/shared-service";
 
-let service: TestService;
+const service = sharedService();
 let api: WorkspaceApi;
 beforeAll(async () => {
-  service = await startService();
   api = createWorkspaceApi(service.clients.workspaces);
 });
-afterAll(() => service.close());
 
 describe("listing", () => {
   async function listAll(pageSize: number): Promise<readonly ListWorkspacesResponse[]> {

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { DeliveryMode } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
-import { publish, startService, textEvent, type TestService } from "../harness/service";
+import { publish, textEvent } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
 
-let service: TestService;
+const service = sharedService();
 let api: WorkspaceApi;
 beforeAll(async () => {
-  service = await startService();
   api = createWorkspaceApi(service.clients.workspaces);
 });
-afterAll(() => service.close());
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
 const DAY_MS = 86_400_000;
 
+// contract: secret-shown-once
 test("a secret is shown only by the answer that made it", async () => {
   const { id, secret } = await api.make();
   const answers = [await api.get(id), await api.list(1_000), await api.update(id, { name: "again" })];
@@ -69,6 +69,7 @@ describe("disconnecting and connecting", () => {
 });
 
 describe("rotating the signing secret", () => {
+  // contract: rotation-inbound
   test("up to four secrets are active, all of them valid, listed newest first with when they lapse", async () => {
     const { id, secret } = await api.make();
     const secrets = [secret];

@@ -2,20 +2,20 @@ import { status } from "@grpc/grpc-js";
 import { DeliveryMode } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
 import { startCore } from "../harness/processes";
-import { connectToCore, startService, type TestService } from "../harness/service";
+import { connectToCore } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
 
-let service: TestService;
+const service = sharedService();
 let api: WorkspaceApi;
 beforeAll(async () => {
-  service = await startService();
   api = createWorkspaceApi(service.clients.workspaces);
 });
-afterAll(() => service.close());
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
 describe("the target URL", () => {
+  // contract: poll-403, workspace-modes
   test("set makes a push workspace, whose polls are refused; cleared makes it poll again", async () => {
     const { id, secret } = await api.make();
     expect((await api.setTargetUrl(id, "https://8.8.8.8/events?a=b")).workspace).toMatchObject({
@@ -30,6 +30,7 @@ describe("the target URL", () => {
     expect(await pollStatus(id, secret)).toBe(200);
   });
 
+  // contract: push-https, push-private
   test.each([
     ["http://8.8.8.8/", "https://"],
     ["nonsense", "absolute URL"],

@@ -1,7 +1,8 @@
 import { status } from "@grpc/grpc-js";
 import { DeliveryMode, Platform } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
-import { publish, startService, textEvent, type TestService } from "../harness/service";
+import { publish, textEvent } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import {
   createWorkspaceApi,
   refusal,
@@ -10,13 +11,11 @@ import {
   type WorkspaceApi,
 } from "../harness/workspace-api";
 
-let service: TestService;
+const service = sharedService();
 let api: WorkspaceApi;
 beforeAll(async () => {
-  service = await startService();
   api = createWorkspaceApi(service.clients.workspaces);
 });
-afterAll(() => service.close());
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 

@@ -11,6 +11,7 @@ afterAll(() => rig.close());
 const KILL_EVERY_MS = 10_000;
 const KILLS = 12;
 
+// contract: post-stored, envelope-sequence, poll-no-skip
 test("three cores, of which one is killed every 10 s for two minutes, push, serve and deliver every event", async () => {
   const became = await suffer(rig, {
     name: "one of three cores killed every 10 s, 12 times",

@@ -21,6 +21,7 @@ const STEP_SECONDS = 60;
 /** What a busy machine may take between an event's making and its coming. */
 const NEAR_MS = 30_000;
 
+// contract: envelope-sequence
 test("a core whose clock is 3 minutes wrong goes by the clock of the service: nothing is late, stale or refused", async () => {
   const wrong = {
     NODE_OPTIONS: `--require ${join(__dirname, "clock-shift.js")}`,
@@ -72,6 +73,7 @@ async function startOnSteppedClock(): Promise<{ stepBack(): Promise<void> }> {
   };
 }
 
+// contract: envelope-sequence
 testWhere(
   whyNoClockSteps(),
   "the clock of Redis steps back a minute",

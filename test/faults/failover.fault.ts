@@ -85,6 +85,7 @@ describe.each(Object.keys(START))("when the master of %s is killed under load", 
     redis = (await START[kind]?.()) ?? redis;
   }, 120_000);
 
+  // contract: post-stored, poll-no-skip
   test("nothing that a replica had to confirm is lost", async () => {
     const { became } = await failOver(`failover of ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
     expectSound(became);

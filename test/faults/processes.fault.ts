@@ -25,6 +25,7 @@ test("when an edge is killed, nothing that was answered is lost, and the other e
   expectSound(became);
 });
 
+// contract: post-stored, poll-no-skip
 test("when a core is killed, the others take over and nothing that was answered is lost", async () => {
   const became = await suffer(rig, {
     name: "SIGKILL of a core",
@@ -33,6 +34,7 @@ test("when a core is killed, the others take over and nothing that was answered 
   expectSound(became);
 });
 
+// contract: post-stored, envelope-sequence
 test("when all cores are killed, edges answer 503 until they are back, and nothing is lost", async () => {
   const became = await suffer(rig, {
     name: "SIGKILL of all cores",

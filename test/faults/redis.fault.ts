@@ -40,6 +40,7 @@ async function untilReady(): Promise<void> {
     await until("the core is ready", async () => (await core.readiness()).status === 200, SEEN_MS);
 }
 
+// contract: post-stored, poll-no-skip
 test("when Redis is killed and comes back with its file, nothing that was answered is lost", async () => {
   await start();
   const became = await suffer(rig, {
@@ -54,6 +55,7 @@ test("when Redis is killed and comes back with its file, nothing that was answer
   expectSound(became);
 });
 
+// contract: envelope-sequence
 test("when Redis comes back empty, functions, groups and readers come back by themselves, and nothing that is accepted from then on is lost", async () => {
   await start();
   const before = await startLoad(rig);
@@ -110,6 +112,7 @@ test("when Redis is full, events are refused with 503, and none is half-written"
   }
 });
 
+// contract: post-stored
 testWhere(
   whyNoFileLimits(),
   "a disk that refuses the append-only file",

@@ -59,7 +59,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     closers.push(() => names.close());
     const receiver = await startReceiver({ certificate: ca.issue([BRIDGE]), names: [BRIDGE] });
     closers.push(() => receiver.close());
-    const settings = { ...pushEnvironment(ca, names), ...options.settings };
+    const settings = { ...pushEnvironment(ca, names.server), ...options.settings };
     const addMember = async (
       start: (listen: string) => Promise<TestProcess>,
       began: (process: TestProcess) => void = () => undefined,

@@ -34,6 +34,7 @@ test("a Redis that takes 200 ms longer to answer makes everything slower, and no
   expectSound(became);
 });
 
+// contract: repeat-id
 test("replies of Redis that break off in the middle are answered 503, and what is sent again is there once", async () => {
   const became = await suffer(rig, {
     name: "a Redis whose replies break off",

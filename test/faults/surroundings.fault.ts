@@ -35,6 +35,7 @@ const untilLogged = (message: string, count: number, withinMs = SEEN_MS) =>
     withinMs,
   );
 
+// contract: health-mail-once
 test("while mail is down events go on, and the owner gets one mail of the outage when it is back", async () => {
   const { clients } = nth(rig.cores, 0);
   const owner = "owner@example.test";
@@ -78,6 +79,7 @@ test("while names cannot be looked up, pushes are tried again and dropped with t
   expect(became.dropped["failed"]).toBeGreaterThanOrEqual(20);
 });
 
+// contract: retry-create, retry-same-id
 test("a bridge that resets every second connection gets every event that one of its three attempts brings", async () => {
   let connections = 0;
   let isBad = false;

@@ -1,24 +1,40 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
 import { findRedisServer } from "../../local/redis-server";
 import { findChromium } from "./chromium";
+import { startSharedServices, type SharedServices } from "./shared-services";
 
 /** What of jest's configuration says which files run. */
 interface RunConfig {
   readonly rootDir: string;
+  readonly maxWorkers: number;
   readonly testPathPatterns: {
     toExecutor(options: { readonly rootDir: string }): { isMatch(path: string): boolean };
   };
 }
 
-const BROWSER_TESTS = join(__dirname, "../browser");
+interface ProjectConfig {
+  readonly roots: readonly string[];
+}
 
-/** Before any test: a machine without Redis or, for browser tests, Chromium gets one once, not once for each file that runs at the time. */
-export default async function prepare({ rootDir, testPathPatterns }: RunConfig): Promise<void> {
+declare global {
+  var sharedServices: SharedServices | undefined;
+}
+
+/**
+ * Before any test: installs Redis and, for browser tests, Chromium where the machine has none, and starts the shared
+ * services that the files of this run need.
+ */
+export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const wanted = run.testPathPatterns.toExecutor({ rootDir: run.rootDir });
+  const files = roots
+    .flatMap((root) =>
+      readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => join(root, file)),
+    )
+    .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
   await findRedisServer(say);
-  const wanted = testPathPatterns.toExecutor({ rootDir });
-  if (readdirSync(BROWSER_TESTS).some((file) => wanted.isMatch(join(BROWSER_TESTS, file)))) {
-    await findChromium(say);
-  }
+  if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
+  const sharing = files.filter((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
+  globalThis.sharedServices = await startSharedServices(Math.min(run.maxWorkers, sharing.length));
 }

@@ -33,8 +33,20 @@ const TYPE_NAMES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
 const HEADER_BYTES = 12;
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const;
 
+/** A DNS server that answers once it listens. */
+export interface UnstartedNames extends TestNames {
+  /** Listens on a UDP port of loopback, a free one by default. */
+  listen(port?: number): Promise<void>;
+}
+
 /** Starts a DNS server on a free UDP port of loopback. */
 export async function startNames(table: Readonly<Record<string, NameRecord>> = {}): Promise<TestNames> {
+  const names = createNames(table);
+  await names.listen();
+  return names;
+}
+
+export function createNames(table: Readonly<Record<string, NameRecord>> = {}): UnstartedNames {
   const records = new Map(Object.entries(table).map(([name, record]) => [name.toLowerCase(), record]));
   const queries: NameQuery[] = [];
   const counts = new Map<string, number>();
@@ -55,12 +67,15 @@ export async function startNames(table: Readonly<Record<string, NameRecord>> = {
   }
 
   socket.on("message", (packet, { port, address }) => void reply(packet, port, address));
-  await new Promise<void>((resolve, reject) => {
-    socket.once("error", reject).bind(0, "127.0.0.1", resolve);
-  });
 
   return {
-    server: `127.0.0.1:${socket.address().port}`,
+    listen: (port = 0) =>
+      new Promise<void>((resolve, reject) => {
+        socket.once("error", reject).bind(port, "127.0.0.1", resolve);
+      }),
+    get server() {
+      return `127.0.0.1:${socket.address().port}`;
+    },
     queries,
     set: (name, record) => void records.set(name.toLowerCase(), record),
     lookups: (name) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),

@@ -1,31 +1,22 @@
-import type { TestProcess } from "./processes";
-
-/** All that a process says. */
-export interface Output {
-  /** Its log and what it wrote beside it. */
-  text(): string;
-  /** Entries of its log that tell of a fault that was not expected. */
-  faults(): readonly Record<string, unknown>[];
-}
+import type { LogLine, RunningProcess } from "./processes";
 
 const ERROR_LEVEL = 50;
 
-/** Listens to a process. Call it as soon as the process has started. */
-export function listenTo({ child, log }: TestProcess): Output {
-  let beside = "";
-  child.stderr?.on("data", (chunk: Buffer) => (beside += chunk.toString()));
-  return {
-    text: () => log.map((entry) => `${JSON.stringify(entry)}\n`).join("") + beside,
-    faults: () => log.filter(({ level, err }) => Number(level) >= ERROR_LEVEL || err !== undefined),
-  };
+/** All that a process printed, in its log and outside it. */
+export function outputOf({ log, errors }: RunningProcess): string {
+  return log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors;
 }
 
-/** Fails when anything unexpected was logged, or when what must stay private was. */
-export function expectQuiet(outputs: readonly Output[], secrets: readonly string[]): void {
-  for (const output of outputs) {
-    expect(output.faults()).toEqual([]);
-    const text = output.text();
-    // The traces of stacks, wherever they stand.
+/** The lines of a log that report an unexpected fault. */
+export function faultsIn({ log }: RunningProcess): readonly LogLine[] {
+  return log.filter(({ level, err }) => Number(level) >= ERROR_LEVEL || err !== undefined);
+}
+
+/** Fails when a process logged anything unexpected, a stack trace, or one of `secrets`. */
+export function expectQuiet(processes: readonly RunningProcess[], secrets: readonly string[]): void {
+  for (const each of processes) {
+    expect(faultsIn(each)).toEqual([]);
+    const text = outputOf(each);
     expect(text).not.toMatch(/\bat [^"]*\.[jt]s:\d+/);
     for (const secret of secrets) expect(text).not.toContain(secret);
   }

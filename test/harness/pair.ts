@@ -30,7 +30,7 @@ export async function startPair(
   try {
     const names = await startNames();
     closers.unshift(() => names.close());
-    const settings = { ...pushEnvironment(ca, names), ...environment };
+    const settings = { ...pushEnvironment(ca, names.server), ...environment };
     const start = async (starting: Promise<TestProcess>): Promise<TestProcess> => {
       const started = await starting;
       closers.unshift(() => started.stop());

@@ -1,6 +1,6 @@
 import { createKeys } from "../../core/store/keys";
 import { connectRedis, type Redis } from "../../core/store/redis";
-import type { TestRedis } from "./redis";
+import type { Service } from "./service";
 
 /** When workspaces of a running service come to fail, read and moved in its store: nobody waits five minutes. */
 export interface PollDue {
@@ -14,8 +14,8 @@ export interface PollDue {
   close(): Promise<void>;
 }
 
-export async function openPollDue(testRedis: TestRedis): Promise<PollDue> {
-  const redis = await connectRedis({ url: testRedis.url, onError: () => undefined });
+export async function openPollDue({ url }: Service["redis"]): Promise<PollDue> {
+  const redis = await connectRedis({ url, onError: () => undefined });
   const keys = createKeys(16);
   const due = (workspaceId: string): string => `${keys.prefix(keys.shard(workspaceId))}:due`;
   return {

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,15 +12,24 @@ export const TOKENS = {
 } as const;
 export const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
+/** A line of a process's log, parsed. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
 /** A real process of ours, started from dist. */
-export interface TestProcess {
+export interface RunningProcess {
   /** Where it serves, and where it answers probes. */
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
+  /** Every line of its log so far; of a shared process, every line since the test file began. */
+  readonly log: readonly LogLine[];
+  /** What it printed outside its log. */
+  readonly errors: string;
+}
+
+/** A process of a test's own, which the test may stop and kill. */
+export interface TestProcess extends RunningProcess {
   readonly child: ChildProcess;
-  /** Every line of its log so far, parsed. */
-  readonly log: readonly Record<string, unknown>[];
   /** Sends a signal and waits for its end; answers the exit code, null when the signal ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -57,18 +67,27 @@ const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
 /** A port that is free now. Use it only where a process must come back at the same port. */
-export async function freePort(): Promise<number> {
+export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
+  const isFree = protocol === "tcp" ? isFreeForTcp : isFreeForUdp;
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);
     if (await isFree(port)) return port;
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+function isFreeForTcp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));
     server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
+
+function isFreeForUdp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    socket.once("error", () => resolve(false));
+    socket.bind(port, "127.0.0.1", () => socket.close(() => resolve(true)));
   });
 }
 
@@ -82,14 +101,14 @@ export function startProcess(
     env: { PATH: process.env["PATH"], HEALTH_LISTEN: "127.0.0.1:0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const log: Record<string, unknown>[] = [];
+  const log: LogLine[] = [];
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
 
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const entry = JSON.parse(line) as Record<string, unknown>;
+      const entry = JSON.parse(line) as LogLine;
       log.push(entry);
       if (entry["msg"] !== `${name} is ready`) return;
       resolve({
@@ -98,6 +117,9 @@ export function startProcess(
         pid: child.pid ?? 0,
         child,
         log,
+        get errors() {
+          return errors;
+        },
         stop(signal = "SIGTERM") {
           child.kill(signal);
           return exited;

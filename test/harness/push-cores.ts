@@ -60,7 +60,7 @@ export async function startPushCores(): Promise<PushCores> {
       if (receiver === undefined) throw new Error("no more cores are provided for");
       const server = await startNames({ [NAME]: [receiver.host] });
       names.push(server);
-      const process = await startCore(redis.url, pushEnvironment(ca, server));
+      const process = await startCore(redis.url, pushEnvironment(ca, server.server));
       const clients = connectToCore(process.port);
       const core = { process, clients, address: receiver.host, requests: receiver.requests };
       cores.push(core);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   ListDeliveriesRequest,
   SendTestEventRequest,
@@ -7,11 +8,12 @@ import {
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
 import { published, type EventInit } from "./contents";
-import { startNames, type TestNames } from "./names";
-import type { TestProcess } from "./processes";
+import { createNames, startNames, type TestNames } from "./names";
+import type { LogLine } from "./processes";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
-import { call, publish, startService, type TestService } from "./service";
-import { createTestCa, type Certificate, type TestCa } from "./test-ca";
+import { call, publish, startService, type Service, type TestService } from "./service";
+import { readSharedService, sharedService, type SharedServiceClient } from "./shared-service";
+import { createTestCa, openTestCa, readCertificate, type Certificate, type TestCa } from "./test-ca";
 import { until } from "./wait";
 import { createWorkspaceApi, type WorkspaceApi } from "./workspace-api";
 
@@ -28,7 +30,7 @@ export interface PushService {
   /** Of every name under bridge.test. */
   readonly certificate: Certificate;
   readonly names: TestNames;
-  readonly service: TestService;
+  readonly service: Service;
   readonly workspaces: WorkspaceApi;
   /** Starts a bridge; one without a target URL polls, at first. */
   bridge(options?: ReceiverOptions & { readonly polls?: boolean }): Promise<PushedBridge>;
@@ -38,30 +40,66 @@ export interface PushService {
   /** Waits until the log has so many deliveries, and answers them, oldest first. */
   logged(workspaceId: string, count: number, withinMs?: number): Promise<readonly LoggedDelivery[]>;
   /** Waits until core's log, which is not in step with its answers, tells of so many events given up, and answers its lines. */
-  givenUp(workspaceId: string, count: number): Promise<TestProcess["log"]>;
+  givenUp(workspaceId: string, count: number): Promise<readonly LogLine[]>;
   health(workspaceId: string): Promise<PushHealth>;
   /** Sends a ping to a push workspace. */
   ping(workspaceId: string): Promise<PushTest>;
+}
+
+/** A push service of a test file's own. */
+export interface OwnPushService extends PushService {
+  readonly service: TestService;
   close(): Promise<void>;
 }
 
 /** What lets a core push to loopback, and to nothing else that is not public. */
-export function pushEnvironment(ca: TestCa, names: TestNames): Record<string, string> {
-  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: names.server };
+export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
+  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer };
 }
 
 /** @param more settings of core, over those that let it push to loopback; an empty one is none */
 export async function startPushService(
   more: (ca: TestCa) => Record<string, string> = () => ({}),
-): Promise<PushService> {
+): Promise<OwnPushService> {
   const ca = createTestCa();
-  const certificate = ca.issue(["*.bridge.test"]);
   const names = await startNames();
-  const service = await startService({ core: { ...pushEnvironment(ca, names), ...more(ca) } });
+  const service = await startService({ core: { ...pushEnvironment(ca, names.server), ...more(ca) } });
+  const push = pushOver(service, ca, ca.issue(["*.bridge.test"]), names);
+  return {
+    ...push,
+    service,
+    async close() {
+      await service.close();
+      await push.closeBridges();
+      await names.close();
+      ca.close();
+    },
+  };
+}
+
+/** The shared service, with names of the test file's own. */
+export function sharedPush(): PushService & { readonly service: SharedServiceClient } {
+  const { nameServer, caFolder, certificate } = readSharedService();
+  const service = sharedService();
+  const names = createNames();
+  const push = pushOver(service, openTestCa(caFolder), readCertificate(certificate), names);
+  beforeAll(() => names.listen(Number(nameServer.split(":")[1])));
+  afterAll(async () => {
+    await push.closeBridges();
+    await names.close();
+  });
+  return { ...push, service };
+}
+
+function pushOver(
+  service: Service,
+  ca: TestCa,
+  certificate: Certificate,
+  names: TestNames,
+): PushService & { closeBridges(): Promise<void> } {
   const { clients } = service;
   const workspaces = createWorkspaceApi(clients.workspaces);
   const receivers: Receiver[] = [];
-  let bridges = 0;
 
   async function deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]> {
     const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
@@ -76,7 +114,7 @@ export async function startPushService(
     workspaces,
     deliveries,
     async bridge({ polls = false, ...options } = {}) {
-      const name = `b${++bridges}.bridge.test`;
+      const name = `${randomUUID()}.bridge.test`;
       names.set(name, [options.host ?? "127.0.0.1"]);
       const receiver = await startReceiver({ certificate, names: [name], ...options });
       receivers.push(receiver);
@@ -111,12 +149,7 @@ export async function startPushService(
       if (outcome?.$case !== "push") throw new Error("it was not pushed");
       return outcome.value;
     },
-    async close() {
-      await service.close();
-      await Promise.all(receivers.map((receiver) => receiver.close()));
-      await names.close();
-      ca.close();
-    },
+    closeBridges: async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))),
   };
 }
 

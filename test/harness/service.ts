@@ -7,19 +7,30 @@ import {
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
 import { CreateWorkspaceRequest, WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace";
-import { startCore, startEdge, TOKENS, type TestProcess } from "./processes";
+import { startCore, startEdge, TOKENS, type RunningProcess, type TestProcess } from "./processes";
 import { startTestRedis, type TestRedis } from "./redis";
+import { createWorkspaceApi, type WorkspaceApi } from "./workspace-api";
 
 /** The whole service in real processes: a Redis, a core, an edge, and clients of core. */
-export interface TestService {
+export interface Service {
+  readonly redis: { readonly url: string };
+  readonly core: RunningProcess;
+  readonly edge: RunningProcess;
+  readonly clients: CoreClients;
+  readonly workspaces: WorkspaceApi;
+  /** http://127.0.0.1:port of the edge. */
+  readonly url: string;
+}
+
+/** A service of a test file's own, whose parts it may stop, kill and configure. */
+export interface TestService extends Service {
   readonly redis: TestRedis;
   readonly core: TestProcess;
   readonly edge: TestProcess;
-  readonly clients: CoreClients;
-  /** http://127.0.0.1:port of the edge. */
-  readonly url: string;
   close(): Promise<void>;
 }
+
+/** Starts a service. A file that only uses one takes `sharedService` of shared-service.ts. */
 
 export async function startService(
   environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
@@ -33,6 +44,7 @@ export async function startService(
     core,
     edge,
     clients,
+    workspaces: createWorkspaceApi(clients.workspaces),
     url: `http://127.0.0.1:${edge.port}`,
     async close() {
       clients.close();

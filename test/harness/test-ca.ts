@@ -18,6 +18,8 @@ export interface TestCa {
   readonly cert: Buffer;
   /** The file of it: a process trusts it with NODE_EXTRA_CA_CERTS. */
   readonly certPath: string;
+  /** Where its files are: `openTestCa` takes it. */
+  readonly folder: string;
   /** A certificate for DNS names and IP addresses, valid now. */
   issue(names: readonly string[]): Certificate;
   /** One that ended the moment it was made. */
@@ -36,13 +38,18 @@ const DAYS_VALID = "2";
 /** Makes a CA. One made by another call is an unknown CA to those who trust this one. */
 export function createTestCa(): TestCa {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
-  const ca = pathsOf("ca");
+  const ca = pathsIn(folder, "ca");
   openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", DAYS_VALID, "-subj", "/CN=Test CA");
+  return openTestCa(folder);
+}
+
+/** A CA that `createTestCa` made, with a folder of its own for what it issues. */
+export function openTestCa(caFolder: string): TestCa {
+  const ca = pathsIn(caFolder, "ca");
+  const folder = mkdtempSync(join(caFolder, "issued-"));
   let issued = 0;
 
-  function pathsOf(name: string): { keyPath: string; certPath: string } {
-    return { keyPath: join(folder, `${name}.key`), certPath: join(folder, `${name}.pem`) };
-  }
+  const pathsOf = (name: string) => pathsIn(folder, name);
 
   function issueFor(names: readonly string[], days: string): Certificate {
     const paths = pathsOf(`leaf-${++issued}`);
@@ -51,12 +58,13 @@ export function createTestCa(): TestCa {
     const by = ["-CA", ca.certPath, "-CAkey", ca.keyPath, "-set_serial", String(issued)];
     const what = ["-in", request, "-out", paths.certPath, "-days", days, "-copy_extensions", "copy"];
     openssl("x509", "-req", ...by, ...what);
-    return read(paths);
+    return readCertificate(paths);
   }
 
   return {
     cert: readFileSync(ca.certPath),
     certPath: ca.certPath,
+    folder: caFolder,
     issue: (names) => issueFor(names, DAYS_VALID),
     // A certificate counts as expired from its last second on, so that no wait is needed.
     issueExpired: (names) => issueFor(names, "0"),
@@ -64,12 +72,16 @@ export function createTestCa(): TestCa {
     selfSigned(names) {
       const paths = pathsOf(`leaf-${++issued}`);
       openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", DAYS_VALID, ...described(names));
-      return read(paths);
+      return readCertificate(paths);
     },
     close() {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(caFolder, { recursive: true, force: true });
     },
   };
+}
+
+function pathsIn(folder: string, name: string): { keyPath: string; certPath: string } {
+  return { keyPath: join(folder, `${name}.key`), certPath: join(folder, `${name}.pem`) };
 }
 
 function output({ keyPath, certPath }: { keyPath: string; certPath: string }): readonly string[] {
@@ -81,7 +93,8 @@ function described(names: readonly string[]): readonly string[] {
   return ["-subj", "/CN=Test bridge", "-addext", `subjectAltName=${entries.join(",")}`];
 }
 
-function read(paths: { keyPath: string; certPath: string }): Certificate {
+/** Reads the files of a certificate. */
+export function readCertificate(paths: { keyPath: string; certPath: string }): Certificate {
   return { ...paths, key: readFileSync(paths.keyPath), cert: readFileSync(paths.certPath) };
 }
 

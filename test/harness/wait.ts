@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+/** So long that only a hang takes longer, however busy the machine is. */
+export const HANG_MS = 60_000;
+
 /** Waits until a condition holds; fails with `what` when it does not in time. */
 export async function until<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 20_000,
+  withinMs = HANG_MS,
 ): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {

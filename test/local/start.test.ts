@@ -56,6 +56,7 @@ function eventsOf(printed: string): unknown[] {
   return (JSON.parse(/\{"events".*/.exec(printed)?.[0] ?? "") as { events: unknown[] }).events;
 }
 
+// contract: post-202
 test("the page's commands work as they are pasted, and what they did is there after a restart", async () => {
   // The ports, too, are whatever is free.
   const first = await start({ env: ANY_PORTS });

@@ -69,6 +69,7 @@ async function forgetIds(record: WorkspaceRecord): Promise<void> {
     await store.redis.command(key, ["DEL", key]);
 }
 
+// contract: repeat-id
 test("of requests with one id that arrive together at several cores, one is stored", async () => {
   const record = await addWorkspace(store);
   const sent = Array.from({ length: 120 }, (_, i) => byId(record, `id-${i % 10}`, `event ${i % 10}`));
@@ -87,6 +88,7 @@ test("a request id is the workspace's own", async () => {
   expect(await store.inboundLog.append(byId(second, "1"))).toEqual({ outcome: "stored" });
 });
 
+// contract: repeat-id
 test("a request id is remembered for 24 hours, whichever half days they touch", async () => {
   const ages = fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY }),
@@ -160,6 +162,7 @@ test("a refused request's id is not remembered", async () => {
   expect(await logged(record)).toEqual(["hello"]);
 });
 
+// contract: repeat-same-request, repeat-resigned
 test("without an id only the very same signed request is ignored: same timestamp and same bytes", async () => {
   const record = await addWorkspace(store);
   const t = Math.floor((await redisNowUs(store)) / 1_000_000);

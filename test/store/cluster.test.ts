@@ -199,6 +199,7 @@ test("while a master is gone its shards are out of reach, others go on; its repl
   await cluster.untilWhole();
 }, 120_000);
 
+// contract: envelope-sequence
 test("a replica that takes over goes on from a last sequence that is ahead of its clock", async () => {
   const { workspace } = await addWorkspace(store);
   const prefix = store.keys.prefix(store.keys.shard(workspace.id));

@@ -159,6 +159,7 @@ test("a clock that steps back by less than a second forgets nothing: the limit h
   expect(kept).toHaveLength(10);
 });
 
+// contract: check-2
 test("all cores share the 500 a second of a sending address", async () => {
   const outcome = await until("a burst that is over within a second", async () => {
     const address = freshAddress();
@@ -174,6 +175,7 @@ test("all cores share the 500 a second of a sending address", async () => {
   expect(outcome.kept).toHaveLength(500);
 });
 
+// contract: check-6, poll-counts-limits
 test("posts and polls of a workspace share its 250 a second, on all cores", async () => {
   const record = await addWorkspace(store);
   const key = keyOf(store, record.workspace.id, "rate");

@@ -75,6 +75,7 @@ async function follow(
 const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 });
 const limits = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
 
+// contract: poll-no-skip
 test("whoever follows next sees every event once and in order, while several cores publish", async () => {
   await fc.assert(
     fc.asyncProperty(

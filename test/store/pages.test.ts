@@ -73,6 +73,7 @@ const operations = fc.oneof(
   },
 );
 
+// contract: poll-has-more, poll-gap, poll-latest
 test("a page, its cursor, hasMore and gap are what the events that were ever held say", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), async (steps) => {
@@ -125,6 +126,7 @@ test("a page, its cursor, hasMore and gap are what the events that were ever hel
   );
 });
 
+// contract: poll-held-24h
 test("events are held for 24 hours to the microsecond", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
@@ -210,6 +212,7 @@ test("full blocks are freed when the last of their events has expired", async ()
   expect((await readPage(record, { from: "after", cursor: "0" }, 1)).gap).toBe(true);
 });
 
+// contract: poll-cursor
 test.each(["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"])(
   "%s is a cursor like any other",
   async (cursor) => {

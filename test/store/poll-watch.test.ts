@@ -36,6 +36,7 @@ async function outboxOf(shard: number): Promise<readonly [oldest: string, newest
   return [all[0] ?? "", all.at(-1) ?? "", all.length];
 }
 
+// contract: health-mail-once
 test("a workspace that comes to fail is found once, with one mail", async () => {
   const { id, shard } = await addOverdue();
   expect(await store.pollWatch.findFailing(shard)).toEqual({ workspaceIds: [id], mailsDropped: 0 });
@@ -99,6 +100,7 @@ describe("after events have expired that nobody fetched", () => {
     return id;
   }
 
+  // contract: health-failing
   test("nothing waits, and the next event that waits for five minutes is found", async () => {
     const id = await addForgotten();
     expect(await isDue(id)).toBe(false);
@@ -109,6 +111,7 @@ describe("after events have expired that nobody fetched", () => {
     expect(await isFound(id)).toBe(true);
   });
 
+  // contract: health-failing
   test("the five minutes begin with the event", async () => {
     const record = await addWorkspace(store);
     const { id } = record.workspace;

@@ -42,6 +42,7 @@ function answered(published: Published): object {
   return { eventId, sequence, messageId, expiresAtMs };
 }
 
+// contract: envelope-sequence
 test("sequences are of the microsecond clock and rise in the order of publication", async () => {
   const { workspace } = await addWorkspace(store);
   const before = await redisNowUs(store);
@@ -57,6 +58,7 @@ test("sequences are of the microsecond clock and rise in the order of publicatio
   expect(sequences.at(-1)).toBeLessThan(2 ** 53);
 });
 
+// contract: envelope-sequence
 test("sequences rise strictly when the clock has stepped back behind the last one", async () => {
   const size = fc.integer({ min: 1, max: 8 });
   await fc.assert(

@@ -123,6 +123,7 @@ test("a long queue is read in parts, each event once", async () => {
   expect(read.map(({ eventId }) => eventId)).toEqual(labels.map((label) => `evt_${label}`));
 });
 
+// contract: workspace-modes
 test("what a poll workspace is sent, and what its caller pushes, is not queued", async () => {
   const [pushed, polls] = [await addPushed(), (await addWorkspace(store)).workspace];
   await store.outboundEvents.publish(publication(pushed.id, "ping", { push: "direct" }));

@@ -74,6 +74,7 @@ test("a wake comes over the master", async () => {
   stop();
 });
 
+// contract: envelope-sequence
 test("a failover that an operator orders is followed, sequences rise and wakes come again", async () => {
   const { workspace } = await addWorkspace(store);
   const ahead = (Date.now() + 3_600_000) * 1_000;

@@ -13,6 +13,7 @@ function createSharedLimit() {
   };
 }
 
+// contract: check-2
 test("it refuses nothing that the shared limit would let through, and a flood before core is asked", () => {
   const bursts = fc.array(
     fc.record({ gapMs: fc.integer({ min: 0, max: 1500 }), count: fc.integer({ min: 1, max: 700 }) }),
@@ -50,6 +51,7 @@ test("it refuses nothing that the shared limit would let through, and a flood be
   );
 });
 
+// contract: error-429
 test("the wait it answers is whole seconds, at least 1, and addresses do not share a count", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", i);

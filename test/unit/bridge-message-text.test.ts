@@ -96,6 +96,7 @@ test("any text, escaped and parsed, comes out as that text and nothing else", ()
   );
 });
 
+// contract: text-escaped
 test.each<["commonmark" | "default", object]>([
   ["commonmark", { html: true, breaks: true }],
   ["default", { html: true, breaks: true, linkify: true }],
@@ -163,6 +164,7 @@ test.each([
   expect(inline).toEqual(after === "" ? ["text"] : ["text", "link_open", "text", "link_close"]);
 });
 
+// contract: text-escaped
 test.each([
   ["Jean-Luc O'Neil (2nd)", "Jean-Luc O'Neil (2nd)"],
   ["a_b|c~d", "a\\_b\\|c\\~d"],

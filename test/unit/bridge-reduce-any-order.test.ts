@@ -9,6 +9,7 @@ import { arrivals, moods, runWorld, serviceRun, type Arrival, type Call } from "
 const NEVER = fc.constant(undefined);
 const SOMETIMES = fc.option(fc.integer({ min: 1, max: 12_000 }), { nil: undefined });
 
+// contract: kit-hold-update
 test("whatever the order, repetition and loss within 5 seconds, the chat ends as in order without what was lost", () => {
   const scenario = serviceRun(NEVER).chain((events) => fc.tuple(arrivals(events, 4_999), moods()));
   fc.assert(
@@ -34,6 +35,7 @@ describe("whatever arrives, expires and is refused", () => {
       { numRuns: 300 },
     );
 
+  // contract: kit-dedupe
   test("nothing is posted or shown twice", () => {
     always(({ chat }) => {
       const ids = chat.posts.map(({ messageId }) => messageId);
@@ -50,12 +52,14 @@ describe("whatever arrives, expires and is refused", () => {
     });
   });
 
+  // contract: kit-expired
   test("no event is applied past its expiresAt", () => {
     always(({ calls }) => {
       expect(calls.filter(({ call, fromMs }) => fromMs > staleAfterMs(call.event))).toEqual([]);
     });
   });
 
+  // contract: kit-sequence-order
   test("updates of a message are applied in sequence order, one at a time", () => {
     always(({ chat, calls }) => {
       for (const { sequences } of chat.posts) expect(sequences).toEqual(sequences.toSorted(byNumber));
@@ -86,6 +90,7 @@ describe("whatever arrives, expires and is refused", () => {
     });
   });
 
+  // contract: kit-update-of-dropped
   test("a create is dropped only when it expired, and no update of it is applied then", () => {
     always(({ chat, skips }) => {
       for (const { event, reason } of skips) {
@@ -96,6 +101,7 @@ describe("whatever arrives, expires and is refused", () => {
     });
   });
 
+  // contract: kit-highest-update
   test("a message shows the newest update, unless one at least as new expired, was refused, or waited 5 seconds for its create", () => {
     always(({ chat, calls }, arriving) => {
       const endMs = Math.max(...arriving.map(({ atMs }) => atMs), ...calls.map(({ toMs }) => toMs));

@@ -63,6 +63,7 @@ test("a page is handled when the chat has taken all of it", async () => {
   expect(told).toEqual(["5 ping", "missed"]);
 });
 
+// contract: kit-refused-create
 test("a page with a refused create is rejected, so that it comes again, until the create succeeds", async () => {
   let refusals = 2;
   const { catchUp, chat, problems } = start({}, ({ type }) => {
@@ -86,6 +87,7 @@ test("a chat that says how long to wait is left alone for as long", async () => 
   expect(catchUp.state.creates[0]?.retryAtMs).toBeGreaterThanOrEqual(before + 3_600_000);
 });
 
+// contract: kit-highest-update
 test("pushed events are taken at once, and updates that come meanwhile are applied as one", async () => {
   const gate = createGate();
   const { catchUp, chat } = start({}, () => gate.opened);
@@ -127,6 +129,7 @@ test("what the chat does not answer in time counts as refused, and is taken note
   expect(chat.posts.map(({ text }) => text)).toContain("new");
 });
 
+// contract: kit-dedupe
 test("after a restart with the state that was kept, messages are updated and nothing is posted twice", async () => {
   const { catchUp, chat } = start();
   await catchUp.handlePage(page(create("c1", { sequence: 1 })));

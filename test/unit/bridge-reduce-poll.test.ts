@@ -96,6 +96,7 @@ test("the messages of a place are posted in sequence order, whatever the chat re
   );
 });
 
+// contract: kit-refused-create
 test("a cursor never passes a create that the chat has not taken", () => {
   fc.assert(
     fc.property(...SCENARIO, (events, pageSize, refusals, restarts) => {

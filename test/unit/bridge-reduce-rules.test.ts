@@ -2,6 +2,7 @@ import type { OutboundEvent } from "../../bridge/events";
 import { create, dm, ephemeral, ping, update } from "./bridge-reduce-events";
 import { OF_1, run } from "./bridge-reduce-run";
 
+// contract: kit-expired
 describe("rule 1: every event past its expiresAt is dropped", () => {
   test.each<[string, OutboundEvent]>([
     ["message.create", create("c1", { sequence: 1, expiresAtMs: 1000 })],
@@ -31,6 +32,7 @@ describe("rule 1: every event past its expiresAt is dropped", () => {
   });
 });
 
+// contract: kit-highest-update
 describe("rule 2: of several updates for one message.id only the one with the highest sequence is applied", () => {
   test.each([
     [2, 3, 4],
@@ -78,6 +80,7 @@ describe("rule 2: of several updates for one message.id only the one with the hi
   });
 });
 
+// contract: kit-update-of-dropped
 describe("rule 3: an update whose create was dropped is dropped too", () => {
   test.each<[string, readonly OutboundEvent[]]>([
     ["after it", [create("c1", { sequence: 1, expiresAtMs: 10 }), update("c1", { ...OF_1, sequence: 2 })]],
@@ -101,6 +104,7 @@ describe("rule 3: an update whose create was dropped is dropped too", () => {
 });
 
 describe("rule 4: a refused create is not passed", () => {
+  // contract: kit-refused-create
   test.each([
     ["message.create", create("c1", { sequence: 1 }), "post 1"],
     ["dm.create", dm("u1", { sequence: 1 }), "dm 1"],
@@ -129,6 +133,7 @@ describe("rule 4: a refused create is not passed", () => {
     expect(bridge.wakeAt()).toBe(60_000);
   });
 
+  // contract: kit-refused-create
   test("a refused create that expires is dropped, and the cursor may pass it", () => {
     const bridge = run();
     bridge.events(0, create("c1", { sequence: 1, expiresAtMs: 600_000 }));
@@ -149,6 +154,7 @@ describe("rule 4: a refused create is not passed", () => {
     expect(bridge.time(day + 1)).toEqual(["skip 1: expired"]);
   });
 
+  // contract: kit-dedupe
   test("events that repeat while it is polled again are deduped on their id", () => {
     const bridge = run();
     const page = [
@@ -205,6 +211,7 @@ describe("rule 4: a refused create is not passed", () => {
 });
 
 describe("rule 5: a refused update or ephemeral is dropped", () => {
+  // contract: kit-refused-update
   test("a refused message.update is dropped, and the next one is applied", () => {
     const bridge = run();
     bridge.events(0, create("c1", { sequence: 1 }));
@@ -226,6 +233,7 @@ describe("rule 5: a refused update or ephemeral is dropped", () => {
     expect(bridge.isSettled()).toBe(true);
   });
 
+  // contract: kit-refused-update
   test("a refused message.ephemeral is dropped", () => {
     const bridge = run();
     bridge.events(0, ephemeral("c1", { sequence: 1 }));
@@ -235,6 +243,7 @@ describe("rule 5: a refused update or ephemeral is dropped", () => {
   });
 });
 
+// contract: kit-gap
 describe("rule 6: a gap", () => {
   test("when gap is true the bridge may tell the channel, and the page is applied as any", () => {
     const bridge = run();

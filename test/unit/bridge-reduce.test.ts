@@ -47,6 +47,7 @@ describe("each event", () => {
   });
 });
 
+// contract: kit-hold-update
 describe("an update for a message.id with no mapping", () => {
   test("is held, and applied when its create comes within 5 seconds", () => {
     const bridge = run();
@@ -72,6 +73,7 @@ describe("an update for a message.id with no mapping", () => {
   });
 });
 
+// contract: kit-sequence-order
 describe("updates are applied in sequence order", () => {
   test("an update older than the last applied one is skipped", () => {
     const bridge = run();

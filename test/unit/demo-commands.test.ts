@@ -23,6 +23,7 @@ test("buttons of the settings change them within bounds, for their channel", () 
 });
 
 describe("a prompt in a direct message", () => {
+  // contract: message-awaits-reply
   test.each([
     ["without a reply", undefined],
     ["as a reply to it", "e1"],

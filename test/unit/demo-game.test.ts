@@ -74,6 +74,7 @@ test("a question shows its picture and its buttons, and gives nothing away", () 
   expect(JSON.stringify(question?.content.data)).not.toContain("right");
 });
 
+// contract: text-escaped
 test("names of members and texts of questions are escaped", () => {
   const here = table();
   expect(texts(here.command("bob", "start"))).toContain("\\*Bob\\*\\|\\~");

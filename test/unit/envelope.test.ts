@@ -27,6 +27,7 @@ function render(
   return `${beforeSequence}1700000000000000${afterSequence}`;
 }
 
+// contract: envelope-fields, message-fields, envelope-created-at
 test.each<[OutboundContent["type"] | "ping", OutboundContent | { type: "ping" }, object]>([
   [
     "message.create",
@@ -57,11 +58,13 @@ test.each<[OutboundContent["type"] | "ping", OutboundContent | { type: "ping" },
   });
 });
 
+// contract: envelope-expires-at
 test("expiresAt is null when the event never goes stale", () => {
   const rendered = JSON.parse(render({ type: "ping" }, { ...HEAD, expiresAtMs: null })) as object;
   expect(rendered).toHaveProperty("expiresAt", null);
 });
 
+// contract: message-image, message-data
 test("a message without buttons, image and data says so: an empty array and nulls", () => {
   const message: MessageBody = {
     kind: "text",

@@ -25,6 +25,7 @@ test("every kind has a lifetime", () => {
   expect(Object.keys(LIFETIME_BY_KIND).toSorted()).toEqual(MESSAGE_KINDS.toSorted());
 });
 
+// contract: lifetime-10min, lifetime-never
 test.each(MESSAGE_KINDS.map((kind) => [kind, NEVER_STALE.has(kind) ? null : 600_000] as const))(
   "a message of the kind %s goes stale after %s ms (null: never)",
   (kind, lifetimeMs) => {
@@ -33,10 +34,12 @@ test.each(MESSAGE_KINDS.map((kind) => [kind, NEVER_STALE.has(kind) ? null : 600_
   },
 );
 
+// contract: lifetime-60s
 test.each(MESSAGE_KINDS)("an ephemeral of the kind %s goes stale after 60 seconds", (kind) => {
   expect(defaultLifetimeMs("message.ephemeral", kind)).toBe(60_000);
 });
 
+// contract: lifetime-60s
 test("a ping goes stale after 60 seconds", () => {
   expect(defaultLifetimeMs("ping", undefined)).toBe(60_000);
 });

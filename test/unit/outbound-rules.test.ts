@@ -34,6 +34,7 @@ const button = (press: Button): OutboundEvent =>
 const BUTTON = "message.rows[1].buttons[1]";
 const smile = "\u{1f600}";
 
+// contract: outbound-channel, message-buttons, message-image
 test.each<[string, string, OutboundEvent]>([
   ["an empty channel", "channel", create("")],
   ["a channel of 129 characters", "channel", create("c".repeat(129))],

@@ -2,6 +2,7 @@ import ipaddr from "ipaddr.js";
 import * as fc from "fast-check";
 import { isInBlocks, whyNotPublic, type AddressBlock } from "../../core/domain/public-address";
 
+// contract: push-private
 describe("an address that is not public is refused with the reason", () => {
   test.each([
     ["this host", "0.0.0.0", "unspecified"],

@@ -33,11 +33,13 @@ test("what an event says is passed on", () => {
   });
 });
 
+// contract: inbound-channel-name, inbound-user-name, inbound-reply-to
 test("null is the same as nothing where it is allowed", () => {
   const nulls = { channel: { id: "c1", name: null }, user: { id: "u1", name: null }, replyTo: null };
   expect(readInboundEvent({ ...MESSAGE, ...nulls })).toEqual(readInboundEvent(MESSAGE));
 });
 
+// contract: check-7
 test.each<[string, object, string]>([
   ["type, before all others", { bogus: 1 }, "type"],
   ["id, before channel", { type: "command", id: "", bogus: 1 }, "id"],
@@ -64,6 +66,7 @@ test.each<[string, object, string]>([
   expect(outcome(body)).toBe(field);
 });
 
+// contract: inbound-dm-400
 test.each<[string, object, string]>([
   ["whose user is missing", { ...MESSAGE, channel: "dm:u1", user: undefined }, "user"],
   ["whose user is no object", { ...MESSAGE, channel: "dm:u1", user: "u1" }, "user"],
@@ -78,6 +81,7 @@ test.each<[string, object, string]>([
   expect(outcome(body)).toBe(field);
 });
 
+// contract: inbound-unknown-fields, inbound-required
 test("names that every object inherits are unknown fields, and stand for none that is required", () => {
   expect(outcome({ ...COMMAND, ["__proto__"]: { type: "command" } })).toBe("__proto__");
   expect(outcome({ ["__proto__"]: COMMAND })).toBe("type");
@@ -158,6 +162,7 @@ test("every event that keeps the rules is valid", () => {
   fc.assert(fc.property(goodEvent, (event) => outcome(event) === "valid"));
 });
 
+// contract: inbound-types, inbound-required, inbound-unknown-fields
 test("an event is judged by the contract's table, and so is the field at fault", () => {
   const swapped = fc.tuple(fc.constantFrom("user", "channel"), userId);
   const nearlyGood = fc

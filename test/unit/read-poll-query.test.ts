@@ -7,6 +7,7 @@ function outcome(query: string): string {
   return "query" in read ? "valid" : String(read.violation.field);
 }
 
+// contract: poll-limit
 test.each([
   ["", undefined, 100],
   ["after=latest", { $case: "latest", value: true }, 100],
@@ -23,6 +24,7 @@ test.each([
   expect(readPollQuery(query)).toEqual({ query: { from, limit } });
 });
 
+// contract: poll-query-400, poll-cursor, poll-limit
 test.each([
   // A cursor has 1 to 18 decimal digits.
   ["after=", "after"],

@@ -15,10 +15,12 @@ const KINDS = Object.entries(MessageKind).flatMap(([name, code]) =>
 );
 const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"];
 
+// contract: retry-create, retry-phase
 test("retries are 1 s and 4 s after the failure", () => {
   expect(RETRY_OFFSETS_MS).toEqual([1_000, 4_000]);
 });
 
+// contract: retry-create, retry-phase, retry-never
 test.each(KINDS)("of kind %s, creates are retried; an update is when it starts a phase", (kind) => {
   const message = body(kind);
   expect([
@@ -29,6 +31,7 @@ test.each(KINDS)("of kind %s, creates are retried; an update is when it starts a
   ]).toEqual([true, true, true, PHASE_STARTS.includes(kind)]);
 });
 
+// contract: retry-never
 test("all 32 kinds are in the table, and a ping is never retried", () => {
   expect([KINDS.length, isRetried({ type: "ping" })]).toEqual([32, false]);
 });

@@ -201,6 +201,7 @@ test("what a store refused that had forgotten the lease is recorded when the lea
   expect(shard.pushed).toHaveLength(1);
 });
 
+// contract: retry-create
 test("a step of the clock between attempts moves none of them", async () => {
   const began = performance.now();
   const at: number[] = [];

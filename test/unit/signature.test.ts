@@ -15,6 +15,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
 
 const MAC = "ab".repeat(32);
 
+// contract: signature-hmac
 describe.each(SIGNATURE_VECTORS)("the digest that openssl makes of $what", ({ secret, t, raw, mac }) => {
   test("is accepted, in lower and in upper case", () => {
     expect(matches(`t=${t},v1=${mac}`, raw, secret)).toBe(true);
@@ -34,6 +35,7 @@ describe.each(SIGNATURE_VECTORS)("the digest that openssl makes of $what", ({ se
   });
 });
 
+// contract: signature-format
 test("the service signs with one entry a secret, in their order, in lower case, in whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const keys = [keyOf("secret-two"), keyOf("secret-one")];
@@ -74,6 +76,7 @@ test("an entry of another length matches nothing and does no harm beside one tha
   }
 });
 
+// contract: signature-any
 test("any one right entry is sufficient, under any of the secrets, whatever stands around it", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   fc.assert(
@@ -155,6 +158,7 @@ describe("by the service clock", () => {
     createdAtMs: 0,
   };
 
+  // contract: check-5
   test.each([
     ["exactly 5 minutes old", NOW_S * 1000, NOW_S - 300, "accepted"],
     ["a millisecond older than 5 minutes", NOW_S * 1000 + 1, NOW_S - 300, "timestamp"],
@@ -168,10 +172,12 @@ describe("by the service clock", () => {
     expect(await judge(nowMs, t)).toBe(outcome);
   });
 
+  // contract: order
   test("a wrong signature is answered before a timestamp that is off", async () => {
     expect(await judge(NOW_S * 1000, NOW_S - 301, "unknown")).toBe("signature");
   });
 
+  // contract: rotation-inbound
   test.each([
     ["the newest secret", "newest", 0, "accepted"],
     ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
@@ -184,6 +190,7 @@ describe("by the service clock", () => {
     expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);
   });
 
+  // contract: check-3
   test.each([
     ["native", { platform: "native" }],
     ["disconnected", { connected: false }],

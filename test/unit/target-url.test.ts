@@ -1,6 +1,7 @@
 import { createTargetUrlCheck } from "../../core/delivery/target-url-check";
 import { literalAddress, parseTargetUrl } from "../../core/domain/target-url";
 
+// contract: push-https
 test.each([
   ["http://bridge.example/events", "must begin with https://"],
   ["ftp://bridge.example/events", "must begin with https://"],
@@ -42,6 +43,7 @@ test.each([
   expect(literalAddress(new URL(text))).toBe(address);
 });
 
+// contract: push-https, push-private
 describe("where pushes may go", () => {
   const addresses: Readonly<Record<string, readonly string[]>> = {
     "public.example": ["8.8.8.8", "2001:4860:4860::8888"],

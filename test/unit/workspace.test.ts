@@ -27,6 +27,7 @@ const WORKSPACE: Workspace = {
 
 const URL = "https://bridge.example/";
 
+// contract: workspace-modes
 test.each([
   ["a connected custom one without a target URL", {}, "poll", true],
   ["a connected custom one with a target URL", { targetUrl: URL }, "push", true],
@@ -49,6 +50,7 @@ function values(workspace: Workspace, nowMs: number): readonly string[] {
   return activeSecrets(workspace, nowMs).map(({ value }) => value);
 }
 
+// contract: rotation-inbound, rotation-outbound
 test("for 24 hours after a rotation both secrets are active, the new one first", () => {
   const rotated = rotate(WORKSPACE, "s1", T0 + HOUR_MS);
   expect(values(rotated, T0 + HOUR_MS)).toEqual(["s1", "s0"]);

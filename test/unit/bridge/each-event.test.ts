@@ -35,6 +35,7 @@ test("the events of a page are shown one by one, in their order", async () => {
   expect(shown).toEqual([1, 2, 3].map((number) => create(number).id));
 });
 
+// contract: kit-expired
 test("an event past its expiresAt is dropped unapplied", async () => {
   const { shown, handle } = setUp();
   const stale = create(1, { expiresAt: "2026-01-01T00:04:59.999Z" });
@@ -43,6 +44,7 @@ test("an event past its expiresAt is dropped unapplied", async () => {
   expect(shown).toEqual([fresh.id]);
 });
 
+// contract: kit-refused-create, kit-dedupe
 test.each(["message.create", "dm.create"] as const)(
   "a refused %s stops the page, which comes again without what was shown",
   async (type) => {
@@ -58,6 +60,7 @@ test.each(["message.create", "dm.create"] as const)(
   },
 );
 
+// contract: kit-refused-update
 test.each(["message.update", "message.ephemeral", "ping"] as const)(
   "a refused %s is dropped, and told of",
   async (type) => {

@@ -11,10 +11,12 @@ test.each(Object.entries(ONE_OF_EACH))("an event of type %s is read", (_type, ev
   expect(readEvent(event)).toEqual({ event });
 });
 
+// contract: message-kinds
 test("the kit names the kinds that the service sends", () => {
   expect(MESSAGE_KINDS).toEqual(SERVICE_KINDS);
 });
 
+// contract: kit-unknown-fields
 test("unknown kinds and fields pass through untouched", () => {
   const event = {
     ...create(),
@@ -92,6 +94,7 @@ test("a body that is not JSON in UTF-8 is nothing", () => {
   expect(readJson(Buffer.from("{"))).toBeUndefined();
 });
 
+// contract: poll-cursor
 test.each([
   ["0", true],
   ["123456789012345678", true],
@@ -104,6 +107,7 @@ test.each([
   expect(isCursor(text)).toBe(is);
 });
 
+// contract: kit-expired
 test.each([
   ["null", null, 0, false],
   ["now", "2026-01-01T00:01:00.000Z", 0, false],
@@ -113,6 +117,7 @@ test.each([
   expect(isExpired({ expiresAt }, Date.parse("2026-01-01T00:01:00.000Z") + laterMs)).toBe(is);
 });
 
+// contract: kit-dm
 test("the DM channel of a member is dm: and the member's user id", () => {
   expect(dmChannel("u1")).toBe("dm:u1");
 });

@@ -10,6 +10,7 @@ const NOW_MS = NOW_S * 1000;
 const MAC = "ab".repeat(32);
 const keyOf = (secret: string) => createSecretKey(Buffer.from(secret));
 
+// contract: signature-hmac
 describe.each(SIGNATURE_VECTORS)("the digest that openssl makes of $what", ({ secret, t, raw, mac }) => {
   const timeMs = Number(t) * 1000;
 
@@ -54,6 +55,7 @@ test.each([
   expect(verify(header, "{}", "secret", NOW_MS)).toBe(fault);
 });
 
+// contract: signature-bridge-tolerance
 test.each([
   ["exactly 5 minutes old", NOW_MS, NOW_S - 300, undefined],
   ["a millisecond older than 5 minutes", NOW_MS + 1, NOW_S - 300, "stale"],
@@ -67,6 +69,7 @@ test("a wrong signature is told before a timestamp that is off", () => {
   expect(verify(sign("{}", "other", 0), "{}", "secret", NOW_MS)).toBe("wrong");
 });
 
+// contract: signature-format
 test("headers are read as the service reads them", () => {
   const right = sign("{}", "secret", NOW_MS).slice(`t=${NOW_S},`.length);
   const texts = [
@@ -109,6 +112,7 @@ test("headers are read as the service reads them", () => {
 const secret = fc.string({ minLength: 1 });
 const secrets = fc.uniqueArray(secret, { minLength: 1, maxLength: 3 });
 
+// contract: signature-any
 test("one secret in common is sufficient, and none in common is not", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), secrets, secrets, (raw, ours, theirs) => {

@@ -1,0 +1,82 @@
+import { array, assert, constantFrom, property, string, stringMatching, uint8Array } from "fast-check";
+import { MALFORMED, WRONG } from "../../bridge/check/bad-signatures";
+import { createEventMaker, wordOf } from "../../bridge/check/push/event-maker";
+import { lineOf } from "../../bridge/check/report";
+import { envelopeFault } from "../../bridge/check/service/envelope-fault";
+import { sign, verify } from "../../bridge/signature";
+
+const WORKSPACE = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
+const SECRETS = array(string({ minLength: 1 }), { minLength: 1, maxLength: 3 });
+
+// contract: signature-format
+test.each([...MALFORMED, ...WRONG])("$what never holds, whatever the body and the secrets", ({ spoil }) => {
+  assert(
+    property(uint8Array(), SECRETS, (body, secrets) => {
+      const header = spoil(sign(body, secrets), body);
+      expect(verify(header, body, secrets)).toMatch(/^(missing|malformed|wrong)$/);
+    }),
+  );
+});
+
+const KINDS = ["create", "dm", "ephemeral", "ping"] as const;
+
+test("all events that the check makes are as the contract has them, and can be told apart", () => {
+  assert(
+    property(array(constantFrom(...KINDS), { minLength: 1 }), (kinds) => {
+      const make = createEventMaker({ workspace: WORKSPACE, channel: "c", user: "u" });
+      const events = kinds.map((kind) => (kind === "ping" ? make.ping() : make[kind]("text")));
+      for (const event of events) expect(envelopeFault(event, WORKSPACE)).toBeUndefined();
+      expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+      const sequences = events.map(({ sequence }) => sequence);
+      expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+      const words = events.flatMap((event) => ("message" in event ? [wordOf(event.message)] : []));
+      for (const [i, word] of words.entries()) {
+        expect(words.some((other, j) => i !== j && other.includes(word))).toBe(false);
+      }
+    }),
+  );
+});
+
+const EVENT = createEventMaker({ workspace: WORKSPACE, channel: "c", user: "u" }).create("text");
+
+test.each<[string, object, RegExp]>([
+  ["another id", { id: "evt_1" }, /its id is not evt_/],
+  ["an id with letters that Crockford leaves out", { id: `evt_${"I".repeat(26)}` }, /its id is not evt_/],
+  ["another workspace", { workspace: "another" }, /workspace is another/],
+  ["a sequence of 0", { sequence: 0 }, /sequence is below 1/],
+  ["a sequence past 2^53", { sequence: 2 ** 53 }, /must have id, type/],
+  ["a local time", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],
+  ["an expiry that is no time", { expiresAt: "tomorrow" }, /expiresAt/],
+  ["no expiry at all", { expiresAt: undefined }, /must have id, type/],
+  ["a type of its own", { type: "message.delete" }, /type is "message.delete"/],
+  ["no channel", { channel: undefined }, /must have channel/],
+  ["another message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
+  ["buttons without rows", { message: { ...EVENT.message, buttons: [{ label: "a", action: "b" }] } }, /rows/],
+  ["a button that does nothing", { message: { ...EVENT.message, buttons: [[{ label: "a" }]] } }, /rows/],
+  [
+    "an action that is too long",
+    { message: { ...EVENT.message, buttons: [[{ label: "a", action: "x".repeat(513) }]] } },
+    /rows/,
+  ],
+  ["an image that is no URI", { message: { ...EVENT.message, image: "picture" } }, /image/],
+  ["awaitsReply missing", { message: { ...EVENT.message, awaitsReply: undefined } }, /awaitsReply/],
+  ["data that is a list", { message: { ...EVENT.message, data: [] } }, /data/],
+])("an event with %s is told from one as the contract has it", (_what, change, told) => {
+  expect(envelopeFault({ ...EVENT, ...change }, WORKSPACE)).toMatch(told);
+});
+
+test("an event with a new kind and new fields is as the contract has it", () => {
+  const message = { ...EVENT.message, kind: "new", more: 1 };
+  expect(envelopeFault({ ...EVENT, message, more: 1 }, WORKSPACE)).toBeUndefined();
+});
+
+test("a line of the report loses no word, and breaks where there is a space", () => {
+  const words = array(stringMatching(/^[!-~]{1,30}$/), { minLength: 1, maxLength: 60 });
+  assert(
+    property(words, (list) => {
+      const line = lineOf({ id: "rule", says: list.join(" "), verdict: "passed", ms: 1 });
+      expect(line.split(/\s+/).slice(1)).toEqual(["ok", "rule", ...list]);
+      for (const each of line.split("\n")) expect(each.length).toBeLessThanOrEqual(100);
+    }),
+  );
+});

@@ -1,0 +1,136 @@
+import type { TestProcess } from "../harness/processes";
+import { openChat, startGame, type Chat, type Shown } from "../harness/game-chat";
+import { createWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
+
+/** Plays a game of two questions from its lobby to its final board; answers the board and the offer to the winner. */
+async function playThrough(
+  chat: Chat,
+  channel: string,
+): Promise<{ lobby: Shown; board: Shown; offer: Shown }> {
+  const [ann, bob] = [`ann-${channel}`, `bob-${channel}`];
+  await chat.command(ann, "start", channel);
+  const lobby = await chat.sees("message.create", "game_start", { channel });
+  await chat.press(bob, lobby, "Join");
+  await chat.sees("message.ephemeral", "card", { channel, user: bob });
+  await chat.press(ann, lobby, "Start");
+  const choice = await chat.sees("message.update", "question", { channel });
+  await chat.press(ann, choice, "A · ");
+  await chat.press(bob, choice, "B · ");
+  await chat.sees("message.update", "time_up", { channel });
+  const number = await chat.sees("message.update", "question", { channel });
+  expect(number.message).toMatchObject({ id: lobby.message.id, awaitsReply: true, buttons: [] });
+  await chat.types(ann, "1000", { channel, replyTo: number.message.id });
+  await chat.types(bob, "50", { channel });
+  await chat.sees("message.update", "time_up", { channel });
+  const board = await chat.sees("message.update", "game_end", { channel });
+  const offer = await chat.sees("dm.create", "card");
+  return { lobby, board, offer };
+}
+
+jest.setTimeout(120_000);
+
+const service = sharedService();
+let game: TestProcess;
+
+beforeAll(async () => {
+  game = await startGame(service.core.port);
+});
+afterAll(async () => {
+  await game.stop();
+});
+
+const newChat = async (): Promise<Chat> => openChat(service.url, await createWorkspace(service.clients));
+
+// contract: text-escaped
+test("a game goes from its lobby to its final board in one message", async () => {
+  const chat = await newChat();
+  const { lobby, board } = await playThrough(chat, "c1");
+  expect(lobby.message.text).toContain("\\*ann-c1\\*");
+  expect(board.message.id).toBe(lobby.message.id);
+  expect(board.message.data).toMatchObject({ phase: "over", players: 2 });
+  const live = chat.shown.filter(({ type }) => type === "message.update");
+  expect(new Set(live.map(({ message }) => message.id))).toEqual(new Set([lobby.message.id]));
+  expect(
+    live
+      .map(({ message }) => message.kind)
+      .filter((kind) => kind !== "answer_update" && kind !== "game_start"),
+  ).toEqual(["question", "time_up", "question", "time_up", "game_end"]);
+  const links = live.flatMap(({ message }) => message.buttons.flat()).filter(({ url }) => url !== undefined);
+  expect(links).toHaveLength(2);
+});
+
+test("each press is answered to its member alone: locked in, already answered, over", async () => {
+  const chat = await newChat();
+  await chat.command("ann", "start");
+  const lobby = await chat.sees("message.create", "game_start");
+  await chat.press("ann", lobby, "Start");
+  const question = await chat.sees("message.update", "question");
+  // Ann plays too and keeps silent, so the question stays open.
+  await chat.press("bob", question, "A · ");
+  expect((await chat.sees("message.ephemeral", "card", { user: "bob" })).message.text).toMatch(
+    /^Locked in: \*\*A · /,
+  );
+  await chat.press("bob", question, "B · ");
+  expect((await chat.sees("message.ephemeral", "card", { user: "bob" })).message.text).toMatch(
+    /^You have already answered: \*\*A · /,
+  );
+  await chat.command("ann", "stop");
+  await chat.sees("message.update", "game_end");
+  await chat.press("bob", question, "B · ");
+  expect((await chat.sees("message.ephemeral", "card", { user: "bob" })).message.text).toContain("is over");
+});
+
+// contract: outbound-channel
+test("the winner presses a button in the direct message, and a new lobby opens in the channel", async () => {
+  const chat = await newChat();
+  const { offer } = await playThrough(chat, "c1");
+  const winner = offer.user ?? "";
+  await chat.press(winner, offer, "Rematch", `dm:${winner}`);
+  await chat.sees("message.create", "game_start", { channel: "c1" });
+  const after = await chat.sees("message.update", "card", { channel: `dm:${winner}` });
+  expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
+});
+
+test("games of several channels and workspaces go on at once", async () => {
+  const [one, other] = await Promise.all([newChat(), newChat()]);
+  const games = await Promise.all([playThrough(one, "c1"), playThrough(one, "c2"), playThrough(other, "c1")]);
+  expect(new Set(games.map(({ lobby }) => lobby.message.id)).size).toBe(3);
+});
+
+// contract: outbound-channel, message-awaits-reply
+test("a direct message asks for a topic, and what is typed there reaches the channel", async () => {
+  const chat = await newChat();
+  await chat.command("ann", "suggest");
+  const prompt = await chat.sees("dm.create", "card", { user: "ann" });
+  expect(prompt.message.awaitsReply).toBe(true);
+  await chat.types("ann", "_volcanoes_", { channel: "dm:ann" });
+  const thanks = await chat.sees("message.update", "card", { channel: "dm:ann" });
+  expect(thanks.message.id).toBe(prompt.message.id);
+  expect((await chat.sees("message.create", "card", { channel: "c1" })).message.text).toContain(
+    "> \\_volcanoes\\_",
+  );
+});
+
+test("the settings card changes at each press of its buttons", async () => {
+  const chat = await newChat();
+  await chat.command("ann", "settings");
+  const card = await chat.sees("message.create", "settings");
+  expect(card.message.data).toEqual({ rounds: 2, secondsPerQuestion: 20 });
+  await chat.press("ann", card, "More rounds");
+  const changed = await chat.sees("message.update", "settings");
+  expect([changed.message.id, changed.message.data]).toEqual([
+    card.message.id,
+    { rounds: 3, secondsPerQuestion: 20 },
+  ]);
+});
+
+test("pictures are served as PNG, and there are no others", async () => {
+  const base = `http://127.0.0.1:${game.port}`;
+  const picture = await fetch(`${base}/japan.png`);
+  expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);
+  const bytes = Buffer.from(await picture.arrayBuffer());
+  expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+  expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([480, 320]);
+  expect((await fetch(`${base}/toString.png`)).status).toBe(404);
+});

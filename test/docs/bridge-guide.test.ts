@@ -1,0 +1,171 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createHttpClient } from "../../bridge/check/http-client";
+import { createObservedChat } from "../../bridge/check/push/observed-chat";
+import { checkBridge } from "../../bridge/check/push/check-bridge";
+import { startConsumer, type Consumer } from "../harness/consumer";
+import { create, dm, update } from "../harness/contents";
+import { plainHost } from "../harness/kit-receiver";
+import { startProgram, type Program } from "../harness/program";
+import { sharedPush } from "../harness/push";
+import { textEvent } from "../harness/service";
+import { until } from "../harness/wait";
+
+const GUIDE = readFileSync(join(__dirname, "../../docs/bridge-guide.md"), "utf8");
+/** Compiling Go for the first time takes its time. */
+const COMPILE_MS = 400_000;
+
+const push = sharedPush();
+let consumer: Consumer;
+let folder: string;
+const programs: Program[] = [];
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cb-guide-"));
+  consumer = startConsumer(push.service.clients.games);
+  await consumer.opened();
+  consumer.ackAll();
+}, 120_000);
+afterAll(async () => {
+  for (const program of programs) await program.stop("SIGKILL");
+  consumer.cancel();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The guide's blocks of a language. */
+function blocks(language: string): readonly string[] {
+  return [...GUIDE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(
+    ([, text = ""]) => text,
+  );
+}
+
+/** Writes the program that its first line names. */
+function save(language: string, name: string): void {
+  const text = blocks(language).find((block) => /^(?:#|\/\/) ([^:]+):/.exec(block)?.[1] === name);
+  if (text === undefined) throw new Error(`the guide has no ${name}`);
+  writeFileSync(join(folder, name), text);
+}
+
+function start(command: readonly [string, ...string[]], environment: Record<string, string>): Program {
+  const program = startProgram(command, { cwd: folder, environment });
+  programs.push(program);
+  return program;
+}
+
+const environmentOf = ({ id, secret }: { readonly id: string; readonly secret: string }) => ({
+  BASE_URL: push.service.url,
+  WORKSPACE_ID: id,
+  SIGNING_SECRET: secret,
+});
+
+/** A test that needs other programs than Node; without them it is skipped. */
+function testWith(...needed: readonly (readonly [string, string])[]): jest.It {
+  return needed.every(([program, version]) => spawnSync(program, [version]).status === 0) ? test : test.skip;
+}
+
+// contract: signature-hmac, post-202
+testWith(["openssl", "version"], ["curl", "--version"])(
+  "the guide's shell command posts an event that the service accepts and the game sees",
+  async () => {
+    const workspace = await push.workspaces.make();
+    save("sh", "send.sh");
+    const command = blocks("sh").find((block) => block.includes("| sh send.sh")) ?? "";
+    const env = { PATH: process.env["PATH"], ...environmentOf(workspace) };
+    const printed = execFileSync("sh", ["-c", command], { cwd: folder, env, encoding: "utf8" });
+    expect(printed).toBe('{"ok":true}\n202\n');
+    await until("the game sees it", () => consumer.seen.some(({ text }) => text === "help"));
+  },
+  60_000,
+);
+
+// contract: kit-highest-update
+testWith(["python3", "--version"])(
+  "the guide's Python bridge shows held events once, applies updates, sends what is typed, and keeps its cursor",
+  async () => {
+    const workspace = await push.workspaces.make();
+    const { id: workspaceId } = workspace;
+    save("python", "bridge.py");
+    const [first] = await push.publish(textEvent(workspaceId, "while you were away"));
+    const { messageId = "" } = first ?? {};
+    for (const text of ["older", "newer"]) {
+      await push.publish({ workspaceId, content: update("c1", { id: messageId, text, kind: 1 }) });
+    }
+    await push.publish({ workspaceId, content: dm("u1", { text: "for you alone", kind: 1 }) });
+    const bridge = start(["python3", "bridge.py"], environmentOf(workspace));
+    await until("it shows them all", () => bridge.output().includes("dm:u1: for you alone\n"), 60_000);
+    expect(bridge.output()).toBe("c1: while you were away\nc1 (edited): newer\ndm:u1: for you alone\n");
+    bridge.type("from Python");
+    await until("the game sees it", () => consumer.seen.some(({ text }) => text === "from Python"), 60_000);
+    const cursor = join(folder, "cursor.txt");
+    await until(
+      "it keeps its cursor",
+      () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8")),
+    );
+    await bridge.stop();
+
+    await push.publish(textEvent(workspaceId, "later"));
+    const again = start(["python3", "bridge.py"], environmentOf(workspace));
+    await until("it shows what is new", () => again.output().includes("\n"), 60_000);
+    expect(again.output()).toBe("c1: later\n");
+    await again.stop();
+
+    const refused = start(["python3", "bridge.py"], {
+      ...environmentOf(workspace),
+      SIGNING_SECRET: "x",
+    });
+    await until(
+      "it says that its secret is wrong",
+      () => refused.output().includes("polling is over: 401"),
+      60_000,
+    );
+  },
+  180_000,
+);
+
+// contract: push-2xx
+testWith(["go", "version"])(
+  "the guide's Go bridge keeps every rule of the check, and shows what the service pushes to it",
+  async () => {
+    const workspace = await push.workspaces.make();
+    const { id: workspaceId, secret } = workspace;
+    save("go", "push.go");
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, GOTOOLCHAIN: "local" };
+    execFileSync("go", ["build", "-o", "push", "push.go"], { cwd: folder, env, stdio: "pipe" });
+    const bridge = start([join(folder, "push")], {
+      SIGNING_SECRET: secret,
+      LISTEN: "127.0.0.1:0",
+      OBSERVE: "1",
+      TLS_CERT: push.certificate.certPath,
+      TLS_KEY: push.certificate.keyPath,
+    });
+    const port = await until("it listens", () => /listening on .*:(\d+)/.exec(bridge.output())?.[1], 30_000);
+
+    const base = `https://127.0.0.1:${port}`;
+    const [url, observe] = [new URL("/events", base), new URL("/observe", base)];
+    const { rules } = await checkBridge({ url, observe, secrets: [secret], insecureLoopback: true });
+    expect(rules.filter(({ verdict }) => verdict !== "passed")).toEqual([]);
+
+    push.names.set("go.bridge.test", ["127.0.0.1"]);
+    await push.workspaces.setTargetUrl(workspaceId, `https://go.bridge.test:${port}/events`);
+    await push.publish({ workspaceId, content: create("c1", { text: "pushed", kind: 1 }) });
+    await until("it shows what was pushed", () => bridge.output().includes("c1: pushed\n"), 30_000);
+    expect((await push.logged(workspaceId, 1)).map(({ status }) => status)).toEqual([204]);
+  },
+  COMPILE_MS,
+);
+
+test("the JSON of the guide is what the check takes for an observation", async () => {
+  const [observation = ""] = blocks("json");
+  const host = await plainHost((_request, response) => response.end(observation));
+  const url = new URL(host.url);
+  const client = createHttpClient(url, { timeoutMs: 5_000 });
+  try {
+    const chat = createObservedChat({ url, client, secrets: ["s"], withinMs: 1_000 });
+    expect((await chat.read()).map(({ channel }) => channel)).toEqual(["general", "dm:u1"]);
+  } finally {
+    client.close();
+    await host.close();
+  }
+});

@@ -1,0 +1,126 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { transformSync } from "@swc/core";
+import { poll, post } from "../harness/bridge";
+import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { TOKENS } from "../harness/processes";
+import { startProgram, type Program } from "../harness/program";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
+import { until } from "../harness/wait";
+
+const GUIDE = "docs/game-service-guide.md";
+const ROOT = join(__dirname, "../..");
+const PATIENCE_MS = 60_000;
+
+const service = sharedService();
+let folder: string;
+const programs: Program[] = [];
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "cb-game-guide-"));
+  for (const each of ["node_modules", "proto"]) symlinkSync(join(ROOT, each), join(folder, each));
+}, 120_000);
+afterAll(async () => {
+  for (const program of programs) await program.stop("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Shown {
+  readonly type: string;
+  readonly channel: string;
+  readonly message: { readonly id: string; readonly text: string; readonly buttons: readonly unknown[] };
+}
+
+async function held({ id, secret }: TestWorkspace): Promise<readonly Shown[]> {
+  const { json } = await poll(service.url, { id, secret });
+  return (json as { readonly events: readonly Shown[] }).events;
+}
+
+/** Plays the dice as a bridge, against the program that runs. */
+async function playDice(command: readonly [string, ...string[]]): Promise<void> {
+  const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
+  const program = startProgram(command, { cwd: folder, environment });
+  programs.push(program);
+  await until("it follows", () => program.output().includes("following"), PATIENCE_MS);
+
+  const workspace = await createWorkspace(service.clients);
+  const send = async (event: object): Promise<void> => {
+    const body = { channel: "c1", user: { id: "u1" }, ...event };
+    expect((await post(service.url, workspace, body)).status).toBe(202);
+  };
+  await send({ type: "command", text: "start" });
+  await send({ type: "command", text: "dice" });
+  const [first] = await until(
+    "a throw is shown",
+    async () => {
+      const events = await held(workspace);
+      return events.length > 0 && events;
+    },
+    PATIENCE_MS,
+  );
+  expect(first).toMatchObject({ type: "message.create", channel: "c1" });
+  expect(first?.message.text).toMatch(/^You throw a \*\*[1-6]\*\*\.$/);
+  expect(first?.message.buttons).toEqual([[{ label: "Again", action: "dice:again" }]]);
+
+  const messageId = first?.message.id ?? "";
+  await send({ type: "action", messageId, action: "dice:again" });
+  const events = await until(
+    "another throw is shown",
+    async () => {
+      const found = await held(workspace);
+      return found.length > 1 && found;
+    },
+    PATIENCE_MS,
+  );
+  expect(events).toHaveLength(2);
+  expect(events[1]).toMatchObject({ type: "message.update", channel: "c1", message: { id: messageId } });
+  await program.stop();
+}
+
+test("the guide's TypeScript game has the types of the generated code", () => {
+  writeFileSync(join(folder, "dice.ts"), docProgram(GUIDE, "ts", "dice.ts"));
+  const project = { extends: join(ROOT, "tsconfig.json"), include: ["dice.ts"], exclude: [] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
+  const tsc = join(ROOT, "node_modules/.bin/tsc");
+  const { status, stdout } = spawnSync(tsc, ["-p", folder], { encoding: "utf8" });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+}, 120_000);
+
+// contract: ack-only
+test("the guide's TypeScript game plays: a command posts a throw, a press updates it", async () => {
+  const { code } = transformSync(docProgram(GUIDE, "ts", "dice.ts"), {
+    module: { type: "commonjs" },
+    jsc: { target: "es2022", parser: { syntax: "typescript" } },
+  });
+  writeFileSync(join(folder, "dice.js"), code.replaceAll("./proto/", `${ROOT}/dist/proto/`));
+  await playDice([process.execPath, "dice.js"]);
+}, 180_000);
+
+const python = (...args: readonly string[]) =>
+  spawnSync("python3", args, { cwd: folder, encoding: "utf8", env: { PATH: process.env["PATH"] } });
+const hasPython = python("--version").status === 0;
+const hasGrpc = python("-c", "import grpc, grpc_tools").status === 0;
+
+(hasPython ? test : test.skip)("the guide's Python game is Python", () => {
+  const source = docProgram(GUIDE, "python", "dice.py");
+  const { status, stderr } = spawnSync("python3", ["-c", "import ast,sys; ast.parse(sys.stdin.read())"], {
+    input: source,
+    encoding: "utf8",
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+});
+
+(hasGrpc ? test : test.skip)(
+  "the guide's Python game plays, with stubs made by the guide's command (skipped without grpcio)",
+  async () => {
+    const command = docBlocks(GUIDE, "sh").find((block) => block.includes("grpc_tools.protoc")) ?? "";
+    const [, generate = ""] = command.split("\n");
+    expect(generate).toMatch(/^python3 -m grpc_tools/);
+    execFileSync("sh", ["-c", generate], { cwd: folder, stdio: "pipe" });
+    writeFileSync(join(folder, "dice.py"), docProgram(GUIDE, "python", "dice.py"));
+    await playDice(["python3", "dice.py"]);
+  },
+  180_000,
+);

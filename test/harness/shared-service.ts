@@ -1,0 +1,87 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import type { LogLine, RunningProcess } from "./processes";
+import { connectToCore, type Service } from "./service";
+import { createWorkspaceApi } from "./workspace-api";
+
+/** A shared process, as the environment of the runner's workers names it. */
+export interface SharedProcess {
+  readonly port: number;
+  readonly healthPort: number;
+  readonly pid: number;
+  /** Where all that it prints is written. */
+  readonly file: string;
+  readonly dashboardPort: number;
+}
+
+/** A shared service, as the environment of the runner's workers names it. */
+export interface SharedService {
+  readonly redisUrl: string;
+  readonly core: SharedProcess;
+  readonly edge: SharedProcess;
+  /** Where core looks names up: a test file that needs names serves them there. */
+  readonly nameServer: string;
+  readonly caFolder: string;
+  /** The files of a certificate of every name under bridge.test. */
+  readonly certificate: { readonly certPath: string; readonly keyPath: string };
+}
+
+/** A test file's view of the shared service. */
+export interface SharedServiceClient extends Service {
+  /** http://127.0.0.1:port of the edge's dashboard. */
+  readonly dashboardUrl: string;
+}
+
+/**
+ * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with the
+ * dashboard. A workspace is what isolates a file, or a test, from the others. A file that stops, kills or
+ * configures a part of the service starts its own with `startService`.
+ */
+export function sharedService(): SharedServiceClient {
+  const { redisUrl, core, edge } = readSharedService();
+  const clients = connectToCore(core.port);
+  afterAll(() => clients.close());
+  return {
+    redis: { url: redisUrl },
+    core: attach(core),
+    edge: attach(edge),
+    clients,
+    workspaces: createWorkspaceApi(clients.workspaces),
+    url: `http://127.0.0.1:${edge.port}`,
+    dashboardUrl: `http://127.0.0.1:${edge.dashboardPort}`,
+  };
+}
+
+/** What the environment says of this worker's service. */
+export function readSharedService(): SharedService {
+  const text = process.env[`SHARED_SERVICE_${process.env["JEST_WORKER_ID"] ?? "1"}`];
+  if (text === undefined) throw new Error("no shared service runs: test/harness/global-setup.ts starts them");
+  return JSON.parse(text) as SharedService;
+}
+
+function attach({ file, ...process }: SharedProcess): RunningProcess {
+  const from = statSync(file).size;
+  const lines = (): readonly string[] => readFrom(file, from).split("\n").filter(Boolean);
+  return {
+    ...process,
+    get log() {
+      return lines().flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as LogLine] : []));
+    },
+    get errors() {
+      return lines()
+        .filter((line) => !line.startsWith("{"))
+        .join("\n");
+    },
+  };
+}
+
+/** The whole lines of a file from a byte on. */
+function readFrom(file: string, from: number): string {
+  const opened = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(fstatSync(opened).size - from);
+    readSync(opened, bytes, 0, bytes.length, from);
+    return bytes.subarray(0, bytes.lastIndexOf("\n") + 1).toString();
+  } finally {
+    closeSync(opened);
+  }
+}
