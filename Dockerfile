@@ -1,5 +1,5 @@
 # One image for every process; docker-compose.yml says which one a container runs.
-ARG NODE_IMAGE=node:20-bookworm-slim
+ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -4,7 +4,7 @@ const base = require("./jest.config.js");
 /** @type {import("jest").Config} */
 module.exports = {
   ...base,
-  roots: ["browser", "demo", "cli", "check", "docs", "compose", "local"].map(
+  roots: ["browser", "demo", "cli", "check", "docs", "compose", "local", "scripts"].map(
     (folder) => `<rootDir>/test/${folder}`,
   ),
 };

@@ -7,7 +7,7 @@ const listeners = Object.entries(LISTENERS).map(
 /** What `npm start -- --help` prints. */
 export const HELP = `npm start runs the whole service on this machine: a Redis of its own, core (gRPC, for
 games), an edge (HTTP, for bridges), the dashboard (for people), and to try them with a demo
-workspace, a game and a chat to play it in. Needs Node 20.19; openssl, if the chat is to be pushed to.
+workspace, a game and a chat to play it in. Needs Node 20.19, better 24; openssl, if the chat is to be pushed to.
 
   npm start             build, start, and print what to try; Ctrl-C stops it
   npm start -- --help   this page

@@ -1,35 +1,23 @@
-// Everything that must hold before a change lands, in turn. Closes with a line
-// that counts the tests of all steps.
+// Everything that must hold before a change lands. Closes with a line that counts the tests of all suites.
+//
+//   node scripts/check.mjs          all of it
+//   node scripts/check.mjs static   what needs no process of ours: format, types, lint, import arrows, generated files
+//   node scripts/check.mjs tests    the tests, and those of every supported Node
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { runJest } from "./run-jest.mjs";
+import { installRuntime, RUNTIMES } from "./runtimes.mjs";
 
 const git = (...args) => spawnSync("git", args, { encoding: "utf8" });
 const hasProtosOnMain = git("cat-file", "-e", "main:proto").status === 0;
+const FOLDERS = ["core", "edge", "runtime", "local", "bridge", "bench", "demo", "cli", "compose", "proto"];
 
-const STEPS = [
+const STATIC = [
   ["format", "prettier", "--check", "--log-level", "warn", "."],
   ["types", "tsc", "-p", "tsconfig.json"],
   ["types of the dashboard", "tsc", "-p", "dashboard/tsconfig.json"],
   ["types of the chat's page", "tsc", "-p", "demo/chat/page/tsconfig.json"],
   ["lint", "oxlint", "--type-aware"],
-  [
-    "import arrows",
-    "depcruise",
-    "--config",
-    ".dependency-cruiser.cjs",
-    "core",
-    "edge",
-    "runtime",
-    "local",
-    "bridge",
-    "bench",
-    "demo",
-    "cli",
-    "compose",
-    "proto",
-  ],
+  ["import arrows", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
   // Once there is something to break.
@@ -37,31 +25,56 @@ const STEPS = [
     ? [["proto compatibility", "buf", "breaking", "proto", "--against", ".git#branch=main,subdir=proto"]]
     : []),
   ["generated code", "node", "scripts/gen.mjs", "--check"],
-  ["tests", "npm", "test", "--silent"],
-  ["faults", "npm", "run", "--silent", "test:faults"],
+  ["contract page", "node", "scripts/contract-page.mjs", "--check"],
 ];
 
-const folder = mkdtempSync(join(tmpdir(), "check-"));
-const env = { ...process.env, TOTALS_FILE: join(folder, "totals") };
+/** What runs on the other supported Nodes: the unit tests, the store tests, and one round through the whole service. */
+const ROUND = ["test/unit", "test/store", "test/e2e/main-paths"];
 
-/** Says how many tests passed and failed in all, and ends. */
+const SUITES = [
+  ["npm test", []],
+  ["npm run test:extras", ["-c", "jest.extras.config.js"]],
+  ["npm run test:faults", ["-c", "test/faults/jest.config.js"]],
+];
+
+/** @type {{ passed: number, failed: number, flaky: string[] }} */
+const total = { passed: 0, failed: 0, flaky: [] };
+
+/** Prints what was flaky and the sums of all suites, and ends. */
 function close(code) {
-  const lines = existsSync(env.TOTALS_FILE) ? readFileSync(env.TOTALS_FILE, "utf8").trim().split("\n") : [];
-  const counts = lines.map((line) => JSON.parse(line));
-  const sum = (name) => counts.reduce((total, each) => total + each[name], 0);
-  rmSync(folder, { recursive: true });
-  process.stdout.write(`${sum("passed")} passed, ${sum("failed")} failed\n`);
+  for (const each of total.flaky) process.stdout.write(`flaky: ${each}\n`);
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
   process.exit(code);
 }
 
-for (const [name, ...command] of STEPS) {
+function runStep(name, ...command) {
   process.stdout.write(`── ${name}\n`);
-  const [program, ...args] =
-    command[0] === "node" || command[0] === "npm" ? command : ["npx", "--no-install", ...command];
-  const { status } = spawnSync(program, args, { stdio: "inherit", env });
-  if (status !== 0) {
-    process.stdout.write(`── ${name} failed\n`);
-    close(1);
+  const isOurs = command[0] === "node" || command[0] === "npm";
+  const [program, ...args] = isOurs ? command : ["npx", "--no-install", ...command];
+  if (spawnSync(program, args, { stdio: "inherit" }).status === 0) return;
+  process.stdout.write(`── ${name} failed\n`);
+  close(1);
+}
+
+function runSuite(name, args, node) {
+  process.stdout.write(`── ${name}\n`);
+  const began = performance.now();
+  const { passed, failed, flaky } = runJest(args, node);
+  total.passed += passed;
+  total.failed += failed;
+  total.flaky.push(...flaky);
+  const seconds = Math.round((performance.now() - began) / 1000);
+  process.stdout.write(`── ${name}: passed ${passed}, failed ${failed}, in ${seconds} s\n`);
+  if (failed > 0) close(1);
+}
+
+const [part = "all"] = process.argv.slice(2);
+if (part !== "tests") for (const step of STATIC) runStep(...step);
+if (part !== "static") {
+  runStep("build", "npm", "run", "--silent", "build");
+  for (const [name, args] of SUITES) runSuite(name, args);
+  for (const [line, version] of Object.entries(RUNTIMES)) {
+    runSuite(`Node ${line}`, ROUND, installRuntime(line, version));
   }
 }
 close(0);

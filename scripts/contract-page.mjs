@@ -19,7 +19,7 @@ const faults = [];
 const sources = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) =>
   path.endsWith(".ts"),
 );
-for (const path of sources.sort()) {
+for (const path of sources.toSorted()) {
   const lines = readFileSync(join("test", path), "utf8").split("\n");
   for (const [i, line] of lines.entries()) {
     const ids =

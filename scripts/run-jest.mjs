@@ -1,0 +1,68 @@
+// Runs jest so that one disturbed test does not fail the whole run: a test that fails is run again once, alone.
+// What passes then is reported as flaky; what fails twice has failed.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+/**
+ * @param args jest's arguments
+ * @param node the Node that runs jest, and the processes that tests start
+ * @returns {{ passed: number, failed: number, flaky: string[] }} flaky: `<file> › <title>` of each
+ */
+export function runJest(args, node = process.execPath) {
+  const first = jestResults(args, node);
+  if (first === undefined) return { passed: 0, failed: 1, flaky: [] };
+  let { numPassedTests: passed } = first;
+  const broken = first.testResults.filter(({ status }) => status === "failed");
+  let failed = first.success || broken.length > 0 ? 0 : 1;
+  const flaky = [];
+  for (const { name, assertionResults } of broken) {
+    const file = relative(process.cwd(), name);
+    const titles = assertionResults
+      .filter(({ status }) => status === "failed")
+      .map(({ fullName }) => fullName);
+    process.stdout.write(`── again, alone: ${file}\n`);
+    const again = jestResults([...args, ...alone(name, titles)], node)?.testResults[0];
+    // Without titles the file could not even be loaded.
+    for (const title of titles.length > 0 ? titles : ["(the file)"]) {
+      const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
+      const hasPassed = (titles.length > 0 ? result : again?.status) === "passed";
+      if (hasPassed) flaky.push(`${file} › ${title}`);
+      if (titles.length > 0 && hasPassed) passed++;
+      if (!hasPassed) failed++;
+    }
+    if (titles.length === 0 && again !== undefined) {
+      passed += again.assertionResults.filter(({ status }) => status === "passed").length;
+    }
+  }
+  return { passed, failed, flaky };
+}
+
+function alone(file, titles) {
+  const chosen = titles.length > 0 ? ["-t", `^(${titles.map(escape).join("|")})$`] : [];
+  return ["--runInBand", "--runTestsByPath", file, ...chosen];
+}
+
+function escape(title) {
+  return title.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/** What jest reports as JSON, or undefined where it could not even begin. */
+function jestResults(args, node) {
+  const folder = mkdtempSync(join(tmpdir(), "run-jest-"));
+  const file = join(folder, "results.json");
+  try {
+    const jest = ["node_modules/jest/bin/jest.js", ...args, "--json", `--outputFile=${file}`];
+    // The sum of all runs closes the check, not each run.
+    spawnSync(node, jest, {
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, CLOSING_LINE: "off" },
+    });
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const ROOT = join(__dirname, "../..");
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "cb-run-jest-"));
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "jest.config.js"), 'module.exports = { testMatch: ["**/*.spec.js"] };');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs test files through `runJest`, and answers what it made of them. */
+async function outcomeOf(files: Readonly<Record<string, string>>): Promise<unknown> {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const program = `import(${JSON.stringify(join(ROOT, "scripts/run-jest.mjs"))}).then(({ runJest }) =>
+    process.stdout.write("\\n" + JSON.stringify(runJest(${JSON.stringify(Object.keys(files))}))))`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["-e", program], { cwd: folder });
+  return JSON.parse(stdout.slice(stdout.lastIndexOf("\n")));
+}
+
+/** Passes from its second run on. */
+const once = (name: string) =>
+  `const { existsSync, writeFileSync } = require("node:fs");
+   const ran = existsSync("${name}");
+   writeFileSync("${name}", "");
+   if (!ran) throw new Error("the first time");`;
+
+test("a test that passes when it runs again alone is flaky, and one that fails twice has failed", async () => {
+  const outcome = await outcomeOf({
+    "good.spec.js": 'test("passes", () => {});',
+    "mixed.spec.js": `
+      test("passes beside it", () => {});
+      describe("in a group (of [two])", () => { test("fails once", () => { ${once("one")} }); });
+      test("fails twice", () => { throw new Error("always"); });`,
+  });
+  expect(outcome).toEqual({
+    passed: 3,
+    failed: 1,
+    flaky: ["mixed.spec.js › in a group (of [two]) fails once"],
+  });
+}, 60_000);
+
+test("a file that cannot be loaded runs again as a whole", async () => {
+  const outcome = await outcomeOf({
+    "loads-later.spec.js": `${once("two")} test("passes then", () => {});`,
+    "never-loads.spec.js": 'throw new Error("always"); test("never runs", () => {});',
+  });
+  expect(outcome).toEqual({ passed: 1, failed: 1, flaky: ["loads-later.spec.js › (the file)"] });
+}, 60_000);
