@@ -14,6 +14,7 @@ export function median(values: readonly number[]): number {
 export interface Spread {
   readonly count: number;
   readonly p50: number;
+  readonly p95: number;
   readonly p99: number;
   readonly max: number;
 }
@@ -22,7 +23,13 @@ export function spreadOf(values: readonly number[]): Spread {
   return {
     count: values.length,
     p50: quantile(values, 0.5),
+    p95: quantile(values, 0.95),
     p99: quantile(values, 0.99),
     max: quantile(values, 1),
   };
+}
+
+/** The share of values, 0 to 1, that are at most so far from 0. */
+export function shareWithin(values: readonly number[], bound: number): number {
+  return values.filter((value) => Math.abs(value) <= bound).length / values.length;
 }

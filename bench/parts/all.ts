@@ -1,12 +1,14 @@
 import type { Part } from "../part";
 import { growth } from "./growth";
 import { inbound } from "./inbound";
+import { isolation } from "./isolation";
 import { latency } from "./latency";
 import { memory } from "./memory";
 import { pollEmpty } from "./poll-empty";
 import { pollPage } from "./poll-page";
 import { publish } from "./publish";
 import { push } from "./push";
+import { retries } from "./retries";
 import { unary } from "./unary";
 
 /** The parts in the order in which all of them are run. */
@@ -18,6 +20,8 @@ export const PARTS: readonly Part[] = [
   push,
   publish,
   latency,
+  retries,
+  isolation,
   memory,
   growth,
 ];

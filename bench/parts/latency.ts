@@ -14,12 +14,11 @@ const POSTS_PER_SECOND = 250;
 const PUSHES_PER_SECOND = 50;
 /** The compilers of three processes take their time at such a rate. */
 const WARM_UP_SECONDS = 5;
-const RETRIES = { perSecond: 25, seconds: 1, offsetsMs: [1_000, 4_000] };
 
 /** How long things take at a load that the service is far from its end at. */
 export const latency: Part = {
   name: "latency",
-  what: "how long a 202, a push and a retry take at a fixed rate; figures only",
+  what: "how long a 202 and a push take at a fixed rate; figures only",
   async run(context) {
     const { scope, options, say } = context;
     const certificate = makeCertificate(scope);
@@ -28,7 +27,7 @@ export const latency: Part = {
       PUSH_CA: certificate.certPath,
     });
     const load = await startWorker<LatencyLoad>(scope, "latency-load");
-    const port = await load.call("start", { ...certificate, coreAddress });
+    const { port } = await load.call("start", { ...certificate, coreAddress });
     const polling = await createWorkspaces(clients, WORKSPACES);
     const pushed = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
 
@@ -45,7 +44,7 @@ export const latency: Part = {
     await post("warmup", WARM_UP_SECONDS);
     await push(WARM_UP_SECONDS);
     const row = createTable(say, ["round", "what", "count", "p50 ms", "p99 ms", "max ms"]);
-    const show = (round: number | string, what: string, { count, p50, p99, max }: Spread): void =>
+    const show = (round: number, what: string, { count, p50, p99, max }: Spread): void =>
       row([round, what, count, p50.toFixed(2), p99.toFixed(2), max.toFixed(2)]);
     const rounds: { readonly accepted: Spread; readonly push: Spread }[] = [];
     for (let number = 1; number <= options.rounds; number++) {
@@ -55,14 +54,12 @@ export const latency: Part = {
       show(number, "push", came);
       rounds.push({ accepted, push: came });
     }
-    const retry = spreadOf(await load.call("retry", { workspaces: pushed, ...RETRIES }));
-    show("", "retry late", retry);
 
     const p50 = median(rounds.map(({ accepted }) => accepted.p50));
     const p99 = median(rounds.map(({ accepted }) => accepted.p99));
     return {
       lastLine: `p50=${p50.toFixed(2)} p99=${p99.toFixed(2)} ratio=${(p99 / p50).toFixed(2)}`,
-      raw: { rounds, retry },
+      raw: { rounds },
     };
   },
 };

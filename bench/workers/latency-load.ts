@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import type { Certificate } from "../certificate";
@@ -26,6 +26,8 @@ interface Rate {
 const CONNECTIONS = 64;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
+/** How long the slow bridge takes to refuse: a little less than the deadline of an attempt. */
+const SLOW_MS = 4_900;
 
 /** Does something at a fixed rate, `count` times, and answers what it resolved to. */
 async function atRate<T>(
@@ -58,12 +60,22 @@ const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 const NUMBER = /Round (\d+)/;
 
 function receive(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === "/slow") {
+    request.resume();
+    setTimeout(() => response.writeHead(500).end(), SLOW_MS);
+    return;
+  }
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     const number = Number(NUMBER.exec(Buffer.concat(chunks).toString("utf8"))?.[1]);
     response.writeHead(onPush(number) ? 204 : 500).end();
   });
+}
+
+async function listen(server: Server | TcpServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
 }
 
 function publishOne(workspace: Workspace, number: number): Promise<unknown> {
@@ -78,12 +90,15 @@ async function untilAll(set: ReadonlyMap<number, unknown>, count: number): Promi
 }
 
 const calls = {
-  /** Connects to core, and listens for pushes; answers the port. */
-  async start({ coreAddress, key, cert }: Certificate & { readonly coreAddress: string }): Promise<number> {
+  /**
+   * Connects to core, and listens for pushes: at `port`, where /slow is a bridge that is slow to refuse, and at
+   * `deadPort`, which takes connections and says nothing.
+   */
+  async start({ coreAddress, key, cert }: Certificate & { readonly coreAddress: string }) {
     clients = connectToCore(coreAddress);
-    const server: Server = createServer({ key, cert, keepAliveTimeout: 60_000 }, receive);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return (server.address() as AddressInfo).port;
+    const port = await listen(createServer({ key, cert, keepAliveTimeout: 60_000 }, receive));
+    const deadPort = await listen(createTcpServer((socket) => socket.on("error", () => {}).resume()));
+    return { port, deadPort };
   },
 
   /** Posts events; answers how long after it was due each was answered, in ms. */
@@ -103,37 +118,41 @@ const calls = {
     });
   },
 
-  /** Publishes events; answers how long after it was due to be published each came, in ms. */
-  async push(rate: Rate): Promise<readonly number[]> {
+  /**
+   * Publishes events; answers how long after it was due to be published each came, in ms: each of all workspaces,
+   * or of the one that is measured.
+   */
+  async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();
     const latencies = new Map<number, number>();
     onPush = (number) => {
-      latencies.set(number, performance.now() - (due.get(number) ?? NaN));
+      const dueAt = due.get(number);
+      if (dueAt !== undefined) latencies.set(number, performance.now() - dueAt);
       return true;
     };
     await atRate(rate, (number, workspace, dueAt) => {
-      due.set(number, dueAt);
+      if (measured === undefined || measured === workspace.id) due.set(number, dueAt);
       return publishOne(workspace, number);
     });
     await untilAll(latencies, due.size);
     return [...latencies.values()];
   },
 
-  /** Publishes events whose first two attempts fail; answers how late the second and the third came, in ms. */
+  /** Publishes events whose first two attempts fail; answers how late each second one and each third one came, in ms. */
   async retry({
     offsetsMs,
     ...rate
-  }: Rate & { readonly offsetsMs: readonly number[] }): Promise<readonly number[]> {
+  }: Rate & { readonly offsetsMs: readonly number[] }): Promise<readonly (readonly number[])[]> {
     const failedAt = new Map<number, number>();
     const attempts = new Map<number, number>();
     const done = new Map<number, true>();
-    const lateness: number[] = [];
+    const lateness = offsetsMs.map((): number[] => []);
     onPush = (number) => {
       const now = performance.now();
       const attempt = (attempts.get(number) ?? 0) + 1;
       attempts.set(number, attempt);
       if (attempt === 1) failedAt.set(number, now);
-      else lateness.push(now - (failedAt.get(number) ?? NaN) - (offsetsMs[attempt - 2] ?? NaN));
+      else lateness[attempt - 2]?.push(now - (failedAt.get(number) ?? NaN) - (offsetsMs[attempt - 2] ?? NaN));
       if (attempt <= offsetsMs.length) return false;
       done.set(number, true);
       return true;

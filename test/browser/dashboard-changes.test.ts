@@ -1,21 +1,15 @@
-import { startBrowser, untilFocused, type TestBrowser, type Visitor } from "../harness/browser";
+import { testBrowser, untilFocused, type Visitor } from "../harness/browser";
 import { poll } from "../harness/bridge";
 import { create } from "../harness/contents";
 import { sharedPush } from "../harness/push";
 import { until } from "../harness/wait";
 
 const push = sharedPush();
-let browser: TestBrowser;
+const browser = testBrowser();
 let visitor: Visitor;
 beforeAll(async () => {
-  browser = await startBrowser();
   visitor = await browser.visitSignedIn(push.service.dashboardUrl);
-}, 120_000);
-afterAll(async () => {
-  await browser.close();
 });
-afterEach(() => expect(visitor.faults).toEqual([]));
-jest.setTimeout(120_000);
 
 async function open(workspaceId: string): Promise<Visitor["page"]> {
   const { page } = visitor;
@@ -25,22 +19,20 @@ async function open(workspaceId: string): Promise<Visitor["page"]> {
 }
 
 // contract: test-event, poll-is-delivery
-test("a poll workspace shows what waits and since when, polls as they happen, and a test event's answer", async () => {
+test("the page of a poll workspace shows waiting events, polls as they happen, and whether the bridge polls", async () => {
   const workspace = await push.workspaces.make({ name: "Polls" });
   const page = await open(workspace.id);
   const event = { workspaceId: workspace.id, content: create("c1") };
   await push.publish(event, event);
-  const waiting = page.locator(".figures div", { hasText: "Events waiting" }).locator("dd");
+  const figure = (name: string) => page.locator(".figures div", { hasText: name });
+  const waiting = figure("Events waiting").locator("dd");
   await waiting.getByText("2", { exact: true }).waitFor();
-  expect(
-    await page.locator(".figures div", { hasText: "Oldest waiting since" }).locator("time").count(),
-  ).toBe(1);
+  expect(await figure("Oldest waiting since").locator("time").count()).toBe(1);
 
   const sendTestEvent = page.getByRole("button", { name: "Send test event" });
   await sendTestEvent.click();
   await page.getByText(/the bridge has not polled within the last minute: it never has/).waitFor();
-  const { json } = await poll(push.service.url, workspace);
-  const { next } = json as { next: string };
+  const { next } = (await poll(push.service.url, workspace)).json as { next: string };
   await poll(push.service.url, workspace, `after=${next}`);
   await page.locator(".health-label").getByText("Polling").waitFor();
   await waiting.getByText("0", { exact: true }).waitFor();
@@ -50,7 +42,7 @@ test("a poll workspace shows what waits and since when, polls as they happen, an
 });
 
 // contract: push-private
-test("setting a target URL reminds of the held events, and a refused one says why", async () => {
+test("the form of the target URL warns about held events, and says why a URL is refused", async () => {
   const bridge = await push.bridge({ polls: true });
   await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
   const page = await open(bridge.workspaceId);
@@ -78,40 +70,39 @@ test("setting a target URL reminds of the held events, and a refused one says wh
   await page.getByText("Target URL set: events are pushed.").waitFor();
   await page.getByText("Polls are answered 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
-  // It was of the mode before.
+  // It belonged to the mode before.
   await testOutcome.waitFor({ state: "detached" });
 
   await field.fill(`${bridge.url}?changed`);
   await page.getByRole("button", { name: "Change", exact: true }).click();
-  await until(
-    "the changed URL",
-    async () => {
-      const { workspace } = await push.workspaces.get(bridge.workspaceId);
-      return workspace?.targetUrl.endsWith("?changed");
-    },
-    20_000,
+  await until("the changed URL", async () =>
+    (await push.workspaces.get(bridge.workspaceId)).workspace?.targetUrl.endsWith("?changed"),
   );
 
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // What was held before is there again, but for the ping if it is a minute old by now.
+  // The held events are there again; the ping may have expired by now.
   await page
     .locator(".figures div", { hasText: "Events waiting" })
     .getByText(/^[12]$/)
     .waitFor();
 });
 
+// time: smoke
 // contract: secret-shown-once, rotation-inbound
-test("rotating shows the new secret once, and until when the one before is accepted", async () => {
+test("rotating shows the new secret once, and how long the old one is accepted", async () => {
   const workspace = await push.workspaces.make({ name: "Rotates" });
   const page = await open(workspace.id);
-  const rotate = page.getByRole("button", { name: "Rotate", exact: true });
-  await rotate.click();
-  await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+  const dialog = page.getByRole("dialog");
+  const rotate = async () => {
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    await dialog.getByRole("button", { name: "Rotate" }).click();
+  };
+  await rotate();
   const secret = await page.locator("[data-secret]").innerText();
   expect(secret).not.toBe(workspace.secret);
-  // It comes up above where Rotate was clicked, and is brought into view.
+  // The secret appears above the button, and the page scrolls to it.
   await untilFocused(page, "Signing secret");
   expect(await page.evaluate("window.scrollY")).toBe(0);
   const overlap = page.locator(".overlap");
@@ -124,17 +115,11 @@ test("rotating shows the new secret once, and until when the one before is accep
   await page.locator("[data-secret]").waitFor({ state: "detached" });
 
   for (const active of [3, 4]) {
-    await rotate.click();
-    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-    await until(
-      `${active} secrets`,
-      async () => (await page.locator(".secrets li").count()) === active,
-      20_000,
-    );
+    await rotate();
+    await until(`${active} secrets`, async () => (await page.locator(".secrets li").count()) === active);
   }
-  await rotate.click();
-  await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-  await page.getByRole("dialog").getByText("Four secrets are active").waitFor();
+  await rotate();
+  await dialog.getByText("Four secrets are active").waitFor();
 });
 
 // contract: check-3
@@ -169,7 +154,7 @@ test("the name and the owner's e-mail can be changed", async () => {
   expect([changed?.name, changed?.ownerEmail]).toEqual(["After", "ada@example.com"]);
 });
 
-test("deleting needs the name typed in, and a page that shows it says that it is gone", async () => {
+test("deleting requires typing the name, and another open page says that the workspace is gone", async () => {
   const workspace = await push.workspaces.make({ name: "Goes away" });
   const other = await visitor.context.newPage();
   await other.goto(`${push.service.dashboardUrl}/workspaces/${workspace.id}`);

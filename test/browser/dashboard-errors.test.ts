@@ -1,33 +1,27 @@
+import type { Page } from "playwright-core";
 import { outcomeOf } from "../../dashboard/words/advice";
 import { RESULTS, type Result } from "../../edge/dashboard/shapes";
 import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
-import { startBrowser, type TestBrowser } from "../harness/browser";
+import { testBrowser } from "../harness/browser";
 import { update } from "../harness/contents";
 import { freePort } from "../harness/processes";
-import { type PushedBridge, sharedPush } from "../harness/push";
+import { sharedPush, type PushedBridge } from "../harness/push";
 import { startReceiver, type Receiver } from "../harness/receiver";
 import type { Certificate } from "../harness/test-ca";
 
 const push = sharedPush();
-let browser: TestBrowser;
+const browser = testBrowser();
 const replacements: Receiver[] = [];
-beforeAll(async () => {
-  browser = await startBrowser();
-}, 120_000);
-afterAll(async () => {
-  await browser.close();
-  await Promise.all(replacements.map((each) => each.close()));
-});
-jest.setTimeout(120_000);
+afterAll(() => Promise.all(replacements.map((each) => each.close())));
 
 interface Breakage {
   readonly result: Result;
   readonly how: string;
   /** What the log calls it. */
   readonly called: string;
-  /** What is said of it, and what to do. */
+  /** What happened, and what to do. */
   readonly sentence: string;
-  /** The step that a test event does not get past, and why. */
+  /** The step at which a test event fails, and why. */
   readonly step: string;
   readonly why: RegExp;
   readonly doneSteps: number;
@@ -54,7 +48,7 @@ const BREAKAGES: readonly Breakage[] = [
     sentence:
       "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
     step: "Name looked up",
-    why: /the name b\d+\.bridge\.test could not be looked up/,
+    why: /the name [0-9a-f-]+\.bridge\.test could not be looked up/,
     doneSteps: 0,
     breakIt: ({ name }) => push.names.set(name, "NXDOMAIN"),
   },
@@ -95,17 +89,6 @@ const BREAKAGES: readonly Breakage[] = [
   ),
   tls("plain HTTP", /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)),
   {
-    result: "timeout",
-    how: "no answer",
-    called: "Timed out",
-    sentence:
-      "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
-    step: "Answered 2xx",
-    why: /did not give an answer within 5 seconds/,
-    doneSteps: 5,
-    breakIt: (bridge) => bridge.behave(sayNothing()),
-  },
-  {
     result: "status",
     how: "an answer of 500",
     called: "Refused by bridge 500",
@@ -127,6 +110,18 @@ const BREAKAGES: readonly Breakage[] = [
     doneSteps: 5,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
   },
+  // The last, as it takes the whole deadline.
+  {
+    result: "timeout",
+    how: "no answer",
+    called: "Timed out",
+    sentence:
+      "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
+    step: "Answered 2xx",
+    why: /did not give an answer within 5 seconds/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(sayNothing()),
+  },
 ];
 
 /** Has another server answer in the bridge's place, on its port: with another certificate, or without TLS. */
@@ -136,51 +131,62 @@ async function replace({ name, port, close }: PushedBridge, certificate?: Certif
   replacements.push(other);
 }
 
+/** A bridge that worked until it was broken: the failure of its last event is in the log. */
+async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
+  // Nobody else takes the port once the bridge is closed.
+  const bridge = await push.bridge({ port: await freePort() });
+  await push.ping(bridge.workspaceId);
+  await breakIt(bridge);
+  await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
+  await push.logged(bridge.workspaceId, 2);
+  return bridge;
+}
+
+const bridges = new Map<Breakage, Promise<PushedBridge>>();
+let page: Page;
+beforeAll(async () => {
+  for (const breakage of BREAKAGES) {
+    const bridge = brokenBridge(breakage);
+    bridge.catch(() => "its own test fails");
+    bridges.set(breakage, bridge);
+  }
+  ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));
+});
+
 test("every error class of the delivery log is among them", () => {
   const failures = RESULTS.filter((result) => outcomeOf(result) === "failed");
   expect(new Set(BREAKAGES.map(({ result }) => result))).toEqual(new Set(failures));
   expect(failures).toHaveLength(7);
 });
 
-test.each(BREAKAGES)(
-  "the page says why a push fails and what to do: $result, by $how",
-  async ({ result, called, sentence, step, why, doneSteps, breakIt }) => {
-    // Nobody else takes the port once the bridge is closed.
-    const bridge = await push.bridge({ port: await freePort() });
-    await push.ping(bridge.workspaceId);
-    const { page, faults, leave } = await browser.visitSignedIn(
-      push.service.dashboardUrl,
-      `/workspaces/${bridge.workspaceId}`,
-    );
-    await page.locator(".health-label").getByText("Pushing").waitFor();
-    await breakIt(bridge);
+// time: smoke
+test.each(BREAKAGES)("the page says why a push fails and what to do: $result, by $how", async (breakage) => {
+  const { result, called, sentence, step, why, doneSteps } = breakage;
+  const { workspaceId } = (await bridges.get(breakage)) ?? {};
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
+  await page.locator(".health-label").getByText("Failing").waitFor();
 
-    // An event of a game: it is in the health and in the log.
-    await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
-    await page.locator(".health-label").getByText("Failing").waitFor();
-    const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
-    expect(await page.locator(".health-sentence").innerText()).toMatch(
-      new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
-    );
-    expect(await page.locator(".health-advice").innerText()).toBe(
-      `What to do: ${sentence} Then send a test event: it shows every step.`,
-    );
-    const row = page.locator(".log tbody tr", { hasText: "message.update" });
-    expect(await row.locator(".badge").innerText()).toBe(called);
-    await row.getByRole("button", { name: /^Details of message\.update/ }).click();
-    const details = page.locator(".log-details");
-    expect(await details.locator(".advice").innerText()).toBe(sentence);
-    await details.getByText(result, { exact: true }).waitFor();
+  // The push of an event shows in the health and in the log.
+  const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
+  expect(await page.locator(".health-sentence").innerText()).toMatch(
+    new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
+  );
+  expect(await page.locator(".health-advice").innerText()).toBe(
+    `What to do: ${sentence} Then send a test event: it shows every step.`,
+  );
+  const row = page.locator(".log tbody tr", { hasText: "message.update" });
+  expect(await row.locator(".badge").innerText()).toBe(called);
+  await row.getByRole("button", { name: /^Details of message\.update/ }).click();
+  const details = page.locator(".log-details");
+  expect(await details.locator(".advice").innerText()).toBe(sentence);
+  await details.getByText(result, { exact: true }).waitFor();
 
-    // A test event: it shows the step.
-    await page.getByRole("button", { name: "Send test event" }).click();
-    const failed = page.locator(".steps li.failed");
-    await failed.getByText(step).waitFor();
-    expect(await failed.locator(".under").innerText()).toMatch(why);
-    expect(await page.locator(".steps li.done").count()).toBe(doneSteps);
-    expect(await page.locator(".steps li.not-reached").count()).toBe(5 - doneSteps);
-    expect(await page.locator(".test-event .notice").innerText()).toBe(sentence);
-    expect(faults).toEqual([]);
-    await leave();
-  },
-);
+  // A test event shows the step.
+  await page.getByRole("button", { name: "Send test event" }).click();
+  const failed = page.locator(".steps li.failed");
+  await failed.getByText(step).waitFor();
+  expect(await failed.locator(".under").innerText()).toMatch(why);
+  expect(await page.locator(".steps li.done").count()).toBe(doneSteps);
+  expect(await page.locator(".steps li.not-reached").count()).toBe(5 - doneSteps);
+  expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
+});

@@ -6,31 +6,29 @@ import { RULES } from "../../bridge/check/rules";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { nowSeconds, signatureOf } from "../harness/bridge";
 import { joinChat } from "../harness/chat-member";
+import { create, dm, ephemeral, type ContentInit } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { docBlocks } from "../harness/doc-blocks";
 import { startProgram, type Program } from "../harness/program";
 import { publish } from "../harness/service";
-import { until } from "../harness/wait";
+import { HANG_MS, until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
-const WITHIN_MS = 30_000;
 let demo: DemoChat;
 const programs: Program[] = [];
 beforeAll(async () => {
   demo = await startDemoChat({}, { CHAT_OBSERVE: "on" });
-}, 120_000);
+});
 afterAll(async () => {
   for (const program of programs) await program.stop("SIGKILL");
   await demo.close();
 });
-jest.setTimeout(180_000);
-
 const observeUrl = () => new URL("/observe", demo.targetUrl);
 
 /** Asks what the chat shows; without a signature where it is null. */
 async function ask(signature: string | null, query = "", method: "GET" | "POST" = "GET") {
   const ca = readFileSync(demo.certPath, "utf8");
-  const client = createHttpClient(observeUrl(), { ca, timeoutMs: WITHIN_MS });
+  const client = createHttpClient(observeUrl(), { ca, timeoutMs: HANG_MS });
   const path = `/observe${query === "" ? "" : `?${query}`}`;
   const headers: Record<string, string> = signature === null ? {} : { "Service-Signature": signature };
   const reply: Reply = await client.call({ method, path, headers });
@@ -39,7 +37,7 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
   return reply;
 }
 
-const signed = (query: string) => signatureOf(demo.workspace.secret, query);
+const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
 async function shown(): Promise<readonly ShownMessage[]> {
   const { status, headers, body } = await ask(signed(""));
@@ -47,8 +45,9 @@ async function shown(): Promise<readonly ShownMessage[]> {
   return (JSON.parse(body.toString("utf8")) as { messages: readonly ShownMessage[] }).messages;
 }
 
+// The check itself waits 7 seconds for a held update to be forgotten.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
-test("the demo's bridge keeps every rule, all of them seen, by the commands of its README", async () => {
+test("the demo's bridge passes every rule by the commands of its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
   const here = (command ?? "")
     .replace("export SIGNING_SECRET=…\n", "")
@@ -58,7 +57,7 @@ test("the demo's bridge keeps every rule, all of them seen, by the commands of i
   const environment = { SIGNING_SECRET: demo.workspace.secret };
   const check = startProgram(["sh", "-c", `(${here}); echo "exit code $?"`], { cwd: ROOT, environment });
   programs.push(check);
-  await until("it is over", () => check.output().includes("exit code"), 150_000);
+  await until("it is over", () => check.output().includes("exit code"));
   const output = check.output();
   expect(output).not.toContain("FAILED");
   for (const { id } of RULES.bridge) expect(output).toMatch(new RegExp(`^  ok +${id} `, "m"));
@@ -66,65 +65,46 @@ test("the demo's bridge keeps every rule, all of them seen, by the commands of i
   expect(output).toContain("exit code 0");
 });
 
-test("what the chat shows is told as it stands: where, to whom, with its buttons and its image", async () => {
+test("the endpoint answers what the chat shows: where, to whom, with its buttons and its image", async () => {
   const ada = await joinChat(demo.url, "Ada");
   const workspaceId = demo.workspace.id;
   const image = "https://example.com/image.png";
   const buttons = [{ label: "Yes", press: { $case: "action" as const, value: "yes" } }];
   const card = { kind: MessageKind.CARD, text: "a card", image, rows: [{ buttons }] };
-  const message = (text: string) => ({ kind: MessageKind.TEXT, text });
-  await publish(
-    demo.service.clients,
-    { workspaceId, content: { $case: "messageCreate", value: { channel: "lounge", message: card } } },
-    {
-      workspaceId,
-      content: {
-        $case: "messageEphemeral",
-        value: { channel: "lounge", user: ada.me.id, message: message("a whisper") },
-      },
-    },
-    {
-      workspaceId,
-      content: { $case: "dmCreate", value: { user: ada.me.id, message: message("a direct message") } },
-    },
-  );
-  await ada.sees("a direct message", `dm:${ada.me.id}`);
+  const user = ada.me.id;
+  const contents: ContentInit[] = [
+    create("lounge", card),
+    ephemeral("lounge", user, { kind: MessageKind.TEXT, text: "a whisper" }),
+    dm(user, { kind: MessageKind.TEXT, text: "a direct message" }),
+  ];
+  await publish(demo.service.clients, ...contents.map((content) => ({ workspaceId, content })));
+  await ada.sees("a direct message", `dm:${user}`);
   expect(await ada.say("what Ada typed")).toBe(204);
   const bare = { to: null, image: null, buttons: [] };
   // Those of the check itself came before.
   expect((await shown()).slice(-4)).toEqual([
     { channel: "lounge", text: "a card", to: null, image, buttons: ["Yes"] },
-    { ...bare, channel: "lounge", text: "a whisper", to: ada.me.id },
-    { ...bare, channel: `dm:${ada.me.id}`, text: "a direct message" },
+    { ...bare, channel: "lounge", text: "a whisper", to: user },
+    { ...bare, channel: `dm:${user}`, text: "a direct message" },
     { channel: "general", text: "what Ada typed", to: null },
   ]);
   expect([...ada.exchanges.values()].filter(({ path }) => path.startsWith("/observe"))).toEqual([]);
   ada.leave();
 });
 
-describe("nobody is told what the chat shows", () => {
-  test.each<[string, () => string | null, string, number]>([
-    ["without a signature", () => null, "", 401],
-    ["with one under another secret", () => signatureOf("another secret", ""), "", 401],
-    ["with one of another query", () => signed("a=1"), "a=2", 401],
-    ["with one that does not have its form", () => "v1=00", "", 401],
-    [
-      "with one that is 6 minutes old",
-      () => signatureOf(demo.workspace.secret, "", nowSeconds() - 360),
-      "",
-      409,
-    ],
-  ])("%s", async (_how, signature, query, status) => {
-    const reply = await ask(signature(), query);
-    expect(reply.status).toBe(status);
-    expect(reply.body.toString("utf8")).not.toContain("messages");
-  });
-
-  test("by another method than GET", async () => {
-    expect((await ask(signed(""), "", "POST")).status).toBe(404);
-  });
+test.each<[string, () => string | null, string, number]>([
+  ["no signature", () => null, "", 401],
+  ["a signature under another secret", () => signatureOf("another secret", ""), "", 401],
+  ["the signature of another query", () => signed("a=1"), "a=2", 401],
+  ["a malformed signature", () => "v1=00", "", 401],
+  ["a signature that is 6 minutes old", () => signed("", nowSeconds() - 360), "", 409],
+  ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
+])("a request with %s is answered by what it may see", async (_how, signature, query, status) => {
+  const reply = await ask(signature(), query);
+  expect(reply.status).toBe(status);
+  expect(reply.body.toString("utf8").includes("messages")).toBe(status === 200);
 });
 
-test("a query is signed as it was sent, without the question mark", async () => {
-  expect((await ask(signed("a=%20&?"), "a=%20&?")).status).toBe(200);
+test("a POST to the observation endpoint is answered 404", async () => {
+  expect((await ask(signed(""), "", "POST")).status).toBe(404);
 });

@@ -3,59 +3,54 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import type { Command } from "commander";
+import { COMPLETE } from "../../cli/completion";
 import { EXIT, EXIT_CODE_WORDS } from "../../cli/exit-code";
+import { createProgram } from "../../cli/program";
+import { createTerminal } from "../../cli/terminal";
 import { CLI_MAIN, runCli } from "../harness/cli";
 
-jest.setTimeout(120_000);
+const program = createProgram(
+  { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
+  () => undefined,
+);
 
-describe("--help", () => {
-  test("of the whole names every exit code", async () => {
-    const { code, stdout } = await runCli(["--help"]);
-    expect(code).toBe(EXIT.DONE);
-    for (const [number, words] of Object.entries(EXIT_CODE_WORDS))
-      expect(stdout).toContain(`${number}  ${words}`);
+/** The words of every command and its subcommands. */
+function commandsOf(command: Command, before: readonly string[] = []): readonly (readonly string[])[] {
+  return command.commands.flatMap((each) => {
+    const words = [...before, each.name()];
+    return [words, ...commandsOf(each, words)];
   });
+}
 
-  test.each([
-    [[]],
-    [["workspace"]],
-    [["workspace", "create"]],
-    [["workspace", "list"]],
-    [["workspace", "show"]],
-    [["workspace", "update"]],
-    [["workspace", "rotate"]],
-    [["workspace", "disconnect"]],
-    [["workspace", "connect"]],
-    [["workspace", "delete"]],
-    [["workspace", "set-url"]],
-    [["send-test"]],
-    [["publish"]],
-    [["tail"]],
-    [["tail", "deliveries"]],
-    [["tail", "events"]],
-    [["sign"]],
-    [["verify"]],
-    [["completion"]],
-  ])("of %j teaches by examples, and needs no settings", async (command) => {
-    const { code, stdout, stderr } = await runCli([...command, "--help"], { role: "nobody" });
+test.each([[[]], ...commandsOf(program).map((words) => [words])])(
+  "--help of %j has a description and examples, needs no settings, and never offers --token",
+  async (words: readonly string[]) => {
+    const { code, stdout, stderr } = await runCli([...words, "--help"], { role: "nobody" });
     expect([code, stderr]).toEqual([EXIT.DONE, ""]);
-    expect(stdout).toMatch(new RegExp(`^Usage: ${["chat-bridge", ...command].join(" ")}\\b`));
+    expect(stdout).toMatch(new RegExp(`^Usage: ${["chat-bridge", ...words].join(" ")}\\b.*\n\n[A-Za-z]`));
     expect(stdout).toMatch(/^Examples?.*:\n {2}\$ /m);
-  });
+    expect(stdout).not.toMatch(/--token\b(?!-file)/);
+    expect((await runCli([COMPLETE, "bash", ...words, "--"])).stdout).not.toMatch(/--token\b(?!-file)/);
+  },
+);
+
+test("--help names every exit code", async () => {
+  const { stdout } = await runCli("--help");
+  for (const [number, words] of Object.entries(EXIT_CODE_WORDS))
+    expect(stdout).toContain(`${number}  ${words}`);
 });
 
-test("bash completes commands, choices and, where neither is asked for, files", async () => {
+test("bash completes commands, choices and, where neither fits, files", async () => {
   const folder = mkdtempSync(join(tmpdir(), "cli-"));
-  writeFileSync(join(folder, "chat-bridge"), `#!/bin/sh\nexec "${process.execPath}" "${CLI_MAIN}" "$@"\n`, {
-    mode: 0o755,
-  });
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${CLI_MAIN}" "$@"\n`;
+  writeFileSync(join(folder, "chat-bridge"), command, { mode: 0o755 });
   const script = `
     source <(chat-bridge completion bash)
     ask() { COMP_WORDS=(chat-bridge "$@"); COMP_CWORD=$#; COMPREPLY=(); _chat_bridge; echo "\${COMPREPLY[*]}"; }
     ask wor; ask workspace ''; ask publish w1 --kind hang; ask publish w1 --channel ''; complete -p chat-bridge`;
-  const { stdout } = await promisify(execFile)("bash", ["-c", script], {
-    env: { PATH: [folder, process.env["PATH"]].join(delimiter) },
-  });
+  const env = { PATH: [folder, process.env["PATH"]].join(delimiter) };
+  const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
   rmSync(folder, { recursive: true });
   expect(stdout.split("\n")).toEqual([
     "workspace",
@@ -65,4 +60,14 @@ test("bash completes commands, choices and, where neither is asked for, files", 
     expect.stringContaining("-o default"),
     "",
   ]);
+});
+
+test.each([
+  ["bash", "", "workspace"],
+  ["zsh", "--core host:1 --js", "--json:answer with JSON"],
+  ["fish", "completion z", "zsh"],
+  ["bash", "completion bash ", ""],
+])("%s completes %j", async (shell, typed, first) => {
+  const { stdout } = await runCli([COMPLETE, shell, ...typed.split(" ")]);
+  expect(stdout.split("\n")[0]).toContain(first);
 });

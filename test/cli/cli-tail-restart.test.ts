@@ -3,15 +3,12 @@ import { poll } from "../harness/bridge";
 import { startCli } from "../harness/cli";
 import { freePort, startCore, startEdge } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
-import { connectToCore, createWorkspace } from "../harness/service";
+import { connectToCore } from "../harness/service";
 import { until } from "../harness/wait";
+import { createWorkspaceApi } from "../harness/workspace-api";
 
-jest.setTimeout(120_000);
-
-/** The machine may be busy: a process takes its time to start. */
-const eventually: typeof until = (what, condition) => until(what, condition, 60_000);
-
-test("a tail outlives a restart of core, and says that it waits", async () => {
+// time: ordering
+test("a tail survives a restart of core, and says that it waits", async () => {
   const closers: (() => unknown)[] = [];
   try {
     const redis = await startTestRedis();
@@ -24,23 +21,23 @@ test("a tail outlives a restart of core, and says that it waits", async () => {
     closers.unshift(() => edge.stop());
     const clients = connectToCore(port);
     closers.unshift(() => clients.close());
-    const workspace = await createWorkspace(clients);
+    const workspace = await createWorkspaceApi(clients.workspaces).make();
 
-    const tail = startCli(["tail", "deliveries", workspace.id], { corePort: port });
-    closers.unshift(() => tail.child.kill("SIGKILL"));
-    await eventually("health is shown", () => tail.stdout().includes("last poll"));
+    const tail = startCli(`tail deliveries ${workspace.id}`, { corePort: port });
+    closers.unshift(tail.interrupt);
+    await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
     await first.stop();
-    await eventually("it says that it waits", () => tail.stderr().includes("waiting for it to come back"));
+    await until("it says that it waits", () => tail.stderr().includes("waiting for it to come back"));
 
     const second = await start();
     closers.unshift(() => second.stop());
     const polled = () => poll(`http://127.0.0.1:${edge.port}`, workspace);
     // It may not be back yet when the first polls are made.
-    await eventually(
+    await until(
       "a poll is shown",
-      async () => (await polled()).status === 200 && / poll +success/.test(tail.stdout()),
+      async () => (await polled()).status === 200 && tail.lines().some((line) => / poll +success/.test(line)),
     );
-    tail.child.kill("SIGINT");
+    tail.interrupt();
     expect((await tail.ended).code).toBe(EXIT.DONE);
   } finally {
     for (const close of closers) await close();

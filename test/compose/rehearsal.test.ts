@@ -9,8 +9,8 @@ import { readComposeFile, ROOT } from "../harness/compose-file";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
-// What the containers run, run without containers: the same programs with the settings
-// and the files of secrets that docker-compose.yml gives them, on ports that are free.
+// The programs of the containers, run without containers: with the settings and the files of secrets that
+// docker-compose.yml gives them, on free ports.
 
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
@@ -32,13 +32,13 @@ beforeAll(async () => {
   redis = spawn(server, [local(conf), ...more], { stdio: ["ignore", "pipe", "ignore"] });
   let printed = "";
   redis.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  await until("Redis is ready", () => /ready to accept connections/i.test(printed), 60_000);
-}, 120_000);
+  await until("Redis is ready", () => /ready to accept connections/i.test(printed));
+});
 afterAll(async () => {
   for (const each of started.toReversed()) await each.stop();
   redis.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** A setting as it would be inside, for this machine. */
 function local(text: string): string {
@@ -98,7 +98,7 @@ test("each container finds its secrets, the demo's bridge plays a round, and ope
   expect(runOnce("operator", "sign-in")).toMatch(/^http:\/\/\S+\/\S+\n$/);
   const listed = runOnce("cli", "workspace", "list", "--json");
   expect(listed).toContain('"Demo"');
-}, 240_000);
+});
 
 test("the health check says whether a process is ready", async () => {
   const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
@@ -107,7 +107,7 @@ test("the health check says whether a process is ready", async () => {
       .status;
   expect(checked(started[1]?.healthPort ?? 0)).toBe(0);
   expect(checked(await freePort())).toBe(1);
-}, 60_000);
+});
 
 test("a later start keeps keys, tokens, passwords and the workspace", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
@@ -117,7 +117,7 @@ test("a later start keeps keys, tokens, passwords and the workspace", () => {
   expect(read()).toEqual(before);
 });
 
-test("files of secrets are for their owner alone, but for what Redis reads as somebody else", () => {
+test("only their owner may read the files of secrets, except for those that Redis reads", () => {
   for (const file of SECRETS.filter((name) => name !== "redis").flatMap(filesOf)) {
     expect({ file, mode: (statSync(file).mode & 0o777).toString(8) }).toEqual({ file, mode: "600" });
   }

@@ -4,11 +4,8 @@ import { ROOT } from "../harness/compose-file";
 
 const hasEngine =
   spawnSync("docker", ["info"]).status === 0 && spawnSync("docker", ["compose", "version"]).status === 0;
-if (!hasEngine) {
-  process.stderr.write(
-    "SKIPPED: the smoke test of docker-compose.yml (this machine has no Docker engine with Compose)\n",
-  );
-}
+if (!hasEngine)
+  process.stderr.write("SKIPPED: docker compose up (this machine has no Docker engine with Compose)\n");
 
 const PROJECT = `chat-bridge-smoke-${process.pid}`;
 const PORTS = ["EDGE", "CORE"].map((name) => [`${name}_PORTS`, "0"] as const);
@@ -27,20 +24,9 @@ afterAll(() => {
 (hasEngine ? test : test.skip)(
   "docker compose up --scale core=3 --scale edge=2 plays a round through the demo's bridge (skipped without an engine)",
   async () => {
-    compose("up", "--build", "--detach", "--scale", "core=3", "--scale", "edge=2");
-    compose(
-      "up",
-      "--detach",
-      "--wait",
-      "--scale",
-      "core=3",
-      "--scale",
-      "edge=2",
-      "chat",
-      "game",
-      "dashboard",
-      "mail",
-    );
+    const up = ["up", "--detach", "--scale", "core=3", "--scale", "edge=2"];
+    compose(...up, "--build");
+    compose(...up, "--wait", "chat", "game", "dashboard", "mail");
     const ada = await joinChat(`http://${compose("port", "chat", "8083").trim()}`, "Ada");
     await ada.say("/play");
     expect((await ada.sees("start")).message.kind).toBe("help");

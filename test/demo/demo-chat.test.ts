@@ -1,33 +1,159 @@
-import { request } from "node:http";
+import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as requestHttps } from "node:https";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { poll, signatureOf } from "../harness/bridge";
 import { joinChat, type ChatMember } from "../harness/chat-member";
-import { published } from "../harness/contents";
+import { create, published, update } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { publish } from "../harness/service";
 import { until } from "../harness/wait";
 
-const WITHIN_MS = 30_000;
 let demo: DemoChat;
-let [ada, bob]: ChatMember[] = [];
+let ada: ChatMember;
+let bob: ChatMember;
 beforeAll(async () => {
   demo = await startDemoChat();
-  [ada, bob] = [await joinChat(demo.url, "Ada"), await joinChat(demo.url, "*Bob*")];
-}, 120_000);
+  [ada, bob] = await Promise.all([joinChat(demo.url, "Ada"), joinChat(demo.url, "*Bob*")]);
+});
 afterAll(async () => {
-  ada?.leave();
-  bob?.leave();
+  ada.leave();
+  bob.leave();
   await demo.close();
 });
-jest.setTimeout(120_000);
 
-function both(): readonly [ChatMember, ChatMember] {
-  if (ada === undefined || bob === undefined) throw new Error("nobody has joined");
-  return [ada, bob];
+const workspaceId = () => demo.workspace.id;
+const targetUrl = async () => (await demo.service.workspaces.get(workspaceId())).workspace?.targetUrl ?? "";
+const card = (text: string) => ({ kind: MessageKind.CARD, text });
+
+/** Publishes a card, and answers the id of its message. */
+async function post(text: string): Promise<string> {
+  const [event] = await publish(demo.service.clients, {
+    workspaceId: workspaceId(),
+    content: create("general", card(text)),
+  });
+  return published(event).messageId ?? "";
 }
 
+const exchanges = (what: string) => [...ada.exchanges.values()].filter((each) => each.what === what);
+/** The texts that the service shows in a conversation. */
+const shownIn = (where: string) =>
+  [...ada.posts.values()].flatMap((each) =>
+    each.by === "service" && each.conversation === where ? [each.message.text] : [],
+  );
+/** Waits until the report of what a member typed has gone through. */
+const isReported = (words: string) =>
+  until(`“${words}” is reported`, () =>
+    [...bob.posts.values()].some(
+      (each) => each.by === "member" && each.text === words && each.report.is === "sent",
+    ),
+  );
+
+/** Sends a request with headers that fetch would not send, and answers the status. */
+function statusOf(url: string, options: RequestOptions, body?: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const done = (answer: IncomingMessage) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    };
+    const sent = url.startsWith("https:")
+      ? requestHttps(url, { ...options, rejectUnauthorized: false }, done)
+      : requestHttp(url, options, done);
+    sent.on("error", reject).end(body);
+  });
+}
+
+// time: ordering
+// contract: kit-expired, kit-highest-update
+test("after a cut the bridge catches up: expired events are dropped, and of several updates only the latest is applied", async () => {
+  const lounge = (text: string, seconds?: number) => ({
+    workspaceId: workspaceId(),
+    content: create("lounge", card(text)),
+    ...(seconds === undefined ? {} : { lifetime: { seconds } }),
+  });
+  expect(await ada.ask("PUT", "/link/cut", { isCut: true })).toBe(204);
+  const { clients } = demo.service;
+  const [kept, stale] = (await publish(clients, lounge("first"), lounge("stale", 1))).map(published);
+  for (const text of ["second", "third"]) {
+    const message = { ...card(text), id: kept?.messageId ?? "" };
+    await publish(clients, { workspaceId: workspaceId(), content: update("lounge", message) });
+  }
+  await ada.say("into the void");
+  await until("the stale event has expired", () => Date.now() > (stale?.expiresAt?.getTime() ?? Infinity));
+  await until("a request has failed", () =>
+    exchanges("report").some(({ failure }) => failure === "the network is cut"),
+  );
+  expect(shownIn("lounge")).toEqual([]);
+  expect(ada.link()).toMatchObject({ isCut: true, mode: "poll" });
+
+  await ada.ask("PUT", "/link/cut", { isCut: false });
+  expect(await ada.sees("third", "lounge")).toMatchObject({ edits: 1 });
+  expect(shownIn("lounge")).toEqual(["third"]);
+});
+
+test("before the target URL is set, one last poll fetches the held events", async () => {
+  await post("held before");
+  expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
+  await ada.sees("held before");
+  expect(exchanges("push")).toEqual([]);
+  await until("the page knows", () => ada.link().mode === "push" && !ada.link().isSwitching);
+  expect(ada.link().problem).toBeNull();
+  expect(await targetUrl()).toBe(demo.targetUrl);
+});
+
+// contract: workspace-modes, poll-403
+test("in push mode events are pushed, and polls are answered 403", async () => {
+  const before = exchanges("poll").length;
+  await post("pushed");
+  await ada.sees("pushed");
+  const onTheWire = await until("it is on the wire", () => exchanges("push").at(-1));
+  expect(onTheWire).toMatchObject({ path: "/pushes", answer: { status: 204 } });
+  expect((await poll(demo.service.url, demo.workspace)).status).toBe(403);
+  expect(exchanges("poll")).toHaveLength(before);
+});
+
+test("the address for pushes refuses what is not signed, and keeps what the chat shows to itself", async () => {
+  expect([401, 404]).toContain(await statusOf(demo.targetUrl, { method: "POST" }, "{}"));
+  const headers = { "service-signature": signatureOf(demo.workspace.secret, "") };
+  expect(await statusOf(new URL("/observe", demo.targetUrl).href, { headers })).toBe(404);
+});
+
+// contract: retry-create, retry-never, push-missed
+test("during a cut pushes are retried, except for those that are never retried", async () => {
+  const messageId = await post("before the cut");
+  const shown = await ada.sees("before the cut");
+  await ada.ask("PUT", "/link/cut", { isCut: true });
+  const unseen = { id: messageId, kind: MessageKind.ANSWER_UPDATE, text: "a tally that nobody saw" };
+  await publish(demo.service.clients, { workspaceId: workspaceId(), content: update("general", unseen) });
+  await post("retried");
+  await until("the first attempts have failed", async () => {
+    const { health } = await demo.service.workspaces.get(workspaceId());
+    return health?.mode?.$case === "push" && health.mode.value.attempts - health.mode.value.successes >= 2;
+  });
+  await ada.ask("PUT", "/link/cut", { isCut: false });
+  await ada.sees("retried");
+  expect(ada.posts.get(shown.id)).toMatchObject({ edits: 0, message: { text: "before the cut" } });
+});
+
+test("the mode cannot be changed while the network is cut", async () => {
+  await ada.ask("PUT", "/link/cut", { isCut: true });
+  expect(await ada.ask("PUT", "/link/mode", { mode: "poll" })).toBe(409);
+  await ada.ask("PUT", "/link/cut", { isCut: false });
+  await until("the page knows", () => !ada.link().isCut);
+  expect(ada.link().mode).toBe("push");
+});
+
+// contract: mode-to-poll
+test("once the target URL is cleared, events are held, and polling continues where it stopped", async () => {
+  expect(await ada.ask("PUT", "/link/mode", { mode: "poll" })).toBe(204);
+  expect(await targetUrl()).toBe("");
+  await post("polled again");
+  await ada.sees("polled again");
+  expect(shownIn("general")).toEqual(["held before", "pushed", "before the cut", "retried", "polled again"]);
+});
+
 // contract: ack-only
-test("what a command causes arrives as events, and a live game keeps one message", async () => {
-  const [ada, bob] = both();
+test("the effects of a command arrive as events, and a live game keeps one message", async () => {
+  await ada.ask("PUT", "/link/mode", { mode: "push" });
   expect(await ada.say("/play start")).toBe(204);
   const lobby = await bob.sees("opens a game");
   expect(lobby.message).toMatchObject({ kind: "game_start", awaitsReply: false });
@@ -38,8 +164,7 @@ test("what a command causes arrives as events, and a live game keeps one message
   expect((await bob.sees("Game stopped")).id).toBe(lobby.id);
 });
 
-test("a message.ephemeral is shown to its user alone", async () => {
-  const [ada, bob] = both();
+test("a message.ephemeral is shown to its user only", async () => {
   await bob.say("/play dance");
   const whispered = await bob.sees("There is no “dance”");
   expect(whispered.onlyFor).toBe(bob.me.id);
@@ -50,7 +175,6 @@ test("a message.ephemeral is shown to its user alone", async () => {
 
 // contract: kit-dm, message-awaits-reply
 test("a dm.create opens a conversation with its user, and what is typed there is the answer", async () => {
-  const [ada, bob] = both();
   const dm = `dm:${ada.me.id}`;
   await ada.say("/play suggest");
   const prompt = await ada.sees("Which topic", dm);
@@ -61,66 +185,7 @@ test("a dm.create opens a conversation with its user, and what is typed there is
   expect([...bob.posts.values()].filter(({ conversation }) => conversation === dm)).toEqual([]);
 });
 
-test("what members type is reported, and its fate stands beside it", async () => {
-  const [ada, bob] = both();
-  await ada.say("good evening");
-  await until(
-    "it is sent",
-    () =>
-      [...bob.posts.values()].some(
-        (post) => post.by === "member" && post.text === "good evening" && post.report.is === "sent",
-      ),
-    WITHIN_MS,
-  );
-});
-
-// contract: kit-expired, kit-highest-update, kit-retry-same-id
-test("what the service holds while the network is cut is caught up with: expired events are dropped, and of several updates the highest sequence is applied", async () => {
-  const [ada] = both();
-  const card = (text: string) => ({ kind: MessageKind.CARD, text });
-  const create = (text: string, seconds?: number) => ({
-    workspaceId: demo.workspace.id,
-    content: { $case: "messageCreate" as const, value: { channel: "lounge", message: card(text) } },
-    ...(seconds === undefined ? {} : { lifetime: { seconds } }),
-  });
-  expect(await ada.ask("PUT", "/link/cut", { isCut: true })).toBe(204);
-  const { clients } = demo.service;
-  const [kept, stale] = (await publish(clients, create("first"), create("stale", 1))).map(published);
-  for (const text of ["second", "third"]) {
-    const message = { ...card(text), id: kept?.messageId ?? "" };
-    await publish(clients, {
-      workspaceId: demo.workspace.id,
-      content: { $case: "messageUpdate", value: { channel: "lounge", message } },
-    });
-  }
-  await ada.say("into the void");
-  await until("it is stale", () => Date.now() > (stale?.expiresAt?.getTime() ?? Infinity), WITHIN_MS);
-  await until(
-    "a request has failed",
-    () => [...ada.exchanges.values()].some(({ failure }) => failure === "the network is cut"),
-    WITHIN_MS,
-  );
-  expect([...ada.posts.values()].some(({ conversation }) => conversation === "lounge")).toBe(false);
-  expect(ada.link()).toMatchObject({ isCut: true, mode: "poll" });
-
-  await ada.ask("PUT", "/link/cut", { isCut: false });
-  expect(await ada.sees("third", "lounge")).toMatchObject({ edits: 1 });
-  const texts = [...ada.posts.values()].flatMap((post) =>
-    post.by === "service" && post.conversation === "lounge" ? [post.message.text] : [],
-  );
-  expect(texts).toEqual(["third"]);
-  await until(
-    "what was said goes through at last, under the same id",
-    () =>
-      [...ada.posts.values()].some(
-        (post) => post.by === "member" && post.text === "into the void" && post.report.is === "sent",
-      ),
-    WITHIN_MS,
-  );
-});
-
 test("the wire shows requests and answers both ways, and no secret or usable signature", async () => {
-  const [ada] = both();
   const shown = [...ada.exchanges.values()];
   expect(shown.map(({ what }) => what)).toEqual(expect.arrayContaining(["report", "poll"]));
   const text = JSON.stringify(shown);
@@ -132,9 +197,40 @@ test("the wire shows requests and answers both ways, and no secret or usable sig
   expect(ids).toEqual([...new Set(ids)]);
 });
 
-test("a chat full of the longest posts welcomes whoever comes, with the newest of them", async () => {
-  const [ada] = both();
-  // Nobody has to hear of them.
+describe("the chat serves its own page only", () => {
+  test.each([
+    ["a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
+    ["a conversation of somebody else", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
+    ["an unknown channel", "/say", { conversation: "cellar", text: "hi" }, 404],
+    ["nothing to say", "/say", { conversation: "general", text: " " }, 400],
+    ["a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
+    ["a field that there is none of", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
+  ])("%s is refused", async (_what, path, body, status) => {
+    expect(await ada.ask("POST", path, body)).toBe(status);
+  });
+
+  test.each([
+    ["by its address", {}, 200],
+    ["as localhost", { host: "localhost:1" }, 200],
+    ["by a name that is listed", { host: "Chat.test" }, 200],
+    ["by a name of somebody else's", { host: "rebound.example" }, 403],
+  ])("opened %s", async (_how, headers, status) => {
+    expect(await statusOf(demo.url, { headers })).toBe(status);
+  });
+
+  test("asked by another site's page", async () => {
+    const headers = { "sec-fetch-site": "cross-site" };
+    expect(await statusOf(`${demo.url}/api/join`, { method: "POST", headers })).toBe(403);
+  });
+
+  test("asked without a key, or with one that is not known", async () => {
+    const stream = `${demo.url}/api/stream`;
+    expect(await statusOf(stream, {})).toBe(401);
+    expect(await statusOf(stream, { headers: { authorization: "Bearer nobody" } })).toBe(401);
+  });
+});
+
+test("a newcomer to a chat full of the longest posts gets the newest of them", async () => {
   await ada.ask("PUT", "/link/cut", { isCut: true });
   const longest = (i: number): string => `${i} ${"😀".repeat(3_990)}`;
   for (let i = 1; i <= 300; i++) expect(await ada.say(longest(i), { conversation: "lounge" })).toBe(204);
@@ -146,54 +242,46 @@ test("a chat full of the longest posts welcomes whoever comes, with the newest o
   expect(texts.length).toBeGreaterThan(50);
   await ada.ask("PUT", "/link/cut", { isCut: false });
   await ada.say("short again");
-  await until(
-    "she sees what is said next",
-    () => [...cleo.posts.values()].some((post) => post.by === "member" && post.text === "short again"),
-    WITHIN_MS,
+  await until("she sees what is said next", () =>
+    [...cleo.posts.values()].some((post) => post.by === "member" && post.text === "short again"),
   );
   cleo.leave();
 });
 
-describe("the chat does what its own page asks for, and nothing else", () => {
-  test.each([
-    ["a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
-    ["a conversation of somebody else", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
-    ["an unknown channel", "/say", { conversation: "cellar", text: "hi" }, 404],
-    ["nothing to say", "/say", { conversation: "general", text: " " }, 400],
-    ["a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
-    ["a field that there is none of", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
-  ])("%s is refused", async (_what, path, body, status) => {
-    const [ada] = both();
-    expect(await ada.ask("POST", path, body)).toBe(status);
-  });
+// contract: kit-retry-same-id
+test("what members type is reported: at once, or after a cut with the same id", async () => {
+  await ada.say("good evening");
+  await isReported("good evening");
+  await isReported("into the void");
+  const reports = exchanges("report").filter(({ request }) => request.body.includes("into the void"));
+  const ids = reports.map(({ request }) => (JSON.parse(request.body) as { id: string }).id);
+  expect(ids.length).toBeGreaterThan(1);
+  expect(new Set(ids).size).toBe(1);
+});
 
-  /** Asks with headers that fetch would not send. */
-  function statusOf(headers: Record<string, string>, path = "/", method = "GET"): Promise<number> {
-    return new Promise((resolve, reject) => {
-      request(`${demo.url}${path}`, { method, headers }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode ?? 0);
-      })
-        .on("error", reject)
-        .end();
-    });
-  }
+test("a chat that stops clears its target URL; after a kill the next chat does", async () => {
+  await ada.ask("PUT", "/link/mode", { mode: "push" });
+  expect(await demo.chat.stop()).toBe(0);
+  expect(await targetUrl()).toBe("");
 
-  test.each([
-    ["by its address", {}, 200],
-    ["as localhost", { host: "localhost:1" }, 200],
-    ["by a name that is listed", { host: "Chat.test" }, 200],
-    ["by a name of somebody else's", { host: "rebound.example" }, 403],
-  ])("opened %s", async (_how, headers, status) => {
-    expect(await statusOf(headers)).toBe(status);
-  });
+  const next = await demo.startAgain();
+  const bob = await joinChat(`http://127.0.0.1:${next.port}`, "Bob");
+  await bob.ask("PUT", "/link/mode", { mode: "push" });
+  bob.leave();
+  await next.stop("SIGKILL");
+  expect(await targetUrl()).toBe(demo.targetUrl);
+  const last = await demo.startAgain();
+  expect(await targetUrl()).toBe("");
 
-  test("asked by another site's page", async () => {
-    expect(await statusOf({ "sec-fetch-site": "cross-site" }, "/api/join", "POST")).toBe(403);
-  });
+  expect(await last.stop()).toBe(0);
+});
 
-  test("asked without a key, or with one that is not known", async () => {
-    expect(await statusOf({}, "/api/stream")).toBe(401);
-    expect(await statusOf({ authorization: "Bearer nobody" }, "/api/stream")).toBe(401);
-  });
+test("the chat keeps the target URL of another bridge, and says that its polls are refused", async () => {
+  // Nothing is published from here on, so nothing is sent there.
+  await demo.service.workspaces.setTargetUrl(workspaceId(), "https://8.8.8.8/events");
+  const chat = await demo.startAgain();
+  const cyd = await joinChat(`http://127.0.0.1:${chat.port}`, "Cyd");
+  await until("it has polled", () => cyd.link().problem?.includes("403"));
+  expect(await targetUrl()).toBe("https://8.8.8.8/events");
+  cyd.leave();
 });

@@ -1,6 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { TestProcess } from "../harness/processes";
 import { openChat, startGame, type Chat, type Shown } from "../harness/game-chat";
-import { createWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
 /** Plays a game of two questions from its lobby to its final board; answers the board and the offer to the winner. */
@@ -17,7 +17,8 @@ async function playThrough(
   const choice = await chat.sees("message.update", "question", { channel });
   await chat.press(ann, choice, "A · ");
   await chat.press(bob, choice, "B · ");
-  await chat.sees("message.update", "time_up", { channel });
+  const timeUp = await chat.sees("message.update", "time_up", { channel });
+  expect(timeUp.message.text).toContain("The answer:");
   const number = await chat.sees("message.update", "question", { channel });
   expect(number.message).toMatchObject({ id: lobby.message.id, awaitsReply: true, buttons: [] });
   await chat.types(ann, "1000", { channel, replyTo: number.message.id });
@@ -28,36 +29,45 @@ async function playThrough(
   return { lobby, board, offer };
 }
 
-jest.setTimeout(120_000);
-
 const service = sharedService();
 let game: TestProcess;
 
 beforeAll(async () => {
-  game = await startGame(service.core.port);
+  game = await startGame(service.core.port, { FOLLOW_GROUP: `trivia-${randomUUID()}` });
 });
 afterAll(async () => {
   await game.stop();
 });
 
-const newChat = async (): Promise<Chat> => openChat(service.url, await createWorkspace(service.clients));
+const newChat = async (): Promise<Chat> => openChat(service.url, await service.workspaces.make());
 
-// contract: text-escaped
-test("a game goes from its lobby to its final board in one message", async () => {
-  const chat = await newChat();
-  const { lobby, board } = await playThrough(chat, "c1");
+// contract: text-escaped, outbound-channel
+test("games of several channels and workspaces go on at once, each in one message, and offer a rematch", async () => {
+  const [chat, other] = await Promise.all([newChat(), newChat()]);
+  const [first, ...others] = await Promise.all([
+    playThrough(other, "c1"),
+    playThrough(chat, "c1"),
+    playThrough(chat, "c2"),
+  ]);
+  const { lobby, board, offer } = first;
+  expect(new Set([first, ...others].map((each) => each.lobby.message.id)).size).toBe(3);
   expect(lobby.message.text).toContain("\\*ann-c1\\*");
   expect(board.message.id).toBe(lobby.message.id);
   expect(board.message.data).toMatchObject({ phase: "over", players: 2 });
-  const live = chat.shown.filter(({ type }) => type === "message.update");
+  const live = other.shown.filter(({ type }) => type === "message.update");
   expect(new Set(live.map(({ message }) => message.id))).toEqual(new Set([lobby.message.id]));
-  expect(
-    live
-      .map(({ message }) => message.kind)
-      .filter((kind) => kind !== "answer_update" && kind !== "game_start"),
-  ).toEqual(["question", "time_up", "question", "time_up", "game_end"]);
+  const phases = live
+    .map(({ message }) => message.kind)
+    .filter((kind) => kind !== "answer_update" && kind !== "game_start");
+  expect(phases).toEqual(["question", "time_up", "question", "time_up", "game_end"]);
   const links = live.flatMap(({ message }) => message.buttons.flat()).filter(({ url }) => url !== undefined);
   expect(links).toHaveLength(2);
+
+  const winner = offer.user ?? "";
+  await other.press(winner, offer, "Rematch", `dm:${winner}`);
+  await other.sees("message.create", "game_start", { channel: "c1" });
+  const after = await other.sees("message.update", "card", { channel: `dm:${winner}` });
+  expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
 test("each press is answered to its member alone: locked in, already answered, over", async () => {
@@ -79,23 +89,6 @@ test("each press is answered to its member alone: locked in, already answered, o
   await chat.sees("message.update", "game_end");
   await chat.press("bob", question, "B · ");
   expect((await chat.sees("message.ephemeral", "card", { user: "bob" })).message.text).toContain("is over");
-});
-
-// contract: outbound-channel
-test("the winner presses a button in the direct message, and a new lobby opens in the channel", async () => {
-  const chat = await newChat();
-  const { offer } = await playThrough(chat, "c1");
-  const winner = offer.user ?? "";
-  await chat.press(winner, offer, "Rematch", `dm:${winner}`);
-  await chat.sees("message.create", "game_start", { channel: "c1" });
-  const after = await chat.sees("message.update", "card", { channel: `dm:${winner}` });
-  expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
-});
-
-test("games of several channels and workspaces go on at once", async () => {
-  const [one, other] = await Promise.all([newChat(), newChat()]);
-  const games = await Promise.all([playThrough(one, "c1"), playThrough(one, "c2"), playThrough(other, "c1")]);
-  expect(new Set(games.map(({ lobby }) => lobby.message.id)).size).toBe(3);
 });
 
 // contract: outbound-channel, message-awaits-reply

@@ -7,23 +7,24 @@ import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
-jest.setTimeout(120_000);
-
 const push = sharedPush();
 let consumer: Consumer;
 let kit: KitPackage;
 beforeAll(async () => {
   kit = packKit();
-  consumer = startConsumer(push.service.clients.games);
-  await consumer.opened();
+  consumer = await startConsumer(push.service.clients.games, { group: "bridge-readme" }).opened();
   consumer.ackAll();
-}, 120_000);
+});
 afterAll(async () => {
   consumer.cancel();
   await kit.close();
 });
 
-test("the package holds its code, types, guide and licence, and everything that it exports can be imported", () => {
+const environmentOf = (id: string, secret: string) => {
+  return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
+};
+
+test("the package holds its code, types, guide and licence; its exports can be imported and its command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   const script = `
@@ -36,14 +37,17 @@ test("the package holds its code, types, guide and licence, and everything that 
     console.log(Object.keys(exports).length);`;
   const printed = execFileSync(process.execPath, ["-e", script], { cwd: kit.folder, encoding: "utf8" });
   expect(Number(printed)).toBeGreaterThan(10);
+  const command = join(folder, "dist/check/main.js");
+  const list = execFileSync(process.execPath, [command, "--list"], { cwd: kit.folder, encoding: "utf8" });
+  expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
 test("the guide's bridge that polls shows what games publish, sends what is typed, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   await push.publish(textEvent(id, "while you were away"));
-  const environment = { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
+  const environment = environmentOf(id, secret);
   const bridge = kit.start("poll-bridge.mjs", environment);
-  await until("it shows the message", () => bridge.output().includes("message.create c1: while you"), 30_000);
+  await until("it shows the message", () => bridge.output().includes("message.create c1: while you"));
   bridge.type("hello from a terminal");
   await until("the game sees it", () => consumer.seen.some(({ text }) => text === "hello from a terminal"));
   expect(await bridge.stop()).toBe(0);
@@ -51,22 +55,17 @@ test("the guide's bridge that polls shows what games publish, sends what is type
 
   await push.publish(textEvent(id, "later"));
   const again = kit.start("poll-bridge.mjs", environment);
-  await until("it shows the rest", () => again.output().includes("later"), 30_000);
+  await until("it shows the rest", () => again.output().includes("later"));
   await again.stop();
   expect(again.output()).toBe("message.create c1: later\n");
 });
 
 test("the guide's bridge that is pushed to shows what games publish, sends what is typed, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
-  const bridge = kit.start("push-bridge.mjs", {
-    BASE_URL: push.service.url,
-    WORKSPACE_ID: id,
-    SIGNING_SECRET: secret,
-    TLS_KEY: push.certificate.keyPath,
-    TLS_CERT: push.certificate.certPath,
-    PORT: "0",
-  });
-  const port = await until("it listens", () => /^port (\d+)$/m.exec(bridge.output())?.[1], 30_000);
+  const { keyPath, certPath } = push.certificate;
+  const tls = { TLS_KEY: keyPath, TLS_CERT: certPath, PORT: "0" };
+  const bridge = kit.start("push-bridge.mjs", { ...environmentOf(id, secret), ...tls });
+  const port = await until("it listens", () => /^port (\d+)$/m.exec(bridge.output())?.[1]);
   push.names.set("guide.bridge.test", ["127.0.0.1"]);
   await push.workspaces.setTargetUrl(id, `https://guide.bridge.test:${port}/`);
   await push.publish(textEvent(id, "hello"));

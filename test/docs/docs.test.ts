@@ -2,6 +2,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { status } from "@grpc/grpc-js";
+import type { Command } from "commander";
+import { EXIT_CODE_WORDS } from "../../cli/exit-code";
+import { createProgram } from "../../cli/program";
+import { createTerminal } from "../../cli/terminal";
+import { runCli } from "../harness/cli";
 import { COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
 const git = (...patterns: readonly string[]): readonly string[] =>
@@ -95,14 +100,9 @@ describe("files that pages name", () => {
     );
     const missing = paths.filter((code) => {
       const [first = ""] = code.split("/");
-      const isOurs = roots.includes(first) && first !== "dist";
       const plain = code.replace(/[{*].*$/, "");
-      return (
-        isOurs &&
-        !MADE_BY_READERS.has(plain) &&
-        !existsSync(join(ROOT, plain)) &&
-        !existsSync(join(ROOT, dirname(path), plain))
-      );
+      if (!roots.includes(first) || first === "dist" || MADE_BY_READERS.has(plain)) return false;
+      return !existsSync(join(ROOT, plain)) && !existsSync(join(ROOT, dirname(path), plain));
     });
     expect(missing).toEqual([]);
   });
@@ -123,19 +123,13 @@ describe("settings", () => {
   test("what pages name as a setting is one", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
+    const known = [...settings, ...cli, ...COMPOSE_VARIABLES.keys(), ...Object.keys(status)];
     const constants = new Set(source(/\.(?:proto|ts)$/).match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g));
     for (const { path, prose, blocks } of pages) {
-      const names = [...prose.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)].map(
-        ([, name = ""]) => name,
-      );
-      const unknown = names.filter(
-        (name) =>
-          ![settings, cli, [...COMPOSE_VARIABLES.keys()], Object.keys(status)].some((known) =>
-            known.includes(name),
-          ) &&
-          !constants.has(name) &&
-          !blocks.includes(name),
-      );
+      const found = [...prose.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)];
+      const names = found.map(([, name = ""]) => name);
+      const isKnown = (name: string) => known.includes(name) || constants.has(name) || blocks.includes(name);
+      const unknown = names.filter((name) => !isKnown(name));
       expect({ path, unknown }).toEqual({ path, unknown: [] });
     }
   });
@@ -164,29 +158,24 @@ describe("commands", () => {
   });
 
   test("every command of packages that pages run is installed, or one of the kit's", () => {
-    const kit = JSON.parse(readFileSync(join(ROOT, "bridge/package.json"), "utf8")) as { bin?: object };
-    const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { bin?: object };
+    const [kit, own] = ["bridge/package.json", "package.json"].map(
+      (path) => JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { bin?: object },
+    );
     const names = named(/npx (?:--no-install )?([a-z][a-z-]*)/g);
     expect(names).toContain("buf");
     const installed = (name: string) => existsSync(join(ROOT, "node_modules/.bin", name));
-    expect(names.filter((name) => !installed(name) && !(name in { ...kit.bin, ...own.bin }))).toEqual([]);
+    expect(names.filter((name) => !installed(name) && !(name in { ...kit?.bin, ...own?.bin }))).toEqual([]);
   });
 
-  test("every command of the command line that pages name exists", () => {
+  test("every command of the command line that pages name exists", async () => {
     const names = named(
       /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g,
     );
     expect(names).toContain("workspace rotate");
     for (const name of names) {
-      const args = [join(ROOT, "dist/cli/main.js"), ...name.split(" "), "--help"];
-      const { status: code, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
-      expect({ name, code, usage: stdout.includes(`chat-bridge ${name}`) }).toEqual({
-        name,
-        code: 0,
-        usage: true,
-      });
+      expect((await runCli(`${name} --help`)).stdout).toContain(`Usage: chat-bridge ${name} `);
     }
-  }, 120_000);
+  });
 
   test("every container that pages name is in docker-compose.yml", () => {
     const services = Object.keys(readComposeFile().services);
@@ -232,5 +221,30 @@ describe("calls", () => {
       return !served.includes(`"${plain}"`);
     });
     expect(missing).toEqual([]);
+  });
+});
+
+describe("the page of the command line", () => {
+  const { text = "" } = pages.find(({ path }) => path === "docs/cli.md") ?? {};
+  const program = createProgram(
+    { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
+    () => undefined,
+  );
+  const leaves = (command: Command): readonly Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+
+  test("has the exit codes in the words of --help", () => {
+    for (const [code, words] of Object.entries(EXIT_CODE_WORDS)) {
+      const row = text.split("\n").find((line) => line.startsWith(`| ${code} `));
+      expect(row?.split("|")[2]?.trim()).toBe(words);
+    }
+  });
+
+  test("has all commands and options", () => {
+    for (const command of leaves(program)) {
+      expect(text).toMatch(new RegExp(`^\\|.*\\b${command.name()}\\b.*\\| (operator|game|none) `, "m"));
+    }
+    const options = program.createHelp().visibleOptions(program);
+    for (const { long = "" } of options) if (long !== "--help") expect(text).toContain(`\`${long}`);
   });
 });

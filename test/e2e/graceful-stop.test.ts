@@ -1,154 +1,233 @@
 import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
-import { connect } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { credentials, Client, status } from "@grpc/grpc-js";
-import { poll, post, signatureOf } from "../harness/bridge";
-import { startConsumer, startStream } from "../harness/consumer";
+import { createClient } from "redis";
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { poll, send, signatureOf } from "../harness/bridge";
+import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
-import { startTestRedis, type TestRedis } from "../harness/redis";
+import { startTestRedis } from "../harness/redis";
 import {
   bearer,
   connectToCore,
-  createWorkspace,
-  type CoreClients,
+  publish,
+  startService,
+  type TestService,
   type TestWorkspace,
 } from "../harness/service";
-import { stopInTime } from "../harness/stopping";
+import { stopInTime, untilStopping } from "../harness/stopping";
 import { until } from "../harness/wait";
 
-let redis: TestRedis;
-let helper: TestProcess;
-let clients: CoreClients;
+let service: TestService;
 let workspace: TestWorkspace;
-
 beforeAll(async () => {
-  redis = await startTestRedis();
-  helper = await startCore(redis.url);
-  clients = connectToCore(helper.port);
-  workspace = await createWorkspace(clients);
+  service = await startService();
+  workspace = await service.workspaces.make();
 });
-afterAll(async () => {
-  clients.close();
-  await helper.stop();
-  await redis.close();
-});
+afterAll(() => service.close());
+
+const urlOf = ({ port }: TestProcess): string => `http://127.0.0.1:${port}`;
 
 test.each(["SIGTERM", "SIGINT"] as const)("on %s core and the edge stop with exit code 0", async (signal) => {
-  const core = await startCore(redis.url);
+  const core = await startCore(service.redis.url);
   const edge = await startEdge(core.port);
-  expect((await poll(`http://127.0.0.1:${edge.port}`, workspace)).status).toBe(200);
+  expect((await poll(urlOf(edge), workspace)).status).toBe(200);
   expect(await stopInTime(edge, signal)).toBe(0);
   expect(await stopInTime(core, signal)).toBe(0);
   for (const { log } of [edge, core]) await until("it says so", () => log.at(-1)?.["msg"] === "stopped");
 });
 
-test("an edge that is connected does not hold core up, and answers 503 from then on", async () => {
-  const core = await startCore(redis.url);
+async function coreStopsWithStreamsOpen(): Promise<void> {
+  const core = await startCore(service.redis.url);
   const edge = await startEdge(core.port);
-  const url = `http://127.0.0.1:${edge.port}`;
-  try {
-    expect((await poll(url, workspace)).status).toBe(200);
-    expect(await stopInTime(core)).toBe(0);
-    expect((await poll(url, workspace)).status).toBe(503);
-  } finally {
-    await edge.stop();
-    await core.stop();
-  }
-});
-
-test("an open Follow stream is ended with UNAVAILABLE and does not hold core up", async () => {
-  const core = await startCore(redis.url);
   const own = connectToCore(core.port);
-  const consumer = await startConsumer(own.games, { group: "stopped" }).opened();
+  const consumer = await startConsumer(own.games, { group: "moved", consumer: "a" }).opened();
   const silent = startStream(own.games);
-  expect(await stopInTime(core)).toBe(0);
-  expect((await consumer.ended()).code).toBe(status.UNAVAILABLE);
-  expect((await silent.ended()).code).toBe(status.UNAVAILABLE);
-  own.close();
-});
-
-test("what a stopped core left unacked comes to a consumer elsewhere", async () => {
-  const core = await startCore(redis.url);
-  const edge = await startEdge(helper.port);
-  const own = connectToCore(core.port);
-  const first = await startConsumer(own.games, { group: "moved", consumer: "a" }).opened();
-  await post(`http://127.0.0.1:${edge.port}`, workspace, {
-    type: "message",
-    channel: "c1",
-    user: { id: "u1" },
-    text: "carry on",
-  });
-  await first.sees(1);
-  expect(await stopInTime(core)).toBe(0);
-  const second = await startConsumer(clients.games, { group: "moved", consumer: "b" }).opened();
-  expect((await second.sees(1)).map(({ text, attempt }) => [text, attempt])).toEqual([["carry on", 2]]);
-  second.cancel();
-  own.close();
-  await edge.stop();
-});
-
-test("a stream that its client never ends does not hold core up for longer than ten seconds", async () => {
-  const core = await startCore(redis.url);
   const raw = new Client(`127.0.0.1:${core.port}`, credentials.createInsecure());
   const same = (bytes: Buffer): Buffer => bytes;
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-  const stream = raw.makeBidiStreamRequest(path, same, same, bearer(TOKENS.game));
-  const answered = new Promise((resolve) => stream.once("data", resolve));
-  const ended = new Promise((resolve) => stream.once("error", resolve));
+  const reflection = raw.makeBidiStreamRequest(path, same, same, bearer(TOKENS.game));
+  const [answered, broken] = [once(reflection, "data"), once(reflection, "error").catch((error) => [error])];
   // Asks for the list of services: field 7, an empty text.
-  stream.write(Buffer.from([0x3a, 0x00]));
+  reflection.write(Buffer.from([0x3a, 0x00]));
   await answered;
-  expect(await stopInTime(core)).toBe(0);
-  expect(await ended).toBeInstanceOf(Error);
-  raw.close();
-}, 40_000);
+  try {
+    expect(await type(urlOf(edge), workspace, "carry on")).toBe(true);
+    await consumer.sees(1);
+    expect(await stopInTime(core)).toBe(0);
+    expect((await consumer.ended()).code).toBe(status.UNAVAILABLE);
+    expect((await silent.ended()).code).toBe(status.UNAVAILABLE);
+    expect((await broken)[0]).toBeInstanceOf(Error);
+    expect((await poll(urlOf(edge), workspace)).status).toBe(503);
+    // The event that was not acked comes to a consumer elsewhere.
+    const second = await startConsumer(service.clients.games, { group: "moved", consumer: "b" }).opened();
+    const [{ text, attempt } = {}] = await second.sees(1);
+    expect([text, attempt]).toEqual(["carry on", 2]);
+    second.cancel();
+  } finally {
+    own.close();
+    raw.close();
+    await edge.stop();
+    await core.stop();
+  }
+}
 
-test("keep-alive connections do not hold the edge up", async () => {
-  const edge = await startEdge(helper.port);
+async function coreStopsWithoutRedis(): Promise<void> {
+  const redis = await startTestRedis();
+  const core = await startCore(redis.url);
+  const { games, close } = connectToCore(core.port);
+  const consumer = await startConsumer(games).opened();
+  await redis.kill();
+  expect(await stopInTime(core)).toBe(0);
+  await consumer.ended();
+  close();
+  await redis.close();
+}
+
+async function edgeStopsWithConnectionsOpen(): Promise<void> {
+  const edge = await startEdge(service.core.port);
   const agent = new Agent({ keepAlive: true, maxSockets: 3 });
   const get = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { "Service-Signature": signatureOf(workspace.secret, "") };
       const path = `/hooks/${workspace.id}/events`;
-      const request = httpRequest(
-        { agent, host: "127.0.0.1", port: edge.port, path, headers },
-        (response) => {
-          response.resume().once("end", () => resolve(response.statusCode ?? 0));
-        },
-      );
-      request.on("error", reject).end();
+      httpRequest({ agent, host: "127.0.0.1", port: edge.port, path, headers }, (response) => {
+        response.resume().once("end", () => resolve(response.statusCode ?? 0));
+      })
+        .on("error", reject)
+        .end();
     });
-  expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
-  await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
-  expect(await stopInTime(edge)).toBe(0);
-  agent.destroy();
-});
-
-test("core stops in time while Redis is away", async () => {
-  const own = await startTestRedis();
-  const core = await startCore(own.url);
-  const games = connectToCore(core.port);
-  const consumer = await startConsumer(games.games).opened();
-  await own.kill();
-  expect(await stopInTime(core)).toBe(0);
-  await consumer.ended();
-  games.close();
-  await own.close();
-});
-
-test("half a request body does not hold the edge up", async () => {
-  const core = await startCore(redis.url);
-  const edge = await startEdge(core.port);
-  const socket = connect(edge.port, "127.0.0.1").on("error", () => undefined);
+  const half = connect(edge.port, "127.0.0.1").on("error", () => undefined);
   try {
-    socket.write(`POST /hooks/${workspace.id} HTTP/1.1\r\nHost: edge\r\nContent-Length: 100\r\n\r\n{"type":`);
-    await once(socket, "ready");
-    // Its answer shows that the edge has read what came before it.
-    expect((await poll(`http://127.0.0.1:${edge.port}`, workspace)).status).toBe(200);
+    half.write(`POST /hooks/${workspace.id} HTTP/1.1\r\nHost: edge\r\nContent-Length: 100\r\n\r\n{"type":`);
+    await once(half, "ready");
+    // Their answers show that the edge has read what came before them.
+    expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
+    await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
     expect(await stopInTime(edge)).toBe(0);
   } finally {
-    socket.destroy();
+    half.destroy();
+    agent.destroy();
     await edge.stop();
+  }
+}
+
+test("core and the edge stop with exit code 0, whatever their clients leave open, and while Redis is away", () =>
+  Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
+
+/** Large enough to be told from everything else that is under way. */
+const LARGE = "\u{1f600}".repeat(4_000);
+const LARGE_BYTES = 12_000;
+
+/** Makes Redis hold back writes until `release`; a large one can be waited for. */
+async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; release(): Promise<void> }> {
+  const admin = createClient({ socket: { path: new URL(service.redis.url).pathname, tls: false } });
+  admin.on("error", () => undefined);
+  await admin.connect();
+  await admin.sendCommand(["CLIENT", "PAUSE", "60000", "WRITE"]);
+  return {
+    untilCallWaits: () =>
+      until("the call waits at Redis", async () => {
+        const list = await admin.sendCommand<string>(["CLIENT", "LIST"]);
+        const sizes = [...list.matchAll(/ (?:qbuf|argv-mem)=(\d+)/g)].map(([, bytes]) => Number(bytes));
+        return Math.max(...sizes) >= LARGE_BYTES;
+      }),
+    async release() {
+      if (!admin.isOpen) return;
+      await admin.sendCommand(["CLIENT", "UNPAUSE"]);
+      admin.destroy();
+    },
+  };
+}
+
+/** A way to a core that can keep back what core says. */
+async function startHoldingRelay(corePort: number) {
+  const sockets = new Set<Socket>();
+  const held: (() => void)[] = [];
+  let holding = false;
+  let toCoreBytes = 0;
+  const server = createServer((edge) => {
+    const core = connect(corePort, "127.0.0.1");
+    for (const socket of [edge, core]) sockets.add(socket.on("error", () => undefined));
+    edge.on("data", (chunk) => {
+      toCoreBytes += chunk.length;
+      core.write(chunk);
+    });
+    core.on("data", (chunk) => {
+      if (holding) held.push(() => edge.write(chunk));
+      else edge.write(chunk);
+    });
+    edge.on("close", () => core.destroy());
+    core.on("close", () => edge.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold() {
+      holding = true;
+      toCoreBytes = 0;
+    },
+    /** Waits for a large call to have gone by. */
+    untilCallIsUnderWay: () => until("the call is under way", () => toCoreBytes >= LARGE_BYTES),
+    release() {
+      holding = false;
+      for (const write of held.splice(0)) write();
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+// time: ordering
+test("core finishes a call in flight before it stops, and takes no new ones", async () => {
+  const core = await startCore(service.redis.url);
+  const [own, late] = [connectToCore(core.port), connectToCore(core.port)];
+  const hold = await holdWrites();
+  try {
+    const message = { kind: MessageKind.TEXT, text: LARGE };
+    const content = { $case: "messageCreate" as const, value: { channel: "c1", message } };
+    const publishing = publish(own, { workspaceId: workspace.id, content });
+    await hold.untilCallWaits();
+    const stopped = stopInTime(core);
+    await untilStopping(core);
+    const refused = publish(late, { workspaceId: workspace.id });
+    await expect(refused).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    await hold.release();
+    expect((await publishing)[0]?.outcome?.$case).toBe("published");
+    expect(await stopped).toBe(0);
+  } finally {
+    await hold.release();
+    own.close();
+    late.close();
     await core.stop();
+  }
+});
+
+// time: ordering
+test("the edge finishes a request in flight before it stops, and takes no new ones", async () => {
+  const relay = await startHoldingRelay(service.core.port);
+  const edge = await startEdge(relay.port);
+  try {
+    expect((await poll(urlOf(edge), workspace)).status).toBe(200);
+    relay.hold();
+    const posting = type(urlOf(edge), workspace, LARGE);
+    await relay.untilCallIsUnderWay();
+    const stopped = stopInTime(edge);
+    await untilStopping(edge);
+    await until("nobody new is served", () =>
+      send(urlOf(edge), "/").then(
+        (answer) => answer.status >= 500,
+        () => true,
+      ),
+    );
+    relay.release();
+    expect(await posting).toBe(true);
+    expect(await stopped).toBe(0);
+  } finally {
+    relay.close();
+    await edge.stop();
   }
 });

@@ -1,15 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { post } from "../harness/bridge";
 import { startConsumer } from "../harness/consumer";
 import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import { createWorkspace, type TestWorkspace } from "../harness/service";
+import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
+import { until } from "../harness/wait";
 
+// Of single fields, and of fields in any combination: test/unit/read-inbound-event.test.ts.
 const service = sharedService();
 let workspace: TestWorkspace;
-// A workspace of its own for each test, so that no limit is met.
-beforeEach(async () => {
-  workspace = await createWorkspace(service.clients);
+beforeAll(async () => {
+  workspace = await service.workspaces.make();
 });
 
 const USER = { id: "u1" };
@@ -22,9 +24,7 @@ const astral = (length: number) => "😀".repeat(length);
 const dm = (length: number) => `dm:${"u".repeat(length - 3)}`;
 const without = (event: object, field: string) => ({ ...event, [field]: undefined });
 
-async function send(event: unknown) {
-  return post(service.url, workspace, JSON.stringify(event));
-}
+const send = (event: object | string) => post(service.url, workspace, event);
 
 // contract: post-202
 test.each<[string, object]>([
@@ -47,30 +47,23 @@ test.each<[string, object]>([
   // contract: inbound-channel
   ["a channel as an object", { ...COMMAND, channel: { id: "c1" } }],
   ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
-  ["a channel's empty name", { ...ACTION, channel: { id: "c1", name: "" } }],
   // contract: inbound-channel-name
   ["a channel's name of null", { ...MESSAGE, channel: { id: "c1", name: null } }],
   // contract: inbound-user-id
   ["a user's id of 128 characters", { ...COMMAND, user: { id: astral(128) } }],
-  ["a user's id that begins like a DM", { ...COMMAND, user: { id: "dm:" } }],
   ["a user's name of 128 characters", { ...COMMAND, user: { ...USER, name: astral(128) } }],
-  ["a user's empty name", { ...ACTION, user: { ...USER, name: "" } }],
   // contract: inbound-user-name
   ["a user's name of null", { ...MESSAGE, user: { ...USER, name: null } }],
-  ["a message id of 1 character", { ...ACTION, messageId: "m" }],
   // contract: inbound-message-id
   ["a message id of 128 characters", { ...ACTION, messageId: astral(128) }],
-  ["an action of 1 character", { ...ACTION, action: "a" }],
   // contract: inbound-action
   ["an action of 512 characters", { ...ACTION, action: astral(512) }],
   ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
-  ["an empty replyTo", { ...MESSAGE, replyTo: "" }],
   // contract: inbound-reply-to
   ["a replyTo of null", { ...MESSAGE, replyTo: null }],
   // contract: inbound-dm-channel
   ["a typed message in the member's own DM", { ...MESSAGE, channel: "dm:u1" }],
   ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
-  ["a DM of 4 characters", { ...ACTION, channel: "dm:u", user: { id: "u" } }],
   // contract: inbound-dm-channel
   ["a DM of 131 characters", { ...ACTION, channel: dm(131), user: { id: dm(131).slice(3) } }],
   ["a DM of a user whose id begins like one", { ...MESSAGE, channel: "dm:dm:", user: { id: "dm:" } }],
@@ -86,71 +79,52 @@ test.each<[string, object | string, string | undefined]>([
   ["no type", without(COMMAND, "type"), "type"],
   // contract: inbound-types
   ["an unknown type", { ...COMMAND, type: "ping" }, "type"],
-  ["a type in capitals", { ...COMMAND, type: "Command" }, "type"],
-  ["a type of null", { ...COMMAND, type: null }, "type"],
-  ["a type that is a list", { ...COMMAND, type: ["command"] }, "type"],
   ["an empty id", { ...COMMAND, id: "" }, "id"],
   // contract: inbound-id
   ["an id of 129 characters", { ...COMMAND, id: astral(129) }, "id"],
   ["an id of null", { ...COMMAND, id: null }, "id"],
-  ["an id that is a number", { ...COMMAND, id: 1 }, "id"],
   ["no channel", without(COMMAND, "channel"), "channel"],
   ["an empty channel", { ...COMMAND, channel: "" }, "channel"],
   // contract: inbound-channel
   ["a channel of 129 characters", { ...MESSAGE, channel: astral(129) }, "channel"],
-  ["a channel of null", { ...ACTION, channel: null }, "channel"],
   ["a channel that is a number", { ...COMMAND, channel: 5 }, "channel"],
-  ["a channel that is a list", { ...COMMAND, channel: ["c1"] }, "channel"],
   ["a channel without an id", { ...COMMAND, channel: { name: "x" } }, "channel.id"],
-  ["a channel's empty id", { ...COMMAND, channel: { id: "" } }, "channel.id"],
   ["a channel's id of 129 characters", { ...ACTION, channel: { id: astral(129) } }, "channel.id"],
-  ["a channel's id of null", { ...COMMAND, channel: { id: null } }, "channel.id"],
   // contract: inbound-channel-name
   [
     "a channel's name of 129 characters",
     { ...COMMAND, channel: { id: "c", name: astral(129) } },
     "channel.name",
   ],
-  ["a channel's name that is a number", { ...COMMAND, channel: { id: "c", name: 1 } }, "channel.name"],
   // contract: inbound-channel, inbound-unknown-fields
   ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
   ["no user", without(COMMAND, "user"), "user"],
   ["a user that is a text", { ...COMMAND, user: "u1" }, "user"],
-  ["a user of null", { ...COMMAND, user: null }, "user"],
-  ["a user that is a list", { ...COMMAND, user: [USER] }, "user"],
   ["a user without an id", { ...COMMAND, user: { name: "x" } }, "user.id"],
   ["a user's empty id", { ...ACTION, user: { id: "" } }, "user.id"],
   // contract: inbound-user-id
   ["a user's id of 129 characters", { ...MESSAGE, user: { id: astral(129) } }, "user.id"],
-  ["a user's id that is a number", { ...COMMAND, user: { id: 7 } }, "user.id"],
   // contract: inbound-user-name
   ["a user's name of 129 characters", { ...COMMAND, user: { ...USER, name: astral(129) } }, "user.name"],
-  ["a user's name that is an object", { ...COMMAND, user: { ...USER, name: {} } }, "user.name"],
   // contract: inbound-unknown-fields
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
   // contract: inbound-required
   ["a command without text", without(COMMAND, "text"), "text"],
   // contract: inbound-command-text
   ["a command's text of 2001 characters", { ...COMMAND, text: "x".repeat(2001) }, "text"],
-  ["a command's text of null", { ...COMMAND, text: null }, "text"],
   ["a message without text", without(MESSAGE, "text"), "text"],
   ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
   // contract: inbound-message-text
   ["a message's text of 4001 characters", { ...MESSAGE, text: "x".repeat(4001) }, "text"],
   // contract: inbound-required
   ["an action without a message id", without(ACTION, "messageId"), "messageId"],
-  ["an empty message id", { ...ACTION, messageId: "" }, "messageId"],
   // contract: inbound-message-id
   ["a message id of 129 characters", { ...ACTION, messageId: astral(129) }, "messageId"],
-  ["a message id of null", { ...ACTION, messageId: null }, "messageId"],
   ["an action without its action", without(ACTION, "action"), "action"],
-  ["an empty action", { ...ACTION, action: "" }, "action"],
   // contract: inbound-action
   ["an action of 513 characters", { ...ACTION, action: astral(513) }, "action"],
-  ["an action that is an object", { ...ACTION, action: {} }, "action"],
   // contract: inbound-reply-to
   ["a replyTo of 129 characters", { ...MESSAGE, replyTo: astral(129) }, "replyTo"],
-  ["a replyTo that is a number", { ...MESSAGE, replyTo: 1 }, "replyTo"],
   // contract: inbound-unknown-fields
   ["an unknown field", { ...COMMAND, extra: true }, "extra"],
   ["a field of another type of event: replyTo on a command", { ...COMMAND, replyTo: null }, "replyTo"],
@@ -164,7 +138,6 @@ test.each<[string, object | string, string | undefined]>([
   // contract: inbound-no-dm-prefix
   ["a bare dm: on a command", { ...COMMAND, channel: "dm:" }, "channel"],
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
-  ["a bare dm: as an object", { ...ACTION, channel: { id: "dm:", name: "x" } }, "channel"],
   // contract: inbound-dm-400
   ["another member's DM", { ...MESSAGE, channel: "dm:u2" }, "channel"],
   ["another member's DM, as an object", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
@@ -173,8 +146,6 @@ test.each<[string, object | string, string | undefined]>([
   // contract: inbound-dm-channel
   ["a DM of 132 characters", { ...ACTION, channel: dm(132), user: { id: dm(132).slice(3) } }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
-  ["a lone surrogate in an id", { ...MESSAGE, id: "a\udc00" }, "id"],
-  ["a lone surrogate in a channel", { ...MESSAGE, channel: "\ud800c" }, "channel"],
   ["a lone surrogate in a user's name", { ...MESSAGE, user: { id: "u", name: "\udfff" } }, "user.name"],
   [
     "a number past 2^53",
@@ -189,50 +160,35 @@ test.each<[string, object | string, string | undefined]>([
     { ...COMMAND, user: JSON.parse('{"__proto__":{"id":"u"}}') as object },
     "user.id",
   ],
-  ["constructor", { ...COMMAND, constructor: { prototype: {} } }, "constructor"],
-  ["prototype in a user", { ...COMMAND, user: { ...USER, prototype: {} } }, "user.prototype"],
   ["nothing at all", {}, "type"],
   ["a list", "[]", undefined],
-  ["a text", '"command"', undefined],
-  ["a number", "5", undefined],
-  ["true", "true", undefined],
   ["null", "null", undefined],
-])("%s is refused, and the first field at fault named", async (_what, event, field) => {
-  expectRefusal(
-    await post(service.url, workspace, typeof event === "string" ? event : JSON.stringify(event)),
-    400,
-    field,
-  );
+])("%s is refused, and the first field at fault is named", async (_what, event, field) => {
+  expectRefusal(await send(event), 400, field);
 });
 
-test("what was accepted reaches the game as it was sent", async () => {
-  const consumer = await startConsumer(service.clients.games).opened();
-  try {
-    const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
-    const channel = { id: "C 1/ä", name: 'lobby "one"' };
-    const user = { id: "U:1%", name: "Zoë 🎲" };
-    await send({ ...COMMAND, id: "r-1", channel, user, text });
-    await send({ ...ACTION, action: text });
-    await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" });
-    const seen = await consumer.sees(3);
-    expect(seen.map(({ received }) => received.event)).toEqual([
-      { id: "r-1", channel, user, kind: { $case: "command", value: { text } } },
-      {
-        id: undefined,
-        channel: { id: "c1", name: undefined },
-        user: { id: "u1", name: undefined },
-        kind: { $case: "action", value: { messageId: "m1", action: text } },
-      },
-      {
-        id: undefined,
-        channel: { id: "dm:u1", name: undefined },
-        user: { id: "u1", name: undefined },
-        kind: { $case: "message", value: { text: "hi", replyTo: "m9" } },
-      },
-    ]);
-  } finally {
-    consumer.cancel();
-  }
+test("an accepted event reaches the game as it was sent", async () => {
+  workspace = await service.workspaces.make();
+  const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
+  const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
+  const channel = { id: "C 1/ä", name: 'lobby "one"' };
+  const user = { id: "U:1%", name: "Zoë 🎲" };
+  await send({ ...COMMAND, id: "r-1", channel, user, text });
+  await send({ ...ACTION, action: text });
+  await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" });
+  const seen = () => consumer.seen.filter(({ workspaceId }) => workspaceId === workspace.id);
+  await until("three events", () => seen().length === 3);
+  consumer.cancel();
+  const bare = { id: undefined, channel: { id: "c1", name: undefined }, user: { id: "u1", name: undefined } };
+  expect(seen().map(({ received }) => received.event)).toEqual([
+    { id: "r-1", channel, user, kind: { $case: "command", value: { text } } },
+    { ...bare, kind: { $case: "action", value: { messageId: "m1", action: text } } },
+    {
+      ...bare,
+      channel: { id: "dm:u1", name: undefined },
+      kind: { $case: "message", value: { text: "hi", replyTo: "m9" } },
+    },
+  ]);
 });
 
 test("no text, name, body or secret is logged, whether an event was accepted or refused", async () => {

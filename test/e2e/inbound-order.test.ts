@@ -1,26 +1,21 @@
 import { randomUUID } from "node:crypto";
-import {
-  ConnectWorkspaceRequest,
-  DeleteWorkspaceRequest,
-  DisconnectWorkspaceRequest,
-  Platform,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import { Platform } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, post, send, signatureOf } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
-import { call, createWorkspace, type TestWorkspace } from "../harness/service";
+import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
 const service = sharedService();
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  workspace = await createWorkspace(service.clients);
+  workspace = await service.workspaces.make();
 });
 
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
-/** How a request fails each check that one request can fail at will; the limits have tests of their own. */
+/** How a request fails each check that one request can fail at will; the limits: inbound-limits.test.ts. */
 const BODIES = {
   good: JSON.stringify(EVENT),
   invalid: JSON.stringify({ ...EVENT, user: {} }), // check 7
@@ -52,21 +47,12 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   "a body that is %s, to a workspace that is %s, with a signature that is %s, made %s: %i",
   async (bodyIs, workspaceIs, signatureIs, made, status) => {
     const body = BODIES[bodyIs];
-    const answer = await send(
-      service.url,
-      `/hooks/${workspaceIs === "known" ? workspace.id : randomUUID()}`,
-      {
-        method: "POST",
-        body,
-        headers: {
-          "Service-Signature": signatureOf(
-            signatureIs === "right" ? workspace.secret : "another secret",
-            body,
-            made === "now" ? nowSeconds() : LONG_AGO,
-          ),
-        },
-      },
-    );
+    const id = workspaceIs === "known" ? workspace.id : randomUUID();
+    const secret = signatureIs === "right" ? workspace.secret : "another secret";
+    const signature = signatureOf(secret, body, made === "now" ? nowSeconds() : LONG_AGO);
+    const answer = await post(service.url, { id, secret }, body, {
+      headers: { "Service-Signature": signature },
+    });
     if (status === 202) expect([answer.status, answer.body.toString()]).toEqual([202, '{"ok":true}']);
     else expectRefusal(answer, status, bodyIs === "invalid" && status === 400 ? "user.id" : undefined);
   },
@@ -74,80 +60,58 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
 
 // contract: check-3, post-path
 test("every workspace that cannot be reached is answered 404 with the very same bytes, whatever the reason", async () => {
-  const { clients } = service;
-  const { workspaces } = clients;
-  const disconnected = await createWorkspace(clients);
-  const deleted = await createWorkspace(clients);
-  const native = await createWorkspace(clients, { platform: Platform.NATIVE });
+  const { workspaces } = service;
+  const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
   // Each was served before, so that nothing remembered from then can answer for it.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
-  await call(
-    workspaces,
-    workspaces.disconnectWorkspace,
-    DisconnectWorkspaceRequest.create({ workspaceId: disconnected.id }),
-  );
-  await call(
-    workspaces,
-    workspaces.deleteWorkspace,
-    DeleteWorkspaceRequest.create({ workspaceId: deleted.id }),
-  );
+  await workspaces.disconnect(disconnected.id);
+  await workspaces.delete(deleted.id);
   const { secret } = workspace;
+  const native = await workspaces.make({ platform: Platform.NATIVE });
   const unreachable: TestWorkspace[] = [
-    { id: randomUUID(), secret },
-    { id: "not-a-uuid", secret },
-    { id: "x".repeat(2_000), secret },
-    { id: `${workspace.id}0`, secret },
-    { id: workspace.id.slice(1), secret },
+    ...[randomUUID(), "not-a-uuid", "x".repeat(2_000), `${workspace.id}0`, workspace.id.slice(1)].map(
+      (id) => ({
+        id,
+        secret,
+      }),
+    ),
     { id: workspace.id.replaceAll("-", ""), secret },
     { id: `%7B${workspace.id}%7D`, secret },
     { ...native, secret },
     disconnected,
     deleted,
   ];
-  const answers = [];
+  const answers = new Set<string>();
   for (const each of unreachable) {
     const signed = await post(service.url, each, EVENT);
     const unsigned = await send(service.url, `/hooks/${each.id}`, { method: "POST", body: "{}" });
     for (const answer of [signed, unsigned]) {
       expectRefusal(answer, 404);
       const { date: _date, ...headers } = answer.headers;
-      answers.push(JSON.stringify({ headers, body: answer.body.toString("latin1") }));
+      answers.add(JSON.stringify({ headers, body: answer.body.toString("latin1") }));
     }
   }
-  expect(new Set(answers).size).toBe(1);
+  expect(answers.size).toBe(1);
 });
 
 test("a workspace that is connected again is served again, under its new secret alone", async () => {
-  const { workspaces } = service.clients;
-  const before = await createWorkspace(service.clients);
-  expect((await post(service.url, before, EVENT)).status).toBe(202);
-  await call(
-    workspaces,
-    workspaces.disconnectWorkspace,
-    DisconnectWorkspaceRequest.create({ workspaceId: before.id }),
-  );
-  expectRefusal(await post(service.url, before, EVENT), 404);
-  const { signingSecret } = await call(
-    workspaces,
-    workspaces.connectWorkspace,
-    ConnectWorkspaceRequest.create({ workspaceId: before.id }),
-  );
-  expect((await post(service.url, { id: before.id, secret: signingSecret }, EVENT)).status).toBe(202);
-  expectRefusal(await post(service.url, before, EVENT), 401);
+  const { id, secret } = await service.workspaces.make();
+  expect((await post(service.url, { id, secret }, EVENT)).status).toBe(202);
+  await service.workspaces.disconnect(id);
+  expectRefusal(await post(service.url, { id, secret }, EVENT), 404);
+  const { signingSecret } = await service.workspaces.connect(id);
+  expect((await post(service.url, { id, secret: signingSecret }, EVENT)).status).toBe(202);
+  expectRefusal(await post(service.url, { id, secret }, EVENT), 401);
 });
 
-test("the workspace id may be in any letter case", async () => {
-  const upper = { ...workspace, id: workspace.id.toUpperCase() };
-  const body = JSON.stringify({ ...EVENT, id: "in capitals" });
-  expect((await post(service.url, upper, body)).status).toBe(202);
-});
-
-test("a push workspace is served as a poll workspace is", async () => {
+test("the workspace id may be in any letter case, and the workspace a push workspace", async () => {
   // Nothing is published to it, so nothing is pushed.
-  const push = await createWorkspace(service.clients, { targetUrl: "https://8.8.8.8/" });
-  expect((await post(service.url, push, EVENT)).status).toBe(202);
+  const push = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
+  for (const each of [{ ...workspace, id: workspace.id.toUpperCase() }, push]) {
+    expect((await post(service.url, each, EVENT)).status).toBe(202);
+  }
 });
 
-test("nothing of all that is logged", () => {
+test("nothing of this is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "another secret"]);
 });

@@ -1,15 +1,9 @@
-import { GetWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { post, send } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
+import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { expectRefusal } from "../harness/refusals";
-import {
-  call,
-  createWorkspace,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { startService, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
 let service: TestService;
@@ -22,7 +16,7 @@ beforeAll(async () => {
   service = await startService({ core: coreAt });
   core = service.core;
   processes.push(core, service.edge);
-  workspace = await createWorkspace(service.clients);
+  workspace = await service.workspaces.make();
 });
 afterAll(async () => {
   await core.stop();
@@ -30,38 +24,45 @@ afterAll(async () => {
 });
 
 let events = 0;
-const event = (id = `r${++events}`) => ({
+const event = () => ({
   type: "message",
-  id,
+  id: `r${++events}`,
   channel: "c1",
   user: { id: "u1", name: "Private Name" },
   text: "private words",
 });
 
 const status = async () => (await post(service.url, workspace, event())).status;
-const readiness = async (process: TestProcess) =>
-  (await send(`http://127.0.0.1:${process.healthPort}`, "/ready")).status;
+const untilAnswered = (wanted: number) =>
+  until(`a post is answered ${wanted}`, async () => (await status()) === wanted);
+
+/** Starts core again where it was, and waits until it serves. */
+async function restartCore(): Promise<void> {
+  core = await startCore(service.redis.url, coreAt);
+  processes.push(core);
+  await untilAnswered(202);
+}
 
 /** What holds while an event cannot be stored. */
 async function expectOutage(): Promise<void> {
-  await until("the service says that it is out", async () => (await status()) === 503);
+  await untilAnswered(503);
   for (let i = 0; i < 3; i++) {
     const answer = await post(service.url, workspace, event());
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // Check 1 needs nobody else, nor does what is nowhere.
+  // The edge makes check 1 by itself.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
 }
 
 /** Posts all along while `change` happens; every answer must be one that a bridge may get. */
-async function postThrough(change: () => Promise<void>): Promise<void> {
+async function postThrough(change: () => Promise<unknown>): Promise<void> {
   const changed = new AbortController();
   const seen = new Set<number>();
   const senders = Array.from({ length: 16 }, async () => {
-    while (!changed.signal.aborted) seen.add((await post(service.url, workspace, event())).status);
+    while (!changed.signal.aborted) seen.add(await status());
   });
   await until("posts are accepted", () => seen.has(202));
   await change();
@@ -72,67 +73,56 @@ async function postThrough(change: () => Promise<void>): Promise<void> {
   expect([...seen].filter((each) => ![202, 429, 503].includes(each))).toEqual([]);
 }
 
-test("while Redis is away, every post is answered 503 with Retry-After, and core is not ready", async () => {
+test("while Redis is away, every post is answered 503 with Retry-After, and core is live but not ready", async () => {
+  expect([await probe(core, "/ready"), await untilReadiness(service.edge, 200)]).toEqual([READY, READY]);
   await postThrough(() => service.redis.kill());
   await expectOutage();
-  expect([await readiness(core), await readiness(service.edge)]).toEqual([503, 200]);
+  expect(await untilReadiness(core, 503)).toEqual(notReady("Redis does not answer"));
+  expect([await probe(core, "/live"), await probe(service.edge, "/ready")]).toEqual([LIVE, READY]);
 });
 
-test("when Redis is back with what it held, service resumes by itself", async () => {
+test("when Redis is back with its data, service resumes", async () => {
   await service.redis.restart({ empty: false });
-  await until("a post is accepted", async () => (await status()) === 202);
-  await until("core is ready", async () => (await readiness(core)) === 200);
+  await untilAnswered(202);
+  expect(await untilReadiness(core, 200)).toEqual(READY);
 });
 
-test("when Redis is back empty, service resumes by itself; the workspaces are gone", async () => {
+test("when Redis is back empty, service resumes without the workspaces", async () => {
   await service.redis.restart({ empty: true });
-  await until("the workspace is unknown", async () => (await status()) === 404);
-  workspace = await until("a workspace can be made", () =>
-    createWorkspace(service.clients).catch(() => undefined),
-  );
+  await untilAnswered(404);
+  workspace = await until("a workspace can be made", () => service.workspaces.make().catch(() => undefined));
   expect(await status()).toBe(202);
 });
 
-test("while core is away, every post is answered 503 with Retry-After, and the edge is not ready", async () => {
-  await postThrough(async () => {
-    await core.stop("SIGKILL");
-  });
+test("while core is away, every post is answered 503 with Retry-After, and the edge is live but not ready", async () => {
+  await postThrough(() => core.stop("SIGKILL"));
   await expectOutage();
-  await until("the edge is not ready", async () => (await readiness(service.edge)) === 503);
+  expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is out of reach"));
+  expect(await probe(service.edge, "/live")).toEqual(LIVE);
 });
 
-test("when core is back, service resumes by itself", async () => {
-  core = await startCore(service.redis.url, coreAt);
-  processes.push(core);
-  await until("a post is accepted", async () => (await status()) === 202);
-  await until("the edge is ready", async () => (await readiness(service.edge)) === 200);
-  const { workspaces } = service.clients;
-  const request = GetWorkspaceRequest.create({ workspaceId: workspace.id });
-  const known = await until("operators are served", () =>
-    call(workspaces, workspaces.getWorkspace, request).catch(() => undefined),
-  );
-  expect(known.workspace?.id).toBe(workspace.id);
+test("when core is back, service resumes", async () => {
+  await restartCore();
+  expect(await untilReadiness(service.edge, 200)).toEqual(READY);
+  const { id } = workspace;
+  const known = await until("operators are served", () => service.workspaces.get(id).catch(() => undefined));
+  expect(known.workspace?.id).toBe(id);
 });
 
-test("a core that is stopped is missed by none: what it took it answers, the rest is answered 503", async () => {
-  await postThrough(async () => {
-    expect(await core.stop()).toBe(0);
-  });
-  core = await startCore(service.redis.url, coreAt);
-  processes.push(core);
-  await until("a post is accepted", async () => (await status()) === 202);
+test("while core stops, it answers what it has taken, and the edge answers the rest 503", async () => {
+  await postThrough(async () => expect(await core.stop()).toBe(0));
+  await restartCore();
 });
 
-test("an edge that is stopped answers what it took, and then is gone", async () => {
-  // A workspace and an address that the posts before do not count for: no limit is to be met.
+test("an edge that stops answers what it has taken, and then listens no more", async () => {
+  // A workspace and an address that have sent nothing yet, so that no limit is met.
   const fresh = await until("a workspace can be made", () =>
-    createWorkspace(service.clients).catch(() => undefined),
+    service.workspaces.make().catch(() => undefined),
   );
   const answers = Array.from({ length: 20 }, () =>
     post(service.url, fresh, event(), { from: "127.0.0.5" }).catch(() => undefined),
   );
-  const first = await Promise.race(answers);
-  expect(first?.status).toBe(202);
+  expect((await Promise.race(answers))?.status).toBe(202);
   expect(await service.edge.stop()).toBe(0);
   for (const answer of await Promise.all(answers)) {
     if (answer !== undefined) expect(answer.status).toBe(202);
@@ -140,6 +130,6 @@ test("an edge that is stopped answers what it took, and then is gone", async () 
   await expect(post(service.url, workspace, event())).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("an outage is logged in few words, and nothing of what was under way", () => {
+test("an outage is logged without faults, and without what was in flight", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

@@ -1,7 +1,9 @@
 import { Client, credentials, Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { serveLane, type LaneCalls } from "../../core/rpc/lane";
 import { createTally } from "../../core/rpc/tally";
+import { CoreUnavailable } from "../../edge/core-unavailable";
 import { createLanes, type Lanes, type LanesOptions } from "../../edge/lanes";
 import { BridgeServiceService, type PollRequest } from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
@@ -10,6 +12,12 @@ import { until } from "../harness/wait";
 /** What a message has at most, on both ways. */
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
+
+/** Fakes the clock of the deadlines alone; the connection goes on. */
+function fakeDeadlines(): void {
+  const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
+  jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
+}
 
 /** The edge's end of lanes and core's, over a real connection; what core does with a call is the test's. */
 let answerPoll: LaneCalls["poll"];
@@ -26,10 +34,7 @@ let asked: number[];
 let answered: number[];
 
 async function start(options: Partial<LanesOptions> = {}): Promise<void> {
-  asked = [];
-  answered = [];
-  streams = [];
-  edgeStreams = [];
+  [asked, answered, streams, edgeStreams] = [[], [], [], []];
   stopping = new AbortController();
   server = new Server();
   lanesOfCore = createTally().lanes;
@@ -49,11 +54,8 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
       },
     },
   );
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
-  });
+  const bind = promisify(server.bindAsync.bind(server));
+  const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
   client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   lanes = createLanes({
     open() {
@@ -73,15 +75,14 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
 }
 afterEach(() => {
   lanes.close();
+  jest.useRealTimers();
   client.close();
   server.forceShutdown();
 });
 
-const pageFor = ({ workspaceId }: PollRequest, bytes = 1) => ({
-  body: [new Uint8Array(bytes)],
-  signature: "",
-  workspaceId,
-});
+function pageFor({ workspaceId }: PollRequest, bytes = 1) {
+  return { body: [new Uint8Array(bytes)], signature: "", workspaceId };
+}
 
 /** Asks for the page of a workspace, and answers whose page came. */
 function ask(workspaceId: string, bytes = 10): Promise<string> {
@@ -108,12 +109,18 @@ function holdPolls(waits: (workspaceId: string) => boolean): () => void {
 }
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
+/** Asks for the pages of all workspaces; each must get its own. */
+async function askAll(all: readonly string[]): Promise<void> {
+  expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
+}
+/** Asks until a lane is open again. */
+const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("the calls of one turn travel together, in several messages where they are many, and so do the answers", async () => {
+test("the calls of one turn travel together, in messages of at most 32, and so do the answers", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
-  expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
+  await askAll(all);
   // Messages of several lanes may come in any order.
   expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
   expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
@@ -124,29 +131,25 @@ test("a message of answers ends with the page that fills it", async () => {
   await start({ lanes: 1 });
   const bytes = PAGE_BYTES_MAX / 2 + 1;
   answerPoll = async (request) => pageFor(request, bytes);
-  const all = names(7);
-  expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
+  await askAll(names(7));
   expect(answered).toEqual([2, 2, 2, 1]);
 });
 
-test("a call that takes long holds up none of those that travelled with it", async () => {
+// time: ordering
+test("a slow call does not hold up those that travelled with it", async () => {
   await start({ lanes: 1 });
   const release = holdPolls((name) => name === "slow");
-  let isAnswered = false;
-  const slow = ask("slow");
-  slow.then(
-    () => (isAnswered = true),
-    () => undefined,
-  );
-  const others = names(MESSAGE_MAX - 1);
-  expect(await Promise.all(others.map((name) => ask(name)))).toEqual(others);
+  const answer = jest.fn();
+  const slow = ask("slow").then(answer);
+  await askAll(names(MESSAGE_MAX - 1));
   expect(asked).toEqual([MESSAGE_MAX]);
-  expect(isAnswered).toBe(false);
+  expect(answer).not.toHaveBeenCalled();
   release();
-  expect(await slow).toBe("slow");
+  await slow;
+  expect(answer).toHaveBeenCalledWith("slow");
 });
 
-test("whatever is asked when, and however long it takes, each call has its own answer", async () => {
+test("each call gets its own answer, whenever it is asked and however long it takes", async () => {
   await start();
   answerPoll = async (request) => {
     for (let turns = Number(request.workspaceId.split("/")[1]); turns > 0; turns--) {
@@ -161,10 +164,7 @@ test("whatever is asked when, and however long it takes, each call has its own a
       async (turns) => {
         const asking: Promise<void>[] = [];
         for (const calls of turns) {
-          for (const takes of calls) {
-            const name = `${number++}/${takes}`;
-            asking.push(ask(name).then((answer) => expect(answer).toBe(name)));
-          }
+          asking.push(askAll(calls.map((takes) => `${number++}/${takes}`)));
           await new Promise((resolve) => setImmediate(resolve));
         }
         await Promise.all(asking);
@@ -173,9 +173,9 @@ test("whatever is asked when, and however long it takes, each call has its own a
     ),
     { numRuns: 50 },
   );
-}, 60_000);
+});
 
-test("past the calls and the bytes that may be under way a call is refused at once, and taken again when there is room", async () => {
+test("a call over the bound of calls or bytes is refused at once, and accepted again when there is room", async () => {
   await start({ underWayMax: 3, bytesMax: 100 });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
@@ -188,10 +188,19 @@ test("past the calls and the bytes that may be under way a call is refused at on
   expect(await ask("again", 100)).toBe("again");
 });
 
-test("a call without an answer within its deadline is given up, and its answer, when it comes, is nobody else's", async () => {
-  await start({ deadlineMs: 2_000 });
+// time: controlled
+test("a call that is not answered within its deadline fails, and its late answer is nobody else's", async () => {
+  fakeDeadlines();
+  await start({ deadlineMs: 5_000 });
   const release = holdPolls((name) => name === "late");
-  await expect(ask("late")).rejects.toThrow("no answer in time");
+  const late = jest.fn();
+  ask("late").catch(late);
+  await until("it is under way", () => asked.length === 1);
+  await jest.advanceTimersByTimeAsync(4_999);
+  expect(late).not.toHaveBeenCalled();
+  // They are checked four times a second.
+  await jest.advanceTimersByTimeAsync(251);
+  expect(late).toHaveBeenCalledWith(new CoreUnavailable("no answer in time"));
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { late: 1 } });
   const before = answered.length;
   release();
@@ -199,7 +208,7 @@ test("a call without an answer within its deadline is given up, and its answer, 
   expect(await ask("next")).toBe("next");
 });
 
-test("what is under way on a lane that breaks is given up at once, and what comes later goes by a new one", async () => {
+test("the calls of a lane that breaks fail at once, and later calls use a new lane", async () => {
   await start({ lanes: 1 });
   answerPoll = async (request) =>
     request.workspaceId === "broken" ? new Promise<never>(() => undefined) : pageFor(request);
@@ -208,34 +217,34 @@ test("what is under way on a lane that breaks is given up at once, and what come
   streams[0]?.emit("error", { code: status.UNAVAILABLE });
   await broken;
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, open: 0, failures: { broken: 1 } });
-  expect(await until("a lane is open again", () => ask("next").catch(() => undefined))).toBe("next");
+  expect(await askAgain()).toBe("next");
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
-test("what had not left yet when its lane broke is given up, and not sent after all", async () => {
+test("a call that was not sent when its lane broke fails, and is never sent", async () => {
   await start({ lanes: 1 });
-  const polled: string[] = [];
+  const polled = jest.fn();
   answerPoll = async (request) => {
-    polled.push(request.workspaceId);
+    polled(request.workspaceId);
     return pageFor(request);
   };
   expect(await ask("first")).toBe("first");
   const broken = expect(ask("broken")).rejects.toThrow("the connection to core broke");
   edgeStreams[0]?.emit("end");
   await broken;
-  expect(await until("a lane is open again", () => ask("next").catch(() => undefined))).toBe("next");
-  expect(polled).toEqual(["first", "next"]);
+  expect(await askAgain()).toBe("next");
+  expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
 
-test("core that stops answers what is under way, and then ends the lane", async () => {
+test("a core that stops answers the calls in flight, and then ends the lane", async () => {
   await start({ lanes: 1 });
   const release = holdPolls(() => true);
   // So many that the last message is full when the last call is answered.
   const all = names(2 * MESSAGE_MAX);
-  const asking = Promise.all(all.map((name) => ask(name)));
+  const asking = askAll(all);
   await until("they are under way", () => lanesOfCore.calls === all.length);
   stopping.abort();
   release();
-  expect(await asking).toEqual(all);
+  await asking;
   await until("the lane is ended", () => lanes.load.open === 0);
 });

@@ -75,12 +75,12 @@ test("a log that is not too long loses nothing", async () => {
 });
 
 test.each([
-  ["that a group has not read are counted", 0, 0, 300],
-  ["that a group has read and acked are not", 400, 400, 0],
-  ["that a group has read and not acked are counted", 400, 0, 300],
-  ["are counted where a group has acked them in part, and read no more", 250, 100, 200],
-  ["are counted where a group has read them in part", 150, 150, 150],
-])("events that leave a log that is too long, and %s", async (_what, read, acked, count) => {
+  ["a group has not read them", 0, 0, 300],
+  ["a group has read them, but not acked them", 400, 0, 300],
+  ["a group has read and acked only some, and not read the rest", 250, 100, 200],
+  ["a group has read some and acked all of these", 150, 150, 150],
+  ["a group has acked them all: none are", 400, 400, 0],
+])("events that leave a full log are counted when %s", async (_what, read, acked, count) => {
   const record = await addWorkspace(store);
   await store.followLog.open("g");
   await fill(record, LOG_MAX + 3 * NODE - 1);
@@ -90,7 +90,7 @@ test.each([
   expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
 });
 
-test("of several groups the one counts that has lost most, and it is named", async () => {
+test("the loss of the group that has lost most is counted, and the group is named", async () => {
   const record = await addWorkspace(store);
   for (const group of ["quick", "slow", "middle"]) await store.followLog.open(group);
   await fill(record, LOG_MAX + 3 * NODE - 1);
@@ -101,14 +101,15 @@ test("of several groups the one counts that has lost most, and it is named", asy
   expect(dropped).toEqual([{ reason: "size", count: 250, group: "slow" }]);
 });
 
-test("where there is no group, all that leaves the log was taken by nobody", async () => {
+test("where there is no group, every event that leaves the log is counted", async () => {
   const record = await addWorkspace(store);
   await fill(record, LOG_MAX + 2 * NODE - 1);
   await append(record);
   expect(dropped).toEqual([{ reason: "size", count: 2 * NODE, group: undefined }]);
 });
 
-test("events older than 24 hours leave the log, and each is counted once, however often the log is trimmed", async () => {
+// time: controlled
+test("events older than 24 hours leave the log, and each is counted once", async () => {
   const record = await addWorkspace(store);
   await store.followLog.open("g");
   const dayAgo = Date.now() - 25 * 60 * 60 * 1000;
@@ -125,7 +126,7 @@ test("events older than 24 hours leave the log, and each is counted once, howeve
   expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
 });
 
-test("the push queue of a shard is bounded: what comes on top is dropped as overloaded, logged and told", async () => {
+test("events that a full push queue has no room for are dropped as overloaded, and logged", async () => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
   const { id } = record.workspace;
   const labels = Array.from({ length: PUSH_QUEUE_MAX + 3 }, (_, i) => i);
@@ -142,7 +143,7 @@ test("the push queue of a shard is bounded: what comes on top is dropped as over
   expect((await store.backlog.read(shardOf(record))).pushes).toBe(PUSH_QUEUE_MAX);
 });
 
-test("a full push queue is no matter for events that are held for polling", async () => {
+test("a full push queue does not affect events that are held for polling", async () => {
   const pushed = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
   let polled = await addWorkspace(store);
   while (shardOf(polled) !== shardOf(pushed)) polled = await addWorkspace(store);
@@ -159,7 +160,8 @@ test("a full push queue is no matter for events that are held for polling", asyn
   expect(page.outcome === "page" && page.events).toHaveLength(1);
 });
 
-test("what waits in a shard is told: of each group what it has not read and not acked, and since when", async () => {
+// time: controlled
+test("the backlog of a shard says what each group has not read and not acked, and since when", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     oldestPushAtMs: undefined,

@@ -6,7 +6,6 @@ import { connectToCore, createWorkspace, publish, textEvent } from "../harness/s
 import { evaluate, openTestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
-const SOON_MS = 60_000;
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 
 let redis: TestRedis;
@@ -18,7 +17,7 @@ afterEach(() => redis.close());
 const of = async (process: TestProcess, name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(process), name, labels);
 
-test("while Redis is away the metrics are there, say nothing of what waits, and count the connections that are made again", async () => {
+test("while Redis is away, metrics are served without what waits in it; connections that are made again are counted", async () => {
   const core = await startCore(redis.url);
   try {
     const connections = await of(core, "chatbridge_core_redis_connections_total");
@@ -29,7 +28,6 @@ test("while Redis is away the metrics are there, say nothing of what waits, and 
       async () =>
         (await of(core, "chatbridge_core_redis_connection_faults_total")) > 0 &&
         (await of(core, "chatbridge_core_store_call_failures_total", 'function="join_group"')) > 0,
-      SOON_MS,
     );
     const away = await readMetrics(core);
     expect(away.get("chatbridge_core_push_queue_length")?.values.size).toBe(0);
@@ -40,14 +38,13 @@ test("while Redis is away the metrics are there, say nothing of what waits, and 
       async () =>
         (await of(core, "chatbridge_core_redis_connections_total")) >= connections + 2 &&
         (await readMetrics(core)).get("chatbridge_core_push_queue_length")?.values.size === 1,
-      SOON_MS,
     );
   } finally {
     await core.stop();
   }
-}, 120_000);
+});
 
-test("while core is away the edge counts what got no answer, and the streams that it opens again", async () => {
+test("while core is away, the edge counts calls without an answer, and then the streams that it opens again", async () => {
   const port = await freePort();
   const core = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
   const edge = await startEdge(port);
@@ -60,7 +57,7 @@ test("while core is away the edge counts what got no answer, and the streams tha
     const opened = await of(edge, "chatbridge_edge_lanes_opened_total");
     expect(opened).toBeGreaterThan(0);
     await core.stop("SIGKILL");
-    await until("no stream is open", async () => (await of(edge, "chatbridge_edge_lanes")) === 0, SOON_MS);
+    await until("no stream is open", async () => (await of(edge, "chatbridge_edge_lanes")) === 0);
     const failures = async (): Promise<number> => {
       const values =
         (await readMetrics(edge)).get("chatbridge_edge_lane_failures_total")?.values ?? new Map();
@@ -71,7 +68,7 @@ test("while core is away the edge counts what got no answer, and the streams tha
     expect(await failures()).toBe(before + 1);
     expect(await of(edge, "chatbridge_edge_requests_total", 'endpoint="post",status="503"')).toBe(1);
     again = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
-    await until("it is answered", async () => (await post(url, workspace, EVENT)).status === 202, SOON_MS);
+    await until("it is answered", async () => (await post(url, workspace, EVENT)).status === 202);
     expect(await of(edge, "chatbridge_edge_lanes_opened_total")).toBeGreaterThan(opened);
   } finally {
     clients.close();
@@ -79,9 +76,10 @@ test("while core is away the edge counts what got no answer, and the streams tha
     await core.stop("SIGKILL");
     await again?.stop();
   }
-}, 120_000);
+});
 
-test("sequences that run ahead of the clock are told by how much", async () => {
+// time: ordering
+test("a metric says how far sequences run ahead of the clock", async () => {
   const core = await startCore(redis.url);
   const clients = connectToCore(core.port);
   const store = await openTestStore(redis.url);
@@ -103,4 +101,4 @@ test("sequences that run ahead of the clock are told by how much", async () => {
     clients.close();
     await core.stop();
   }
-}, 60_000);
+});

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { poll, post, send } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
-import { createWorkspace, type TestWorkspace } from "../harness/service";
+import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
@@ -15,7 +15,7 @@ let consumer: Consumer;
 let core: ReadonlyMap<string, ReadMetric>;
 let edge: ReadonlyMap<string, ReadMetric>;
 beforeAll(async () => {
-  workspace = await createWorkspace(service.clients);
+  workspace = await service.workspaces.make();
   consumer = await startConsumer(service.clients.games, { group: "readers" }).opened();
   await post(service.url, workspace, {
     type: "message",
@@ -28,18 +28,12 @@ beforeAll(async () => {
   await consumer.sees(1);
   edge = await readMetrics(service.edge);
   // What waits is told of the shards that a core holds, which it takes after its start.
-  core = await until(
-    "core tells of its shards",
-    async () => {
-      const metrics = await readMetrics(service.core);
-      return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;
-    },
-    30_000,
-  );
-}, 60_000);
-afterAll(async () => {
-  consumer.cancel();
+  core = await until("core tells of its shards", async () => {
+    const metrics = await readMetrics(service.core);
+    return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;
+  });
 });
+afterAll(() => consumer.cancel());
 
 /** A metric as the documentation has it. */
 interface Row {
@@ -74,11 +68,8 @@ function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
 
 const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
 
-test("docs/metrics.md has every metric of core, with its type, labels and words, and no other", () => {
+test("docs/metrics.md has every metric of core and the edge, with its type, labels and words, and no other", () => {
   expect(documented("Core").toSorted(byName)).toEqual(told(core).toSorted(byName));
-});
-
-test("docs/metrics.md has every metric of the edge, with its type, labels and words, and no other", () => {
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
@@ -137,6 +128,6 @@ test("both processes tell how Node.js and the system see them", () => {
   }
 });
 
-test("the metrics are where probes are, and not where bridges are", async () => {
+test("the metrics are served where probes are, and not where bridges are", async () => {
   expect((await send(service.url, "/metrics")).status).toBe(404);
 });

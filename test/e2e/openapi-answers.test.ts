@@ -1,3 +1,5 @@
+import { channel } from "node:diagnostics_channel";
+import type { Server } from "node:http";
 import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import { readEdgeConfig } from "../../edge/config";
 import type { CoreClient } from "../../edge/core-client";
@@ -5,11 +7,10 @@ import { CoreUnavailable } from "../../edge/core-unavailable";
 import { createEdge, type Edge } from "../../edge/edge";
 import { createLaneLoad } from "../../edge/lane-load";
 import { openApiDocument } from "../../edge/openapi";
-import { send } from "../harness/bridge";
+import { send, type Answer } from "../harness/bridge";
 import { contractOf } from "../harness/openapi";
 import { exchange, rawRequest } from "../harness/raw-http";
-
-jest.setTimeout(120_000);
+import { expectRefusal } from "../harness/refusals";
 
 const contract = contractOf(openApiDocument(), true);
 const POST = "/hooks/{workspaceId}";
@@ -23,40 +24,33 @@ let next: () => Refused | undefined = () => undefined;
 let edge: Edge;
 let url: string;
 beforeAll(async () => {
+  const page = { body: Buffer.from(PAGE), signature: `t=1,v1=${"0".repeat(64)}`, workspaceId: ID };
+  const refusedOr = <Outcome>(outcome: Outcome) => {
+    const value = next();
+    return { outcome: value === undefined ? outcome : { $case: "refused" as const, value } };
+  };
   const core: CoreClient = {
-    async receive() {
-      const refused = next();
-      return {
-        outcome: refused
-          ? { $case: "refused", value: refused }
-          : { $case: "accepted", value: { repeated: false } },
-      };
-    },
-    async poll() {
-      const refused = next();
-      const page = { body: Buffer.from(PAGE), signature: `t=1,v1=${"0".repeat(64)}`, workspaceId: ID };
-      return { outcome: refused ? { $case: "refused", value: refused } : { $case: "page", value: page } };
-    },
+    receive: async () => refusedOr({ $case: "accepted", value: { repeated: false } }),
+    poll: async () => refusedOr({ $case: "page", value: page }),
     load: createLaneLoad(),
     probe: async () => undefined,
     close: () => undefined,
   };
-  const config = readEdgeConfig({
-    CORE_TOKEN: "none",
-    EDGE_LISTEN: "127.0.0.1:0",
-    HEALTH_LISTEN: "127.0.0.1:0",
-  });
-  edge = await createEdge(config, undefined, { core });
+  const listening = { EDGE_LISTEN: "127.0.0.1:0", HEALTH_LISTEN: "127.0.0.1:0" };
+  edge = await createEdge(readEdgeConfig({ CORE_TOKEN: "none", ...listening }), undefined, { core });
   url = `http://127.0.0.1:${edge.port}`;
 });
 afterAll(() => edge.close());
 
-type Heard = Pick<Awaited<ReturnType<typeof send>>, "status" | "headers"> & {
-  readonly body: Buffer | string;
-};
+const post = (body: string | Buffer = EVENT) => send(url, `/hooks/${ID}`, { method: "POST", body });
+const poll = () => send(url, `/hooks/${ID}/events`);
 
 /** Fails unless the document has this answer: its status, its headers, its body to the last field. */
-function expectDocumented(path: string, method: "get" | "post", { status, headers, body }: Heard): void {
+function expectDocumented(
+  path: string,
+  method: "get" | "post",
+  { status, headers, body }: Pick<Answer, "status" | "headers"> & { readonly body: Buffer | string },
+): void {
   const isDocumented = contract.answer(path, method, status);
   const json: unknown = JSON.parse(body.toString());
   expect([isDocumented(json), isDocumented.errors, json]).toEqual([true, null, json]);
@@ -66,28 +60,27 @@ function expectDocumented(path: string, method: "get" | "post", { status, header
   }
 }
 
-const refused = (refusal: Refusal, more: Partial<Refused> = {}): Refused => ({
-  refusal,
-  violation: undefined,
-  retryAfterSeconds: 0,
-  ...more,
-});
-const OF_BOTH: readonly (readonly [name: string, status: number, refused: Refused])[] = [
+const refused =
+  (refusal: Refusal, more: Partial<Refused> = {}) =>
+  (): Refused => ({
+    refusal,
+    violation: undefined,
+    retryAfterSeconds: 0,
+    ...more,
+  });
+const fail = (error: Error) => (): never => {
+  throw error;
+};
+const VIOLATION = { field: "user.id", message: "user.id is required" };
+const REFUSALS: readonly (readonly [name: keyof typeof Refusal, status: number, act: typeof next])[] = [
   ["ADDRESS_LIMIT", 429, refused(Refusal.ADDRESS_LIMIT, { retryAfterSeconds: 1 })],
   ["UNKNOWN_WORKSPACE", 404, refused(Refusal.UNKNOWN_WORKSPACE)],
   ["SIGNATURE", 401, refused(Refusal.SIGNATURE)],
   ["TIMESTAMP", 409, refused(Refusal.TIMESTAMP)],
   ["WORKSPACE_LIMIT", 429, refused(Refusal.WORKSPACE_LIMIT, { retryAfterSeconds: 1 })],
-  [
-    "INVALID",
-    400,
-    refused(Refusal.INVALID, { violation: { field: "user.id", message: "user.id is required" } }),
-  ],
+  ["INVALID", 400, refused(Refusal.INVALID, { violation: VIOLATION })],
+  ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)],
 ];
-const REFUSALS = [...OF_BOTH, ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)] as const];
-
-const post = (body: string | Buffer = EVENT) => send(url, `/hooks/${ID}`, { method: "POST", body });
-const poll = () => send(url, `/hooks/${ID}/events`);
 
 test("there is a row for every refusal of core", () => {
   const all = Object.keys(Refusal).filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED");
@@ -95,48 +88,21 @@ test("there is a row for every refusal of core", () => {
 });
 
 // contract: error-schema
-test.each(OF_BOTH)(
-  "what a POST is answered for the refusal %s is in the document: %i",
-  async (_name, status, refusal) => {
-    next = () => refusal;
-    const answer = await post();
-    expect(answer.status).toBe(status);
-    expectDocumented(POST, "post", answer);
-  },
-);
-
-test.each(REFUSALS)(
-  "what a poll is answered for the refusal %s is in the document: %i",
-  async (_name, status, refusal) => {
-    next = () => refusal;
-    const answer = await poll();
-    expect(answer.status).toBe(status);
-    expectDocumented(POLL, "get", answer);
-  },
-);
-
-test.each<[string, number, () => Refused | undefined]>([
-  ["a success", 0, () => undefined],
-  [
-    "core out of reach",
-    503,
-    () => {
-      throw new CoreUnavailable("away");
-    },
-  ],
-  [
-    "a fault",
-    500,
-    () => {
-      throw new Error("a bug");
-    },
-  ],
-])("what either is answered for %s is in the document", async (_what, status, act) => {
+test.each<readonly [string, number, typeof next]>([
+  ...REFUSALS,
+  ["core out of reach", 503, fail(new CoreUnavailable("away"))],
+  ["a bug", 500, fail(new Error("a bug"))],
+  ["a success", 200, () => undefined],
+])("the document has what a post and a poll are answered for %s: %i", async (name, status, act) => {
   next = act;
-  const [posted, polled] = [await post(), await poll()];
-  expect([posted.status, polled.status]).toEqual(status === 0 ? [202, 200] : [status, status]);
-  expectDocumented(POST, "post", posted);
+  const polled = await poll();
+  expect(polled.status).toBe(status);
   expectDocumented(POLL, "get", polled);
+  // Core refuses no post for a workspace's mode.
+  if (name === "PUSH_WORKSPACE") return;
+  const posted = await post();
+  expect(posted.status).toBe(status === 200 ? 202 : status);
+  expectDocumented(POST, "post", posted);
 });
 
 // contract: check-1-json, check-1-size, error-schema
@@ -144,22 +110,59 @@ test.each<[number, string | Buffer]>([
   [400, "{"],
   [400, Buffer.from([0xff])],
   [413, Buffer.alloc(65_537, " ")],
-])("what a POST is answered %i for its body is in the document", async (status, body) => {
+])("the document has what a post is answered for its body: %i", async (status, body) => {
   next = () => undefined;
   const answer = await post(body);
   expect(answer.status).toBe(status);
   expectDocumented(POST, "post", answer);
 });
 
-test.each<[string, number, () => Buffer]>([
-  ["is not HTTP", 400, () => Buffer.from(`POST /hooks/${ID} HTTP/1.1\r\nHost : a\r\n\r\n`)],
-  ["has too long headers", 431, () => rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) })],
-  ["falls silent", 408, () => rawRequest("POST", `/hooks/${ID}`, {}, EVENT).subarray(0, -1)],
-])("what a request is answered that %s is in the document for both: %i", async (_what, status, bytes) => {
-  const { answers } = await exchange(url, bytes(), { withinMs: 60_000 });
+/** Fails unless these bytes are answered with a documented refusal, and the connection is ended. */
+async function expectEnded(bytes: Buffer, status: number): Promise<void> {
+  const { answers } = await exchange(url, bytes);
   expect(answers.map((answer) => answer.status)).toEqual([status]);
   for (const answer of answers) {
+    expectRefusal({ ...answer, body: Buffer.from(answer.body) }, status);
     expectDocumented(POST, "post", answer);
     expectDocumented(POLL, "get", answer);
   }
+}
+
+test.each<[string, number, Buffer]>([
+  ["is not HTTP", 400, Buffer.from(`POST /hooks/${ID} HTTP/1.1\r\nHost : a\r\n\r\n`)],
+  ["has too long headers", 431, rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) })],
+])("the document has what a request is answered that %s: %i", (_what, status, bytes) =>
+  expectEnded(bytes, status),
+);
+
+/** The HTTP server of the edge. */
+async function findServer(): Promise<Server> {
+  const started = channel("http.server.request.start");
+  const found = new Promise<Server>((resolve) => {
+    started.subscribe(function find(message) {
+      started.unsubscribe(find);
+      resolve((message as { server: Server }).server);
+    });
+  });
+  await poll();
+  return found;
+}
+
+// time: controlled
+test("a request that is not whole within 10 seconds is answered 408, and its connection is ended", async () => {
+  const server = await findServer();
+  expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 10_000]);
+  // The same timeouts, sooner.
+  Object.assign(server, { headersTimeout: 300, requestTimeout: 300 });
+  const head = `POST /hooks/${ID} HTTP/1.1\r\nHost: a\r\n`;
+  await Promise.all(
+    [
+      "POST",
+      `${head}Service-`,
+      `${head}Content-Length: 500\r\n\r\n`,
+      `${head}Content-Length: 500\r\n\r\n${EVENT}`,
+      `${head}Transfer-Encoding: chunked\r\n\r\nff\r\n{`,
+      `${head}Transfer-Encoding: chunked\r\n\r\n3e\r\n${EVENT}\r\n`,
+    ].map((bytes) => expectEnded(Buffer.from(bytes), 408)),
+  );
 });

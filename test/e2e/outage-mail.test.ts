@@ -1,150 +1,173 @@
+import { shardOf } from "../../core/domain/shard";
 import { poll } from "../harness/bridge";
 import { startMailServer, type TestMailServer } from "../harness/mail-server";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { openPollDue, type PollDue } from "../harness/poll-due";
-import { startCore, startEdge, type TestProcess } from "../harness/processes";
-import { startTestRedis, type TestRedis } from "../harness/redis";
-import { connectToCore, createWorkspace, publish, textEvent, type CoreClients } from "../harness/service";
+import { freePort, startCore, type TestProcess } from "../harness/processes";
+import { publish, startService, textEvent, type CoreClients, type TestService } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
+import { createWorkspaceApi } from "../harness/workspace-api";
 
+const SHARDS = 16;
 const FIVE_MINUTES_MS = 5 * 60 * 1000;
-const OWNER = "owner@customer.test";
 
-let redis: TestRedis;
-let mail: TestMailServer;
-let due: PollDue;
-let cores: TestProcess[];
-let edge: TestProcess;
-let clients: CoreClients;
-
-function startMailingCore(): Promise<TestProcess> {
-  return startCore(redis.url, { SMTP_URL: mail.url, MAIL_FROM: "Bridges <bridges@service.test>" });
+interface MailedWorkspace {
+  readonly id: string;
+  readonly secret: string;
+  readonly ownerEmail: string;
 }
 
-beforeEach(async () => {
-  redis = await startTestRedis();
+const shared = sharedService();
+let mail: TestMailServer;
+let settings: Record<string, string>;
+let service: TestService;
+let core: TestProcess;
+let due: PollDue;
+let witnesses: readonly MailedWorkspace[];
+beforeAll(async () => {
   mail = await startMailServer();
-  due = await openPollDue(redis);
-  cores = [await startMailingCore()];
-  edge = await startEdge(cores[0]?.port ?? 0);
-  clients = connectToCore(cores[0]?.port ?? 0);
+  settings = { SMTP_URL: mail.url, MAIL_FROM: "Bridges <bridges@service.test>" };
+  service = await startService({
+    core: { ...settings, CORE_LISTEN: `127.0.0.1:${await freePort()}` },
+  });
+  ({ core } = service);
+  due = await openPollDue(service.redis);
+  const byShard = new Map<number, MailedWorkspace>();
+  while (byShard.size < SHARDS) {
+    const workspace = await service.workspaces.make({ ownerEmail: `${byShard.size}@witness.test` });
+    if (!byShard.has(shardOf(workspace.id, SHARDS))) byShard.set(shardOf(workspace.id, SHARDS), workspace);
+  }
+  witnesses = [...byShard.values()];
 });
-afterEach(async () => {
-  clients.close();
-  await edge.stop();
-  await Promise.all(cores.map((core) => core.stop()));
+afterAll(async () => {
   await due.close();
+  await core.stop();
+  await service.close();
   await mail.close();
-  await redis.close();
 });
 
-/** Workspaces whose events have waited for five minutes by now; they spread over the shards. */
-async function startOutages(count: number) {
-  const failing = [];
-  for (let i = 0; i < count; i++) {
-    const workspace = await createWorkspace(clients, { name: `games ${i}`, ownerEmail: `${i}-${OWNER}` });
-    await publish(clients, textEvent(workspace.id, "hello"));
-    failing.push(workspace);
-  }
-  await Promise.all(failing.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));
+/** Makes the events of workspaces wait for five minutes. */
+async function startOutages(
+  workspaces: readonly MailedWorkspace[],
+  clients: CoreClients = service.clients,
+  passing: PollDue = due,
+): Promise<void> {
+  for (const { id } of workspaces) await publish(clients, textEvent(id, "hello"));
+  await Promise.all(workspaces.map(({ id }) => passing.pass(id, FIVE_MINUTES_MS)));
+}
+
+let owners = 0;
+/** Workspaces, each with an owner of its own, that fall silent now; they spread over the shards. */
+async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
+  const failing: MailedWorkspace[] = [];
+  for (let i = 0; i < count; i++)
+    failing.push(
+      await service.workspaces.make({ name: `games ${i}`, ownerEmail: `${++owners}-${i % 2}@customer.test` }),
+    );
+  await startOutages(failing);
   return failing;
 }
 
-function recipients(): readonly string[] {
-  return mail.messages.flatMap(({ to }) => to).toSorted();
+const mailsTo = (workspaces: readonly MailedWorkspace[]) =>
+  mail.messages.filter(({ to }) => workspaces.some(({ ownerEmail }) => to.includes(ownerEmail)));
+const mailed = (workspaces: readonly MailedWorkspace[], count: number): Promise<boolean> =>
+  until(`${count} mails`, () => mailsTo(workspaces).length >= count);
+
+/** Waits until every shard was looked at again, and a mail of it sent that came to be due only now. */
+async function laterMailsCame(): Promise<void> {
+  for (const witness of witnesses) await poll(service.url, witness);
+  const before = mailsTo(witnesses).length;
+  await startOutages(witnesses);
+  await mailed(witnesses, before + SHARDS);
 }
 
-async function everyCoreHasLookedAgain(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-}
-
-/** Passes when nothing more comes for as long as every core has looked at all its shards again. */
-async function expectNoMore(count: number): Promise<void> {
-  await everyCoreHasLookedAgain();
-  expect(recipients()).toHaveLength(count);
-}
-
+// time: ordering
 // contract: health-mail-once
 test("the owner is e-mailed once per outage, and again in the next one", async () => {
-  const [workspace] = await startOutages(1);
+  const failing = await makeOutages(1);
+  const [workspace] = failing;
   if (workspace === undefined) throw new Error("no workspace");
-  const [first] = await mail.waitFor(1);
-  expect(first?.to).toEqual([`0-${OWNER}`]);
+  await mailed(failing, 1);
+  const [first] = mailsTo(failing);
+  expect(first?.to).toEqual([workspace.ownerEmail]);
   expect(first?.raw).toContain("Subject: The bridge of games 0 has stopped polling");
   expect(first?.raw).toContain(workspace.id);
   expect(first?.raw).not.toContain(workspace.secret);
-  await publish(clients, textEvent(workspace.id, "still waiting"));
-  await expectNoMore(1);
-  await poll(`http://127.0.0.1:${edge.port}`, workspace);
-  await publish(clients, textEvent(workspace.id, "another outage"));
-  await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await mail.waitFor(2);
-  await expectNoMore(2);
-}, 60_000);
+  await publish(service.clients, textEvent(workspace.id, "still waiting"));
+  await laterMailsCame();
+  expect(mailsTo(failing)).toHaveLength(1);
+  await poll(service.url, workspace);
+  await startOutages(failing);
+  await mailed(failing, 2);
+  await laterMailsCame();
+  expect(mailsTo(failing)).toHaveLength(2);
+});
 
+// time: ordering
 // contract: health-mail-once
 test("with three cores each owner is e-mailed once, also when one of them is killed at that moment", async () => {
-  cores.push(await startMailingCore(), await startMailingCore());
-  const outages = await startOutages(30);
-  await mail.waitFor(1);
-  await cores[2]?.stop("SIGKILL");
-  await until("all are mailed", () => new Set(recipients()).size === outages.length, 20_000);
-  await everyCoreHasLookedAgain();
-  // A mail that was taken on but not yet recorded as sent when its core died may
-  // come again; it is then the same mail, by its Message-ID.
-  const ids = mail.messages.map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
-  expect(new Set(ids).size).toBe(outages.length);
-  expect(new Set(recipients()).size).toBe(outages.length);
-}, 60_000);
+  const others = await Promise.all([1, 2].map(() => startCore(service.redis.url, settings)));
+  const failing = await makeOutages(20);
+  await mailed(failing, 1);
+  await others[1]?.stop("SIGKILL");
+  const recipients = () => new Set(mailsTo(failing).flatMap(({ to }) => to));
+  await until("all are mailed", () => recipients().size === failing.length);
+  await laterMailsCame();
+  // A mail that was sent, but not yet recorded as sent when its core died, may come again by the same Message-ID.
+  const ids = mailsTo(failing).map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
+  expect(new Set(ids).size).toBe(failing.length);
+  await others[0]?.stop();
+});
 
-test("mail waits for a mail server that is down, and for a core that restarts meanwhile", async () => {
-  await mail.stop();
-  await startOutages(2);
-  await until("it was tried", () =>
-    cores[0]?.log.some(({ msg }) => msg === "mail could not be sent, it will be tried again"),
-  );
-  await cores[0]?.stop("SIGKILL");
-  cores = [await startMailingCore()];
-  await mail.start();
-  await until("both arrive", () => recipients().length === 2, 20_000);
-  await expectNoMore(2);
-}, 60_000);
-
-test("a mail server that refuses for now is tried again", async () => {
+// time: ordering
+test("mail waits for a server that refuses it for now or is down, and for a core that restarts meanwhile", async () => {
   mail.behave({ refuse: 451 });
-  await startOutages(1);
-  await until("it was tried", () => cores[0]?.log.some(({ code }) => code === "EENVELOPE"));
+  const failing = await makeOutages(2);
+  await until("it was refused", () => core.log.some(({ code }) => code === "EENVELOPE"));
+  await mail.stop();
+  await until("it could not connect", () => core.log.some(({ code }) => code === "ESOCKET"));
+  await core.stop("SIGKILL");
+  core = await startCore(service.redis.url, { ...settings, CORE_LISTEN: `127.0.0.1:${core.port}` });
   mail.behave("accept");
-  await mail.waitFor(1, 20_000);
-  await expectNoMore(1);
-}, 60_000);
+  await mail.start();
+  await mailed(failing, 2);
+  await until("core is back for its clients", async () => {
+    const isBack = await service.workspaces.list(1).catch(() => undefined);
+    return isBack && (await poll(service.url, witnesses[0] as MailedWorkspace)).status === 200;
+  });
+  await laterMailsCame();
+  expect(mailsTo(failing)).toHaveLength(2);
+});
 
-test("a mail that is refused for good is dropped, logged and counted, and no other waits for it", async () => {
-  mail.behave({ refuse: 550, to: /^\d*[02468]-/ });
-  const outages = await startOutages(20);
-  const refused = outages.filter((_, i) => i % 2 === 0).map(({ id }) => id);
-  await until("all others are mailed", () => recipients().length === 10, 20_000);
-  const dropped = (): TestProcess["log"] =>
-    cores.flatMap(({ log }) => log).filter(({ msg }) => String(msg).includes("refuses a mail for good"));
-  await until("the refused ones are dropped", () => dropped().length === refused.length, 20_000);
+// time: ordering
+test("a mail that is refused for good is dropped, logged and counted, and no other mail waits for it", async () => {
+  mail.behave({ refuse: 550, to: /-0@/ });
+  const failing = await makeOutages(6);
+  const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);
+  await mailed(failing, 3);
+  const dropped = () => core.log.filter(({ msg }) => String(msg).includes("refuses a mail for good"));
+  await until("the refused ones are dropped", () => dropped().length === refused.length);
   expect(dropped().map(({ workspaceId }) => workspaceId)).toEqual(expect.arrayContaining(refused));
-  expect(JSON.stringify(dropped())).not.toContain(OWNER);
-  const counted = await readMetrics(cores[0] as TestProcess);
+  expect(JSON.stringify(dropped())).not.toContain("@customer.test");
+  const counted = await readMetrics(core);
   expect(valueOf(counted, "chatbridge_core_mails_dropped_total", 'reason="refused"')).toBe(refused.length);
   mail.behave("accept");
-  await expectNoMore(10);
-}, 60_000);
+  await laterMailsCame();
+  expect(mailsTo(failing)).toHaveLength(3);
+});
 
 test("without SMTP_URL the mail is logged", async () => {
-  await Promise.all(cores.map((core) => core.stop()));
-  const core = await startCore(redis.url);
-  cores = [core];
-  clients.close();
-  clients = connectToCore(core.port);
-  const [workspace] = await startOutages(1);
+  const own = await openPollDue(shared.redis);
+  const workspace = await createWorkspaceApi(shared.clients.workspaces).make({
+    name: "unmailed",
+    ownerEmail: "owner@unmailed.test",
+  });
+  await startOutages([workspace], shared.clients, own);
   const logged = await until("the mail in the log", () =>
-    core.log.find(({ subject }) => subject !== undefined),
+    shared.core.log.find(({ to }) => to === "owner@unmailed.test"),
   );
-  expect(logged).toMatchObject({ to: `0-${OWNER}`, subject: "The bridge of games 0 has stopped polling" });
-  expect(JSON.stringify(core.log)).not.toContain(workspace?.secret);
+  expect(logged).toMatchObject({ subject: "The bridge of unmailed has stopped polling" });
+  expect(JSON.stringify(shared.core.log)).not.toContain(workspace.secret);
+  await own.close();
 });

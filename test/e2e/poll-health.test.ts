@@ -1,7 +1,6 @@
+import { sendTestEvent, type TestEventContext } from "../../core/operations/send-test-event";
 import {
-  GetWorkspaceRequest,
   SendTestEventRequest,
-  SetTargetUrlRequest,
   WatchWorkspaceRequest,
   type PollHealth,
   type WatchWorkspaceResponse,
@@ -9,7 +8,7 @@ import {
 import { poll } from "../harness/bridge";
 import { openPollDue, type PollDue } from "../harness/poll-due";
 import { TOKENS } from "../harness/processes";
-import { bearer, call, createWorkspace, publish, textEvent } from "../harness/service";
+import { bearer, call, publish, textEvent, type TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
@@ -17,152 +16,155 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 
 const service = sharedService();
 let due: PollDue;
+let workspace: TestWorkspace;
+/** Each with an event that has waited for five minutes. */
+let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
+  // All at once: core looks for them once a second.
+  failing = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const made = await service.workspaces.make();
+      await fail(made);
+      return made;
+    }),
+  );
 });
-afterAll(async () => {
-  await due.close();
+beforeEach(async () => {
+  workspace = await service.workspaces.make();
 });
+afterAll(() => due.close());
 
-async function health(workspaceId: string): Promise<PollHealth> {
-  const { workspaces } = service.clients;
-  const read = await call(workspaces, workspaces.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
-  if (read.health?.mode?.$case !== "poll") throw new Error("not the health of a poll workspace");
-  return read.health.mode.value;
+async function health({ id } = workspace): Promise<PollHealth> {
+  const { mode } = (await service.workspaces.get(id)).health ?? {};
+  if (mode?.$case !== "poll") throw new Error("not the health of a poll workspace");
+  return mode.value;
+}
+const publishTexts = (...texts: readonly string[]) =>
+  publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
+
+/** Publishes an event, and lets five minutes pass for its workspace. */
+async function fail(of: TestWorkspace): Promise<void> {
+  await publish(service.clients, textEvent(of.id, "one"));
+  await due.pass(of.id, FIVE_MINUTES_MS);
+  await until("it is failing", async () => (await health(of)).failing);
 }
 
-function failing(workspaceId: string): Promise<boolean> {
-  return until("it fails", async () => (await health(workspaceId)).failing);
-}
-
-test("a workspace where nothing waits is healthy and never comes to fail", async () => {
-  const workspace = await createWorkspace(service.clients);
+// time: controlled
+// contract: health-failing
+test("a poll workspace is failing once its oldest event has waited 5 minutes without a poll", async () => {
   await poll(service.url, workspace);
   expect(await due.of(workspace.id)).toBeUndefined();
-  expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 0 });
-});
-
-// contract: health-failing
-test("it fails when events wait 5 minutes without a poll, from the oldest event that waits", async () => {
-  const workspace = await createWorkspace(service.clients);
-  const before = Date.now();
-  await publish(service.clients, textEvent(workspace.id, "one"));
-  const after = Date.now();
+  expect(await health()).toMatchObject({ failing: false, waiting: 0 });
+  const [result] = await publishTexts("one");
   const dueAt = (await due.of(workspace.id)) ?? 0;
-  await publish(service.clients, textEvent(workspace.id, "two"));
-  expect(dueAt).toBeGreaterThanOrEqual(before + FIVE_MINUTES_MS);
-  expect(dueAt).toBeLessThanOrEqual(after + FIVE_MINUTES_MS + 1);
+  // A sequence is Redis's clock in microseconds at the time of publishing.
+  const sequence = result?.outcome?.$case === "published" ? result.outcome.value.sequence : 0;
+  expect(Math.abs(dueAt - (sequence / 1_000 + FIVE_MINUTES_MS))).toBeLessThanOrEqual(1);
+  await publishTexts("two");
   expect(await due.of(workspace.id)).toBe(dueAt);
-  expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 2 });
+  expect(await health()).toMatchObject({ failing: false, waiting: 2 });
   await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await failing(workspace.id);
-  expect(await health(workspace.id)).toMatchObject({ failing: true, waiting: 2 });
+  await until("it is failing", async () => (await health()).failing);
+  expect(await health()).toMatchObject({ failing: true, waiting: 2 });
 });
 
+// time: ordering
 // contract: health-healthy
-test("a poll makes it healthy; the minutes run anew from the last poll while events still wait", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publish(service.clients, textEvent(workspace.id, "one"), textEvent(workspace.id, "two"));
-  await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await failing(workspace.id);
+test("a poll makes a failing workspace healthy, and gives the events that still wait 5 minutes", async () => {
+  workspace = failing[0] ?? workspace;
+  await publishTexts("two");
+  expect(await health()).toMatchObject({ failing: true, waiting: 2 });
   const before = Date.now();
   await poll(service.url, workspace, "limit=1");
-  expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 1 });
+  expect(await health()).toMatchObject({ failing: false, waiting: 1 });
   expect(await due.of(workspace.id)).toBeGreaterThanOrEqual(before + FIVE_MINUTES_MS - 1);
   await poll(service.url, workspace);
-  expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 0 });
+  expect(await health()).toMatchObject({ failing: false, waiting: 0 });
   expect(await due.of(workspace.id)).toBeUndefined();
 });
 
 test.each(["after=latest", "after=999999999999999999"])(
   "a poll with %s leaves nothing waiting",
   async (query) => {
-    const workspace = await createWorkspace(service.clients);
-    await publish(service.clients, textEvent(workspace.id, "one"));
+    await publishTexts("one");
     await poll(service.url, workspace, query);
-    expect(await health(workspace.id)).toMatchObject({ waiting: 0 });
-    await publish(service.clients, textEvent(workspace.id, "two"));
-    expect(await health(workspace.id)).toMatchObject({ waiting: 1 });
+    expect(await health()).toMatchObject({ waiting: 0 });
+    await publishTexts("two");
+    expect(await health()).toMatchObject({ waiting: 1 });
   },
 );
 
-test("a refused poll is no poll: the workspace stays failing", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publish(service.clients, textEvent(workspace.id, "one"));
-  await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await failing(workspace.id);
+test("a refused poll does not count: the workspace stays failing", async () => {
+  workspace = failing[1] ?? workspace;
   expect((await poll(service.url, workspace, "limit=0")).status).toBe(400);
   expect((await poll(service.url, { ...workspace, secret: "wrong" })).status).toBe(401);
-  expect((await health(workspace.id)).failing).toBe(true);
+  expect((await health()).failing).toBe(true);
 });
 
-test("a target URL ends the outage; events that wait when it is cleared have five minutes again", async () => {
-  const workspace = await createWorkspace(service.clients);
-  const { workspaces } = service.clients;
-  const setUrl = (targetUrl: string) =>
-    call(
-      workspaces,
-      workspaces.setTargetUrl,
-      SetTargetUrlRequest.create({ workspaceId: workspace.id, targetUrl }),
-    );
-  await publish(service.clients, textEvent(workspace.id, "one"));
-  await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await failing(workspace.id);
-  await setUrl("https://93.184.215.14/");
+// time: ordering
+test("a target URL ends the outage; events that wait when it is cleared have 5 minutes again", async () => {
+  workspace = failing[2] ?? workspace;
+  await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();
   const before = Date.now();
-  await setUrl("");
-  expect(await health(workspace.id)).toMatchObject({ failing: false, waiting: 1 });
+  await service.workspaces.setTargetUrl(workspace.id, "");
+  expect(await health()).toMatchObject({ failing: false, waiting: 1 });
   expect(await due.of(workspace.id)).toBeGreaterThanOrEqual(before + FIVE_MINUTES_MS - 1);
 });
 
 // contract: test-event
-test("a test event on a poll workspace is held, and says whether the bridge polled within the last minute", async () => {
-  const workspace = await createWorkspace(service.clients);
+test("a test event on a poll workspace queues a ping, and says whether the bridge polled lately", async () => {
   const { workspaces } = service.clients;
-  const sendTest = () =>
-    call(workspaces, workspaces.sendTestEvent, SendTestEventRequest.create({ workspaceId: workspace.id }));
-  const before = await sendTest();
-  expect(before.outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute: false } });
-  const page = await poll(service.url, workspace);
-  expect(page.json).toMatchObject({ events: [{ id: before.eventId, type: "ping" }] });
-  const saysPolled = async (is: boolean): Promise<void> => {
-    const { outcome } = await sendTest();
-    expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute: is } });
+  const expectPolled = async (polledWithinLastMinute: boolean) => {
+    const request = SendTestEventRequest.create({ workspaceId: workspace.id });
+    const { eventId, outcome } = await call(workspaces, workspaces.sendTestEvent, request);
+    expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute } });
+    return eventId;
   };
-  await saysPolled(true);
-  await due.polledEarlier(workspace.id, 45_000);
-  await saysPolled(true);
-  await due.polledEarlier(workspace.id, 15_001);
-  await saysPolled(false);
+  const id = await expectPolled(false);
+  expect((await poll(service.url, workspace)).json).toMatchObject({ events: [{ id, type: "ping" }] });
+  await expectPolled(true);
+  await due.polledEarlier(workspace.id, 60_001);
+  await expectPolled(false);
+});
+
+// time: controlled
+// contract: test-event
+test.each([
+  [60_000, true],
+  [60_001, false],
+])("a poll %i ms ago is within the last minute: %s", async (agoMs, polledWithinLastMinute) => {
+  const now = 1_700_000_000_000;
+  const context = {
+    now: () => now,
+    ids: { event: () => "evt_1" },
+    workspaces: { read: async () => ({}) },
+    outboundEvents: { publish: async () => ({ outcome: "published", mode: "poll" }) },
+    pollWatch: { health: async () => ({ lastPollAtMs: now - agoMs }) },
+  } as unknown as TestEventContext;
+  expect(await sendTestEvent(context, workspace.id)).toMatchObject({ polledWithinLastMinute });
 });
 
 // contract: poll-is-delivery
-test("WatchWorkspace tells the health at once, then every poll and every change of health", async () => {
-  const workspace = await createWorkspace(service.clients);
+test("WatchWorkspace sends the health at once, and then every poll and every change of health", async () => {
   const { workspaces } = service.clients;
   const seen: WatchWorkspaceResponse[] = [];
-  const stream = workspaces.watchWorkspace(
-    WatchWorkspaceRequest.create({ workspaceId: workspace.id }),
-    bearer(TOKENS.operator),
-  );
+  const request = WatchWorkspaceRequest.create({ workspaceId: workspace.id });
+  const stream = workspaces.watchWorkspace(request, bearer(TOKENS.operator));
   stream.on("data", (response: WatchWorkspaceResponse) => seen.push(response));
   stream.on("error", () => undefined);
   const healths = () =>
-    seen.flatMap(({ change }) => (change?.$case === "health" ? [change.value.mode?.value] : []));
+    seen.flatMap(({ change }) =>
+      change?.$case === "health" && change.value.mode?.$case === "poll" ? [change.value.mode.value] : [],
+    );
   const deliveries = () => seen.flatMap(({ change }) => (change?.$case === "delivery" ? [change.value] : []));
   await until("the health at once", () => healths().length === 1);
-  await publish(service.clients, textEvent(workspace.id, "one"));
-  await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await until("it fails", () =>
-    healths().some((each) => each !== undefined && "failing" in each && each.failing),
-  );
+  await fail(workspace);
+  await until("it is failing", () => healths().some(({ failing }) => failing));
   await poll(service.url, workspace);
   await until("the poll", () => deliveries().length === 1);
   expect(deliveries()[0]).toMatchObject({ eventType: "poll", attempt: 0 });
-  await until("healthy again", () => {
-    const last = healths().at(-1);
-    return last !== undefined && "failing" in last && !last.failing && last.waiting === 0;
-  });
+  await until("it is healthy", () => healths().at(-1)?.failing === false && healths().at(-1)?.waiting === 0);
   stream.cancel();
 });

@@ -1,168 +1,126 @@
 import { randomUUID } from "node:crypto";
-import {
-  ConnectWorkspaceRequest,
-  DeleteWorkspaceRequest,
-  DisconnectWorkspaceRequest,
-  ListDeliveriesRequest,
-  SetTargetUrlRequest,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import { ListDeliveriesRequest, Platform } from "../../proto/gen/chatbridge/v1/workspace";
 import { nowSeconds, poll, send, signatureOf } from "../harness/bridge";
-import {
-  call,
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
+import { published } from "../harness/contents";
+import { expectRefusal } from "../harness/refusals";
+import { call, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
 import { openTestStore, texts } from "../harness/store";
 import { until } from "../harness/wait";
 
 /** Nothing listens there, and nothing leaves the machine. */
 const TARGET_URL = "https://127.0.0.1:1/";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService({ core: { PUSH_ALLOW: "127.0.0.0/8" } });
+const service = sharedService();
+const { setTargetUrl, disconnect, connect } = service.workspaces;
+let workspace: TestWorkspace;
+beforeEach(async () => {
+  workspace = await service.workspaces.make();
 });
-afterAll(() => service.close());
 
-async function setTargetUrl({ id }: TestWorkspace, targetUrl: string): Promise<void> {
-  const { workspaces } = service.clients;
-  await call(workspaces, workspaces.setTargetUrl, SetTargetUrlRequest.create({ workspaceId: id, targetUrl }));
-}
-
-async function disconnect({ id }: TestWorkspace): Promise<void> {
-  const { workspaces } = service.clients;
-  const request = DisconnectWorkspaceRequest.create({ workspaceId: id });
-  await call(workspaces, workspaces.disconnectWorkspace, request);
-}
-
-async function connect({ id }: TestWorkspace): Promise<TestWorkspace> {
-  const { workspaces } = service.clients;
-  const request = ConnectWorkspaceRequest.create({ workspaceId: id });
-  const { signingSecret } = await call(workspaces, workspaces.connectWorkspace, request);
-  return { id, secret: signingSecret };
-}
-
-async function publishText({ id }: TestWorkspace, text: string): Promise<string> {
-  const [result] = await publish(service.clients, textEvent(id, text));
-  return result?.outcome?.$case === "published" ? "published" : String(result?.outcome?.value.reason);
-}
+const publishText = async (text: string) =>
+  published((await publish(service.clients, textEvent(workspace.id, text)))[0]);
 
 /** Publishes to a push workspace and waits for the first attempt, before which a change to polling would have it held. */
-async function pushText(workspace: TestWorkspace, text: string): Promise<void> {
-  expect(await publishText(workspace, text)).toBe("published");
+async function pushText(text: string): Promise<void> {
+  const { eventId } = await publishText(text);
   const { workspaces } = service.clients;
   const request = ListDeliveriesRequest.create({ workspaceId: workspace.id });
   await until("a push is attempted", async () => {
     const { deliveries } = await call(workspaces, workspaces.listDeliveries, request);
-    return deliveries.some(({ eventId }) => eventId !== "");
+    return deliveries.some((delivery) => delivery.eventId === eventId);
   });
 }
 
-async function textsHeld(workspace: TestWorkspace, query = ""): Promise<readonly string[]> {
-  const answer = await poll(service.url, workspace, query);
+interface Page {
+  readonly events: readonly { readonly sequence: number; readonly message: { readonly text: string } }[];
+  readonly next: string;
+}
+
+async function page(query = "", of = workspace): Promise<Page> {
+  const answer = await poll(service.url, of, query);
   expect(answer.status).toBe(200);
-  const { events } = answer.json as { events: readonly { message: { text: string } }[] };
-  return events.map(({ message }) => message.text);
+  return answer.json as Page;
+}
+const textsOf = ({ events }: Page) => events.map(({ message }) => message.text);
+
+/** Fails unless a poll is answered as one of a workspace that never existed. */
+async function expectUnknown(): Promise<void> {
+  const gone = await poll(service.url, workspace);
+  const unknown = await poll(service.url, { ...workspace, id: randomUUID() });
+  expectRefusal(gone, 404);
+  expect(gone.body.equals(unknown.body)).toBe(true);
+  expect(gone.headers["service-workspace"]).toBeUndefined();
 }
 
-describe("polls of a push workspace", () => {
-  // contract: poll-403
-  test("are answered 403", async () => {
-    const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
-    for (const query of ["", "limit=1", "after=latest"]) {
-      const answer = await poll(service.url, workspace, query);
-      expect([answer.status, answer.json]).toEqual([
-        403,
-        { statusCode: 403, error: "Forbidden", message: expect.any(String) },
-      ]);
-    }
-  });
-
-  // contract: poll-order
-  test("fail by the earlier checks first: 404, 401, 409, then 400", async () => {
-    const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
-    const path = `/hooks/${workspace.id}/events?limit=0`;
-    const signed = (secret: string, t: number) => ({
-      headers: { "Service-Signature": signatureOf(secret, "limit=0", t) },
+// contract: poll-403, poll-order
+test("a poll of a push workspace is answered 403, after 404, 401, 409 and 400", async () => {
+  await setTargetUrl(workspace.id, TARGET_URL);
+  for (const query of ["", "limit=1", "after=latest"]) {
+    expectRefusal(await poll(service.url, workspace, query), 403);
+  }
+  const ask = (signature?: string) =>
+    send(service.url, `/hooks/${workspace.id}/events?limit=0`, {
+      headers: signature === undefined ? {} : { "Service-Signature": signature },
     });
-    expect((await send(service.url, path)).status).toBe(401);
-    expect((await send(service.url, path, signed("wrong", nowSeconds()))).status).toBe(401);
-    expect((await send(service.url, path, signed(workspace.secret, nowSeconds() - 400))).status).toBe(409);
-    const invalid = await send(service.url, path, signed(workspace.secret, nowSeconds()));
-    expect(invalid).toMatchObject({ status: 400, json: { field: "limit" } });
-    await disconnect(workspace);
-    expect((await send(service.url, path, signed(workspace.secret, nowSeconds()))).status).toBe(404);
-  });
+  const { secret } = workspace;
+  expectRefusal(await ask(), 401);
+  expectRefusal(await ask(signatureOf("wrong", "limit=0")), 401);
+  expectRefusal(await ask(signatureOf(secret, "limit=0", nowSeconds() - 400)), 409);
+  expectRefusal(await ask(signatureOf(secret, "limit=0")), 400, "limit");
+  await disconnect(workspace.id);
+  expectRefusal(await ask(signatureOf(secret, "limit=0")), 404);
 });
 
 // contract: mode-to-push, mode-to-poll
-test("from poll to push and back, what was held is held, what was pushed is not, and cursors go on", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publishText(workspace, "held 1");
-  await publishText(workspace, "held 2");
-  const first = await poll(service.url, workspace, "limit=1");
-  const { next } = first.json as { next: string };
+test("from poll to push and back: held events stay held, pushed ones are not held, and cursors stay valid", async () => {
+  await publishText("held 1");
+  await publishText("held 2");
+  const { next } = await page("limit=1");
 
-  await setTargetUrl(workspace, TARGET_URL);
-  expect((await poll(service.url, workspace, `after=${next}`)).status).toBe(403);
-  await pushText(workspace, "pushed");
+  await setTargetUrl(workspace.id, TARGET_URL);
+  expectRefusal(await poll(service.url, workspace, `after=${next}`), 403);
+  await pushText("pushed");
 
-  await setTargetUrl(workspace, "");
-  await publishText(workspace, "held 3");
-  expect(await textsHeld(workspace)).toEqual(["held 1", "held 2", "held 3"]);
-  expect(await textsHeld(workspace, `after=${next}`)).toEqual(["held 2", "held 3"]);
-  const after = await poll(service.url, workspace, `after=${next}`);
-  expect(after.json).toMatchObject({ gap: false, hasMore: false });
-  const sequences = (after.json as { events: readonly { sequence: number }[] }).events.map((e) => e.sequence);
+  await setTargetUrl(workspace.id, "");
+  await publishText("held 3");
+  expect(textsOf(await page())).toEqual(["held 1", "held 2", "held 3"]);
+  const after = await page(`after=${next}`);
+  expect(textsOf(after)).toEqual(["held 2", "held 3"]);
+  expect(after).toMatchObject({ gap: false, hasMore: false });
+  const sequences = after.events.map(({ sequence }) => sequence);
   expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
 });
 
 // contract: poll-latest
-test("a workspace that never held an event in poll mode has the latest cursor 0, pushed ones notwithstanding", async () => {
-  const workspace = await createWorkspace(service.clients, { targetUrl: TARGET_URL });
-  await pushText(workspace, "pushed");
-  await setTargetUrl(workspace, "");
-  const latest = await poll(service.url, workspace, "after=latest");
-  expect(latest.json).toEqual({ events: [], next: "0", hasMore: false, gap: false });
+test("a workspace that has only pushed events has the latest cursor 0", async () => {
+  await setTargetUrl(workspace.id, TARGET_URL);
+  await pushText("pushed");
+  await setTargetUrl(workspace.id, "");
+  expect(await page("after=latest")).toEqual({ events: [], next: "0", hasMore: false, gap: false });
 });
 
 // contract: check-3
-test("a disconnected workspace is answered like one that is not there, and its held events wait for it", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publishText(workspace, "held");
-  await disconnect(workspace);
-  const gone = await poll(service.url, workspace);
-  const unknown = await poll(service.url, { id: randomUUID(), secret: workspace.secret });
-  expect(gone.status).toBe(404);
-  expect(gone.body.equals(unknown.body)).toBe(true);
-  expect(gone.headers["service-workspace"]).toBeUndefined();
-
-  const again = await connect(workspace);
-  expect((await poll(service.url, workspace)).status).toBe(401);
-  expect(await textsHeld(again)).toEqual(["held"]);
+test("a disconnected workspace is answered as an unknown one, and its held events are kept for its return", async () => {
+  await publishText("held");
+  await disconnect(workspace.id);
+  await expectUnknown();
+  const { signingSecret } = await connect(workspace.id);
+  expectRefusal(await poll(service.url, workspace), 401);
+  expect(textsOf(await page("", { ...workspace, secret: signingSecret }))).toEqual(["held"]);
 });
 
-test("a deleted workspace is not there, and nothing of it is held", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publishText(workspace, "held");
-  expect(await textsHeld(workspace)).toEqual(["held"]);
-  const { workspaces } = service.clients;
-  const request = DeleteWorkspaceRequest.create({ workspaceId: workspace.id });
-  await call(workspaces, workspaces.deleteWorkspace, request);
-  const gone = await poll(service.url, workspace);
-  const unknown = await poll(service.url, { id: randomUUID(), secret: workspace.secret });
-  expect(gone.status).toBe(404);
-  expect(gone.body.equals(unknown.body)).toBe(true);
+test("a deleted workspace is answered as an unknown one, and nothing of it is kept", async () => {
+  await publishText("held");
+  expect(textsOf(await page())).toEqual(["held"]);
+  await service.workspaces.delete(workspace.id);
+  await expectUnknown();
   const store = await openTestStore(service.redis.url);
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
   await store.close();
 });
 
 test("a workspace of a native platform has no hooks", async () => {
-  const { id } = await createWorkspace(service.clients, { platform: 2 });
-  expect((await poll(service.url, { id, secret: "" })).status).toBe(404);
+  const native = await service.workspaces.make({ platform: Platform.NATIVE });
+  expectRefusal(await poll(service.url, { id: native.id, secret: "" }), 404);
 });

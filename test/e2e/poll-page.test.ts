@@ -1,5 +1,6 @@
 import { poll } from "../harness/bridge";
-import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { published } from "../harness/contents";
+import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
 import { holdSince } from "../harness/held-events";
@@ -8,12 +9,14 @@ const HOUR_US = 3_600_000_000;
 
 const service = sharedService();
 let store: TestStore;
+let workspace: TestWorkspace;
 beforeAll(async () => {
   store = await openTestStore(service.redis.url);
 });
-afterAll(async () => {
-  await store.close();
+beforeEach(async () => {
+  workspace = await service.workspaces.make();
 });
+afterAll(() => store.close());
 
 interface Page {
   readonly events: readonly { readonly sequence: number; readonly message: { readonly text: string } }[];
@@ -22,27 +25,24 @@ interface Page {
   readonly gap: boolean;
 }
 
-async function page(workspace: TestWorkspace, query = ""): Promise<Page> {
-  const answer = await poll(service.url, workspace, query);
-  expect([answer.status, Object.keys(answer.json as object)]).toEqual([
-    200,
-    ["events", "next", "hasMore", "gap"],
-  ]);
+async function page(query = "", of = workspace): Promise<Page> {
+  const answer = await poll(service.url, of, query);
+  const fields = ["events", "next", "hasMore", "gap"];
+  expect([answer.status, Object.keys(answer.json as object)]).toEqual([200, fields]);
   return answer.json as Page;
 }
+const empty = (next: string | null | undefined, gap = false) => ({ events: [], next, hasMore: false, gap });
 
-async function publishTexts(workspace: TestWorkspace, ...texts: string[]): Promise<readonly string[]> {
+/** Publishes texts, and answers their cursors. */
+async function publishTexts(...texts: readonly string[]): Promise<readonly string[]> {
   const results = await publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
-  return results.map(({ outcome }) => {
-    if (outcome?.$case !== "published") throw new Error("an event was refused");
-    return String(outcome.value.sequence);
-  });
+  return results.map((result) => String(published(result).sequence));
 }
 
 const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }) => message.text);
 
 /** Writes held events as they would be, had they been published some hours ago; answers their cursors. */
-async function heldSince(workspace: TestWorkspace, ...hours: number[]): Promise<readonly string[]> {
+async function heldSince(...hours: readonly number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
   const events = hours.map((ago) => ({
     sequence: Math.floor(now - ago * HOUR_US),
@@ -62,19 +62,17 @@ describe("when no event was ever held", () => {
     ["after=0000", "0000"],
     ["after=123456789012345678", "123456789012345678"],
   ])("?%s answers next %j", async (query, next) => {
-    const workspace = await createWorkspace(service.clients);
-    expect(await page(workspace, query)).toEqual({ events: [], next, hasMore: false, gap: false });
+    expect(await page(query)).toEqual(empty(next));
   });
 });
 
 // contract: poll-oldest-first, poll-page-fields
 test("following next from the first page to the last serves every event once, oldest first", async () => {
-  const workspace = await createWorkspace(service.clients);
   const texts = Array.from({ length: 23 }, (_, i) => `event ${i}`);
-  await publishTexts(workspace, ...texts);
-  const pages = [await page(workspace, "limit=10")];
+  await publishTexts(...texts);
+  const pages = [await page("limit=10")];
   for (let last = pages[0]; last?.hasMore; last = pages.at(-1)) {
-    pages.push(await page(workspace, `limit=10&after=${last.next}`));
+    pages.push(await page(`limit=10&after=${last.next}`));
   }
   expect(pages.map(({ events }) => events.length)).toEqual([10, 10, 3]);
   expect(pages.flatMap(textsOf)).toEqual(texts);
@@ -84,41 +82,32 @@ test("following next from the first page to the last serves every event once, ol
 
 // contract: poll-has-more
 test("hasMore is false on a page that holds exactly all that waits", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publishTexts(workspace, "a", "b");
-  expect(await page(workspace, "limit=2")).toMatchObject({ hasMore: false });
-  expect(await page(workspace, "limit=1")).toMatchObject({ hasMore: true });
+  await publishTexts("a", "b");
+  expect(await page("limit=2")).toMatchObject({ hasMore: false });
+  expect(await page("limit=1")).toMatchObject({ hasMore: true });
 });
 
 // contract: poll-next
 test("next equals the sent after, exactly as it was sent, when no event is newer", async () => {
-  const workspace = await createWorkspace(service.clients);
-  const [cursor = ""] = await publishTexts(workspace, "a");
+  const [cursor = ""] = await publishTexts("a");
   for (const after of [cursor, `0${cursor}`, `00${cursor}`, String(Number(cursor) + 1)]) {
-    expect(await page(workspace, `after=${after}`)).toEqual({
-      events: [],
-      next: after,
-      hasMore: false,
-      gap: false,
-    });
+    expect(await page(`after=${after}`)).toEqual(empty(after));
   }
-  await publishTexts(workspace, "b");
-  expect(textsOf(await page(workspace, `after=00${cursor}`))).toEqual(["b"]);
+  await publishTexts("b");
+  expect(textsOf(await page(`after=00${cursor}`))).toEqual(["b"]);
 });
 
 // contract: poll-latest
-test("after=latest means start from now: what comes later is served, what was there is not", async () => {
-  const workspace = await createWorkspace(service.clients);
-  const [, cursor] = await publishTexts(workspace, "a", "b");
-  const latest = await page(workspace, "after=latest");
-  expect(latest).toEqual({ events: [], next: cursor, hasMore: false, gap: false });
-  await publishTexts(workspace, "c");
-  expect(textsOf(await page(workspace, `after=${latest.next}`))).toEqual(["c"]);
+test("after=latest means start from now: later events are served, earlier ones are not", async () => {
+  const [, cursor] = await publishTexts("a", "b");
+  const latest = await page("after=latest");
+  expect(latest).toEqual(empty(cursor));
+  await publishTexts("c");
+  expect(textsOf(await page(`after=${latest.next}`))).toEqual(["c"]);
 });
 
 test("a poll takes nothing away: the same poll is answered with the same bytes", async () => {
-  const workspace = await createWorkspace(service.clients);
-  await publishTexts(workspace, "a", "b", "c");
+  await publishTexts("a", "b", "c");
   for (const query of ["", "limit=2", "after=1&limit=1", "after=latest"]) {
     const first = await poll(service.url, workspace, query);
     const again = await poll(service.url, workspace, query);
@@ -127,30 +116,20 @@ test("a poll takes nothing away: the same poll is answered with the same bytes",
   }
 });
 
-test("workspaces are served their own events only", async () => {
-  const one = await createWorkspace(service.clients);
-  const two = await createWorkspace(service.clients);
-  await publishTexts(one, "of one");
-  await publishTexts(two, "of two");
-  expect(textsOf(await page(one))).toEqual(["of one"]);
-  expect(textsOf(await page(two))).toEqual(["of two"]);
+test("a workspace is served its own events only", async () => {
+  const other = await service.workspaces.make();
+  await publishTexts("of one");
+  await publish(service.clients, textEvent(other.id, "of two"));
+  expect([textsOf(await page()), textsOf(await page("", other))]).toEqual([["of one"], ["of two"]]);
 });
 
-test("a full page of the largest events is served whole", async () => {
-  const workspace = await createWorkspace(service.clients);
-  const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
-  await publishTexts(workspace, ...texts.slice(0, 50));
-  await publishTexts(workspace, ...texts.slice(50));
-  expect(textsOf(await page(workspace))).toEqual(texts);
-});
-
+// time: controlled
 describe("events are held for 24 hours", () => {
   // contract: poll-held-24h, poll-gap
-  test("one that is older is not served, and its absence after a cursor is a gap", async () => {
-    const workspace = await createWorkspace(service.clients);
-    const [older = "", old = "", young = ""] = await heldSince(workspace, 30, 25, 23);
-    expect(await page(workspace)).toMatchObject({ next: young, hasMore: false, gap: false });
-    expect(textsOf(await page(workspace))).toEqual(["23 h ago"]);
+  test("an older event is not served, and is a gap after an earlier cursor", async () => {
+    const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);
+    expect(await page()).toMatchObject({ next: young, hasMore: false, gap: false });
+    expect(textsOf(await page())).toEqual(["23 h ago"]);
     for (const [after, gap] of [
       ["0", true],
       [String(Number(older) - 1), true],
@@ -160,60 +139,46 @@ describe("events are held for 24 hours", () => {
       [`00${old}`, false],
       [String(Number(old) + 1), false],
     ] as const) {
-      const served = await page(workspace, `after=${after}`);
+      const served = await page(`after=${after}`);
       expect([textsOf(served), served.next, served.gap]).toEqual([["23 h ago"], young, gap]);
     }
-    expect(await page(workspace, `after=${young}`)).toMatchObject({ events: [], next: young, gap: false });
+    expect(await page(`after=${young}`)).toMatchObject({ events: [], next: young, gap: false });
   });
 
-  test("carrying on from next after a gap, there is none", async () => {
-    const workspace = await createWorkspace(service.clients);
-    await heldSince(workspace, 25, 2, 1);
-    const first = await page(workspace, "after=1&limit=1");
+  test("the page after a gap has none", async () => {
+    await heldSince(25, 2, 1);
+    const first = await page("after=1&limit=1");
     expect([textsOf(first), first.hasMore, first.gap]).toEqual([["2 h ago"], true, true]);
-    const second = await page(workspace, `after=${first.next}`);
+    const second = await page(`after=${first.next}`);
     expect([textsOf(second), second.hasMore, second.gap]).toEqual([["1 h ago"], false, false]);
   });
 
   // contract: poll-gap, poll-next-null
   test("when all have expired, a page is empty, and only a cursor before them has a gap", async () => {
-    const workspace = await createWorkspace(service.clients);
-    const [, last = ""] = await heldSince(workspace, 30, 25);
-    expect(await page(workspace)).toEqual({ events: [], next: null, hasMore: false, gap: false });
-    expect(await page(workspace, "after=7")).toEqual({ events: [], next: "7", hasMore: false, gap: true });
-    expect(await page(workspace, `after=${last}`)).toEqual({
-      events: [],
-      next: last,
-      hasMore: false,
-      gap: false,
-    });
-    expect(await page(workspace, "after=latest")).toEqual({
-      events: [],
-      next: last,
-      hasMore: false,
-      gap: false,
-    });
-    await publishTexts(workspace, "new");
-    const after = await page(workspace, "after=7");
+    const [, last = ""] = await heldSince(30, 25);
+    expect(await page()).toEqual(empty(null));
+    expect(await page("after=7")).toEqual(empty("7", true));
+    expect(await page(`after=${last}`)).toEqual(empty(last));
+    expect(await page("after=latest")).toEqual(empty(last));
+    await publishTexts("new");
+    const after = await page("after=7");
     expect([textsOf(after), after.gap]).toEqual([["new"], true]);
   });
 
-  test("the same when the events were freed unread while nobody polled", async () => {
-    const workspace = await createWorkspace(service.clients);
-    const [last = ""] = await heldSince(workspace, 26);
+  test("the same holds when Redis has freed the events unread", async () => {
+    const [last = ""] = await heldSince(26);
     await store.redis.command("", ["DEL", keyOf(store, workspace.id, "index")]);
-    expect(await page(workspace, "after=7")).toEqual({ events: [], next: "7", hasMore: false, gap: true });
-    expect(await page(workspace, `after=${last}`)).toMatchObject({ next: last, gap: false });
-    expect(await page(workspace, "after=latest")).toMatchObject({ next: last, gap: false });
-    expect(await page(workspace)).toMatchObject({ next: null, gap: false });
+    expect(await page("after=7")).toEqual(empty("7", true));
+    expect(await page(`after=${last}`)).toMatchObject({ next: last, gap: false });
+    expect(await page("after=latest")).toMatchObject({ next: last, gap: false });
+    expect(await page()).toMatchObject({ next: null, gap: false });
   });
 
-  test("one past its expiresAt is still served within them: dropping it is the bridge's to do", async () => {
-    const workspace = await createWorkspace(service.clients);
+  test("an event past its expiresAt is still served: the bridge drops it", async () => {
     const now = await redisNowUs(store);
     const expiresAt = new Date(now / 1_000 - 60_000).toISOString();
     const envelope = { sequence: now - HOUR_US, expiresAt, message: { text: "stale" } };
     await holdSince(store, workspace.id, [envelope]);
-    expect((await page(workspace)).events).toEqual([envelope]);
+    expect((await page()).events).toEqual([envelope]);
   });
 });

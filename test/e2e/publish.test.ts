@@ -1,221 +1,241 @@
-import { status, type ServiceError } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import type { PublishResult } from "../../proto/gen/chatbridge/v1/game";
 import {
   CARD,
   create,
   dm,
   ephemeral,
   heldFor,
+  MESSAGE_ID,
   published,
   update,
   type ContentInit,
   type EventInit,
   type MessageInit,
 } from "../harness/contents";
-import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
+import { HANG_MS } from "../harness/wait";
 
 const service = sharedService();
 
-const held = (workspace: TestWorkspace) => heldFor(service.url, workspace);
+const EVENT_ID = expect.stringMatching(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/) as string;
+const A_MESSAGE_ID = expect.stringMatching(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/) as string;
+const UTC_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
-describe("the size of a batch", () => {
-  test.each([[0], [101]])("%i events are refused with INVALID_ARGUMENT", async (count) => {
-    const events = Array.from({ length: count }, () => textEvent("", "x"));
-    const call = publish(service.clients, ...events);
-    await expect(call).rejects.toMatchObject({
-      code: status.INVALID_ARGUMENT,
-      details: expect.stringContaining("events") as string,
-    } satisfies Partial<ServiceError>);
+interface Envelope {
+  readonly id: string;
+  readonly workspace: string;
+  readonly sequence: number;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** Publishes to a workspace of their own; polling must answer them in their order, and as publishing said. */
+async function hold(...events: readonly EventInit[]): Promise<readonly Envelope[]> {
+  const workspace = await service.workspaces.make();
+  const ofWorkspace = events.map((event) => ({ ...event, workspaceId: workspace.id }));
+  const answers = (await publish(service.clients, ...ofWorkspace)).map(published);
+  const held = (await heldFor(service.url, workspace)) as unknown as readonly Envelope[];
+  expect(
+    held.map(({ id, sequence, expiresAt, message }) => ({
+      eventId: id,
+      sequence,
+      messageId: message["id"],
+      expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
+      repeated: false,
+    })),
+  ).toEqual(answers);
+  expect(new Set(held.map((event) => event.workspace))).toEqual(new Set([workspace.id]));
+  return held;
+}
+
+const lifetimeOf = ({ createdAt, expiresAt }: Envelope): number | null =>
+  expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(createdAt);
+
+test.each([0, 101])("a batch of %i events is refused with INVALID_ARGUMENT", async (count) => {
+  const events = Array.from({ length: count }, () => textEvent("", "x"));
+  await expect(publish(service.clients, ...events)).rejects.toMatchObject({
+    code: status.INVALID_ARGUMENT,
+    details: expect.stringContaining("events") as string,
   });
-
-  test.each([[1], [100]])(
-    "%i are answered one by one, their sequences rising in the order given",
-    async (count) => {
-      const own = await createWorkspace(service.clients);
-      const events = Array.from({ length: count }, (_, i) => textEvent(own.id, String(i)));
-      const results = (await publish(service.clients, ...events)).map(published);
-      const sequences = results.map(({ sequence }) => sequence);
-      expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
-      const pages = await held(own);
-      expect(
-        pages.map(({ id, sequence, message }) => [id, sequence, (message as { text: string }).text]),
-      ).toEqual(results.map(({ eventId, sequence }, i) => [eventId, sequence, String(i)]));
-    },
-  );
 });
 
-test("one that is refused is answered at its index and does not hold up the others", async () => {
-  const own = await createWorkspace(service.clients);
+// contract: envelope-sequence, envelope-id
+test("in a batch of 100 events of the largest size, sequences are increasing safe integers and ids are unique", async () => {
+  const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
+  const held = await hold(...texts.map((text) => ({ content: dm("u1", { ...CARD, text }) })));
+  expect(held.map(({ message }) => message["text"])).toEqual(texts);
+  const sequences = held.map(({ sequence }) => sequence);
+  expect(sequences.every(Number.isSafeInteger)).toBe(true);
+  expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+  expect(new Set(held.map(({ id }) => id)).size).toBe(100);
+  expect(new Set(held.map(({ message }) => message["id"])).size).toBe(100);
+});
+
+test("a refused event is answered at its index and does not affect the others", async () => {
+  const workspace = await service.workspaces.make();
   const results = await publish(
     service.clients,
-    textEvent(own.id, "first"),
-    { workspaceId: own.id, content: create("") },
+    textEvent(workspace.id, "first"),
+    { workspaceId: workspace.id, content: create("") },
     textEvent("11111111-2222-4333-8444-555555555555", "nobody's"),
-    textEvent(own.id, "last"),
+    textEvent(workspace.id, "last"),
   );
-  expect(results.map(({ outcome }) => outcome?.$case)).toEqual([
-    "published",
-    "refused",
-    "refused",
-    "published",
-  ]);
-  expect((await held(own)).map(({ message }) => (message as { text: string }).text)).toEqual([
-    "first",
-    "last",
+  const cases = results.map(({ outcome }) => outcome?.$case);
+  expect(cases).toEqual(["published", "refused", "refused", "published"]);
+  expect(await heldFor(service.url, workspace)).toMatchObject([
+    { message: { text: "first" } },
+    { message: { text: "last" } },
   ]);
 });
 
-describe("every kind is accepted and arrives by its name", () => {
-  const kinds = Object.entries(MessageKind).flatMap(([name, code]) =>
-    typeof code === "number" && code !== MessageKind.UNSPECIFIED ? [[name.toLowerCase(), code] as const] : [],
-  );
-
-  // contract: message-kinds
-  test("all 32 at once", async () => {
-    const own = await createWorkspace(service.clients);
-    const events = kinds.map(([, kind]) => ({
-      workspaceId: own.id,
-      content: create("c1", { kind, text: "" }),
-    }));
-    const results = await publish(service.clients, ...events);
-    results.forEach(published);
-    const arrived = (await held(own)).map(({ message }) => (message as { kind: string }).kind);
-    expect([arrived.length, arrived]).toEqual([32, kinds.map(([name]) => name)]);
-  });
-});
-
-// contract: message-buttons, message-awaits-reply, message-data
-test("a message arrives with all that it has, as the contract shapes it", async () => {
-  const own = await createWorkspace(service.clients);
-  const data = {
-    round: 3,
-    open: true,
-    none: null,
-    list: [1, "two", [null]],
-    deep: { ключ: "значение", empty: {} },
-  };
-  const message: MessageInit = {
-    kind: MessageKind.QUESTION,
-    text: "**which?**\nthis | that",
-    rows: [
-      { buttons: [{ label: "This", press: { $case: "action", value: "\u{1f600}".repeat(512) } }] },
-      { buttons: [{ label: "Rules", press: { $case: "url", value: "https://a.example/r?a=b#c" } }] },
-    ],
-    image: "https://a.example/i.gif",
-    awaitsReply: true,
-    data,
-  };
-  const [result] = await publish(service.clients, { workspaceId: own.id, content: create("c1", message) });
-  const { eventId, sequence, messageId, expiresAt } = published(result);
-  expect([eventId, messageId]).toEqual([
-    expect.stringMatching(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/),
-    expect.stringMatching(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/),
-  ]);
-  const [event] = await held(own);
-  expect(event).toStrictEqual({
-    id: eventId,
-    type: "message.create",
-    workspace: own.id,
-    sequence,
-    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
-    expiresAt: expiresAt?.toISOString(),
-    channel: "c1",
-    message: {
-      id: messageId,
-      kind: "question",
-      text: "**which?**\nthis | that",
+const data = {
+  round: 3,
+  open: true,
+  none: null,
+  list: [1, "two", [null]],
+  deep: { ключ: "значение", empty: {} },
+};
+const FULL: MessageInit = {
+  kind: MessageKind.QUESTION,
+  text: "*Which*,\n`this` \\| ~that~? 🎉",
+  rows: [
+    {
       buttons: [
-        [{ label: "This", action: "\u{1f600}".repeat(512) }],
-        [{ label: "Rules", url: "https://a.example/r?a=b#c" }],
+        { label: "This", press: { $case: "action", value: "\u{1f600}".repeat(512) } },
+        { label: "Rules", press: { $case: "url", value: "https://a.example/r?a=b#c" } },
       ],
-      image: "https://a.example/i.gif",
-      awaitsReply: true,
-      data,
     },
-  });
-});
-
-// contract: outbound-channel
-test("an update is of the message that it names, in a channel or in a DM", async () => {
-  const own = await createWorkspace(service.clients);
-  const [first] = await publish(service.clients, { workspaceId: own.id, content: dm("u1") });
-  const { messageId } = published(first);
-  const content = update("dm:u1", { kind: MessageKind.CARD, text: "new", id: messageId });
-  const [second] = await publish(service.clients, { workspaceId: own.id, content });
-  expect(published(second).messageId).toBe(messageId);
-  expect((await held(own)).at(-1)).toMatchObject({
-    type: "message.update",
-    channel: "dm:u1",
-    message: { id: messageId, text: "new" },
-  });
-});
-
-test("a workspace id counts in any letter case", async () => {
-  const own = await createWorkspace(service.clients);
-  const [result] = await publish(service.clients, textEvent(own.id.toUpperCase(), "x"));
-  expect(published(result).sequence).toBeGreaterThan(0);
-  expect((await held(own))[0]).toHaveProperty("workspace", own.id);
-});
-
-describe("how long an event stays fresh", () => {
-  const lived = async (content: ContentInit, rest: EventInit = {}): Promise<number | null> => {
-    const own = await createWorkspace(service.clients);
-    const [result] = await publish(service.clients, { workspaceId: own.id, content, ...rest });
-    const { expiresAt } = published(result);
-    const [event] = (await held(own)) as { createdAt: string; expiresAt: string | null }[];
-    expect(event?.expiresAt).toBe(expiresAt?.toISOString() ?? null);
-    return expiresAt === undefined ? null : expiresAt.getTime() - Date.parse(event?.createdAt ?? "");
-  };
-
-  // contract: envelope-expires-at
-  test.each<[string, ContentInit, EventInit, number | null]>([
-    ["a live game's message, by default", create("c1"), {}, 600_000],
-    ["an update of one, by default", update("c1"), {}, 600_000],
-    ["a DM, by default", dm("u1"), {}, 600_000],
-    ["a prompt that is good for hours", create("c1", { kind: MessageKind.ICEBREAKER }), {}, null],
-    ["an ephemeral, by default", ephemeral("c1", "u1"), {}, 60_000],
-    ["an ephemeral of a lasting kind", ephemeral("c1", "u1", { kind: MessageKind.ANAGRAM }), {}, 60_000],
-    ["one of a second", create("c1"), { lifetime: { seconds: 1 } }, 1_000],
-    ["one of a second and a bit", create("c1"), { lifetime: { seconds: 1, nanos: 500_001 } }, 1_000],
-    ["one of 24 hours", ephemeral("c1", "u1"), { lifetime: { seconds: 86_400 } }, 86_400_000],
+    { buttons: [{ label: "That", press: { $case: "action", value: "answer:2|x" } }] },
+  ],
+  image: "https://a.example/i.gif",
+  awaitsReply: true,
+  data,
+};
+const FULL_ON_THE_WIRE = {
+  kind: "question",
+  text: "*Which*,\n`this` \\| ~that~? 🎉",
+  buttons: [
     [
-      "a lasting one cut short",
-      dm("u1", { kind: MessageKind.ANAGRAM }),
-      { lifetime: { seconds: 30 } },
-      30_000,
+      { label: "This", action: "\u{1f600}".repeat(512) },
+      { label: "Rules", url: "https://a.example/r?a=b#c" },
     ],
-  ])("%s", async (_name, content, rest, expected) => {
-    expect(await lived(content, rest)).toBe(expected);
-  });
+    [{ label: "That", action: "answer:2|x" }],
+  ],
+  image: "https://a.example/i.gif",
+  awaitsReply: true,
+  data,
+};
+const BARE: MessageInit = { kind: MessageKind.TEXT, text: "hi" };
+const BARE_ON_THE_WIRE = {
+  kind: "text",
+  text: "hi",
+  buttons: [],
+  image: null,
+  awaitsReply: false,
+  data: null,
+};
+
+// time: smoke
+// contract: envelope-fields, message-fields, envelope-created-at, envelope-workspace, message-id
+test.each([
+  // contract: outbound-channel, message-buttons, message-awaits-reply, message-data
+  ["every field", FULL, FULL_ON_THE_WIRE],
+  ["only the required fields", BARE, BARE_ON_THE_WIRE],
+])(
+  "an envelope whose message has %s arrives with the contract's fields and no others",
+  async (_which, message, wire) => {
+    const updated = { ...message, id: MESSAGE_ID };
+    const held = await hold(
+      { content: create("c1", message) },
+      { content: ephemeral("c1", "u1", message) },
+      { content: dm("u1", message) },
+      { content: update("c1", updated) },
+      { content: update("dm:u1", updated) },
+    );
+    const common = {
+      id: EVENT_ID,
+      workspace: expect.any(String) as string,
+      sequence: expect.any(Number) as number,
+      createdAt: UTC_TIME,
+      expiresAt: UTC_TIME,
+      message: { id: A_MESSAGE_ID, ...wire },
+    };
+    const ofUpdate = { ...common, type: "message.update", message: { id: MESSAGE_ID, ...wire } };
+    expect(held).toStrictEqual([
+      { ...common, type: "message.create", channel: "c1" },
+      { ...common, type: "message.ephemeral", channel: "c1", user: "u1" },
+      { ...common, type: "dm.create", user: "u1" },
+      { ...ofUpdate, channel: "c1" },
+      { ...ofUpdate, channel: "dm:u1" },
+    ]);
+    for (const { createdAt } of held)
+      expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(HANG_MS);
+  },
+);
+
+const TEN_MINUTES_MS = 600_000;
+const KINDS =
+  "text card game_start question time_up answer_update gotcha_bait gotcha_reveal game_end help settings categories " +
+  "leaderboard category_champs async_announcement async_question async_results icebreaker icebreaker_results " +
+  "small_talk kyt_reveal weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board " +
+  "hangman_end drawing_invite schedule_creator schedule_list prefs";
+/** What is valid for hours. */
+const NEVER_STALE =
+  /^(async_|icebreaker|small_talk|kyt_reveal|weekly_digest|anagram|wordgame_|hangman_|schedule_)/;
+const LIFETIMES = KINDS.split(" ").map((kind) => [kind, NEVER_STALE.test(kind) ? null : TEN_MINUTES_MS]);
+
+// time: controlled
+// contract: message-kinds, lifetime-10min, lifetime-never, lifetime-60s
+test.each<[string, (message: MessageInit) => ContentInit, typeof LIFETIMES]>([
+  ["message.create", (message) => create("c1", message), LIFETIMES],
+  ["message.update", (message) => update("c1", { ...message, id: MESSAGE_ID }), LIFETIMES],
+  ["dm.create", (message) => dm("u1", message), LIFETIMES],
+  [
+    "message.ephemeral",
+    (message) => ephemeral("c1", "u1", message),
+    LIFETIMES.map(([kind]) => [kind ?? "", 60_000]),
+  ],
+])("a %s of every kind arrives by its name, with its lifetime", async (_type, content, lifetimes) => {
+  const kinds = Object.keys(MessageKind).filter((name) => /^[A-Z]/.test(name) && name !== "UNSPECIFIED");
+  const kindOf = (name: string) => MessageKind[name as keyof typeof MessageKind];
+  const held = await hold(...kinds.map((name) => ({ content: content({ kind: kindOf(name), text: "" }) })));
+  expect(held.map((event) => [event.message["kind"], lifetimeOf(event)])).toEqual(lifetimes);
 });
 
-describe("an event may be up to 64 KiB", () => {
-  test("one right at the bound is published whole, with one byte more it is refused", async () => {
-    const own = await createWorkspace(service.clients);
-    const bytesOf = async (length: number): Promise<PublishResult | undefined> => {
-      const text = "x".repeat(length);
-      return (
-        await publish(service.clients, { workspaceId: own.id, content: create("c1", { ...CARD, text }) })
-      )[0];
-    };
-    const tooLong = 64 * 1024;
-    const outcome = (await bytesOf(tooLong))?.outcome;
-    if (outcome?.$case !== "refused") throw new Error("it was published");
-    const excess = Number(/event of (\d+) bytes/.exec(outcome.value.message)?.[1]) - 64 * 1024;
-    expect((await bytesOf(tooLong - excess + 1))?.outcome?.$case).toBe("refused");
-    published(await bytesOf(tooLong - excess));
-    const [event] = await held(own);
-    expect((event?.["message"] as { text: string } | undefined)?.text).toHaveLength(tooLong - excess);
-  });
+// time: controlled
+// contract: envelope-expires-at
+test("the game may set a lifetime of 1 second to 24 hours, whatever the type and kind", async () => {
+  const lasting: MessageInit = { kind: MessageKind.ANAGRAM, text: "" };
+  const held = await hold(
+    { content: create("c1"), lifetime: { seconds: 1 } },
+    { content: create("c1"), lifetime: { seconds: 1, nanos: 500_001 } },
+    { content: dm("u1", lasting), lifetime: { seconds: 90, nanos: 500_000_000 } },
+    { content: ephemeral("c1", "u1", lasting), lifetime: { seconds: 86_400 } },
+  );
+  expect(held.map(lifetimeOf)).toEqual([1_000, 1_000, 90_500, 86_400_000]);
+});
 
-  test("100 of the largest fit in one call and come back page by page", async () => {
-    const own = await createWorkspace(service.clients);
-    const text = "x".repeat(65_000);
-    const event = { workspaceId: own.id, content: create("c1", { ...CARD, text }) };
-    const results = await publish(service.clients, ...Array.from({ length: 100 }, () => event));
-    const sequences = results.map((result) => published(result).sequence);
-    expect((await held(own)).map(({ sequence }) => sequence)).toEqual(sequences);
+test("a workspace id is accepted in any letter case", async () => {
+  const workspace = await service.workspaces.make();
+  published((await publish(service.clients, textEvent(workspace.id.toUpperCase(), "x")))[0]);
+  expect(await heldFor(service.url, workspace)).toMatchObject([{ workspace: workspace.id }]);
+});
+
+test("an event of 64 KiB is published whole, and one of a byte more is refused", async () => {
+  const { id: workspaceId } = await service.workspaces.make();
+  const MAX = 64 * 1024;
+  const ofLength = (length: number): EventInit => ({
+    content: create("c1", { ...CARD, text: "x".repeat(length) }),
   });
+  const outcomeOf = async (length: number) =>
+    (await publish(service.clients, { ...ofLength(length), workspaceId }))[0]?.outcome;
+  const outcome = await outcomeOf(MAX);
+  if (outcome?.$case !== "refused") throw new Error("it was published");
+  const fits = MAX - (Number(/event of (\d+) bytes/.exec(outcome.value.message)?.[1]) - MAX);
+  expect((await outcomeOf(fits + 1))?.$case).toBe("refused");
+  const [event] = await hold(ofLength(fits));
+  expect(event?.message["text"]).toHaveLength(fits);
 });

@@ -1,8 +1,7 @@
 import { status as grpc } from "@grpc/grpc-js";
-import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { DeliveryResult, type LoggedDelivery } from "../../proto/gen/chatbridge/v1/workspace";
-import { MESSAGE_ID, update } from "../harness/contents";
 import {
+  cardUpdate,
   sharedPush,
   startPushService,
   type OwnPushService,
@@ -32,7 +31,7 @@ beforeAll(async () => {
       ALL_PROXY: proxy.url,
     })),
   ]);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([strict, rootless].map((service) => service.close()));
   await proxy.close();
@@ -41,8 +40,7 @@ afterAll(async () => {
 /** Pushes one event that is not retried; answers what was logged of it. */
 async function attempt(service: PushService, { workspaceId }: PushedBridge): Promise<LoggedDelivery> {
   const before = (await service.deliveries(workspaceId)).length;
-  const message = { id: MESSAGE_ID, kind: MessageKind.CARD, text: "x" };
-  await service.publish({ workspaceId, content: update("c1", message) });
+  await service.publish(cardUpdate(workspaceId));
   const delivery = (await service.logged(workspaceId, before + 1)).at(-1);
   if (delivery === undefined) throw new Error("nothing was logged");
   return delivery;
@@ -57,48 +55,37 @@ async function movedBridge(service: PushService, addresses: readonly string[]): 
   return bridge;
 }
 
-/** Addresses that are not all public, and the word for the first one that is not. */
+/** Addresses that are not all public, and the word for the first one that is not. The unit tests have them all. */
 const REFUSED = [
-  ["loopback", ["127.0.0.1"], "loopback"],
-  ["all of loopback", ["127.9.9.9"], "loopback"],
-  ["this host", ["0.0.0.0"], "unspecified"],
-  ["a private one", ["10.0.0.1"], "private"],
-  ["another private one", ["172.16.0.1"], "private"],
-  ["a third private one", ["192.168.0.1"], "private"],
-  ["cloud metadata", ["169.254.169.254"], "cloud metadata"],
-  ["Azure's host agent", ["168.63.129.16"], "cloud metadata"],
-  ["carrier-grade NAT", ["100.64.0.1"], "carrier-grade NAT"],
-  ["multicast", ["224.0.0.1"], "multicast"],
-  ["broadcast", ["255.255.255.255"], "broadcast"],
-  ["documentation", ["192.0.2.1"], "reserved"],
-  ["loopback v6", ["::1"], "loopback"],
-  ["unique local v6", ["fd00::1"], "private"],
-  ["link-local v6", ["fe80::1"], "link-local"],
-  ["mapped loopback", ["::ffff:127.0.0.1"], "loopback"],
-  ["translated private", ["64:ff9b::a00:1"], "private"],
-  ["6to4 of loopback", ["2002:7f00:1::"], "loopback"],
-  ["a public one and a private one", ["8.8.8.8", "10.0.0.1"], "private"],
-  ["a private one and a public one", ["10.0.0.1", "8.8.8.8"], "private"],
-  ["a public one and a private v6 one", ["8.8.8.8", "fd00::1"], "private"],
-  ["a public v6 one and loopback", ["2606:4700::1111", "127.0.0.1"], "loopback"],
+  [["127.0.0.1"], "loopback"],
+  [["127.9.9.9"], "loopback"],
+  [["0.0.0.0"], "unspecified"],
+  [["10.0.0.1"], "private"],
+  [["169.254.169.254"], "cloud metadata"],
+  [["::1"], "loopback"],
+  [["fd00::1"], "private"],
+  [["::ffff:127.0.0.1"], "loopback"],
+  [["64:ff9b::a00:1"], "private"],
+  [["8.8.8.8", "10.0.0.1"], "private"],
+  [["10.0.0.1", "8.8.8.8"], "private"],
+  [["8.8.8.8", "fd00::1"], "private"],
+  [["2606:4700::1111", "127.0.0.1"], "loopback"],
 ] as const;
 
 // contract: push-private
-describe("a name that is", () => {
-  test.each(REFUSED)(
-    "%s %j is refused when it is set and when it is pushed to: %s",
-    async (_what, addresses, why) => {
-      const unset = await strict.bridge({ polls: true });
-      strict.names.set(unset.name, addresses);
-      await expect(strict.workspaces.setTargetUrl(unset.workspaceId, unset.url)).rejects.toMatchObject(
-        refusal(grpc.INVALID_ARGUMENT, new RegExp(`^target_url: ${unset.name} is at .*${why}`)),
-      );
-      const moved = await movedBridge(strict, addresses);
-      expect(await attempt(strict, moved)).toMatchObject({ result: REFUSED_ADDRESS, status: 0, address: "" });
-      expect([unset.connections, moved.connections]).toEqual([[], []]);
-    },
-  );
-});
+test.each(REFUSED)(
+  "a name that is %j is refused when it is set and when it is pushed to: %s",
+  async (addresses, why) => {
+    const unset = await strict.bridge({ polls: true });
+    strict.names.set(unset.name, addresses);
+    await expect(strict.workspaces.setTargetUrl(unset.workspaceId, unset.url)).rejects.toMatchObject(
+      refusal(grpc.INVALID_ARGUMENT, new RegExp(`^target_url: ${unset.name} is at .*${why}`)),
+    );
+    const moved = await movedBridge(strict, addresses);
+    expect(await attempt(strict, moved)).toMatchObject({ result: REFUSED_ADDRESS, status: 0, address: "" });
+    expect([unset.connections, moved.connections]).toEqual([[], []]);
+  },
+);
 
 test("PUSH_ALLOW allows its blocks and no others", async () => {
   const [inside, outside, both] = await Promise.all([
@@ -142,48 +129,28 @@ test("of several addresses another is tried when one does not take the connectio
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
 });
 
-test("the name is asked for in TLS and in the Host header; an address of the URL in neither's place", async () => {
-  const named = await push.bridge();
-  await attempt(push, named);
-  expect(named.requests[0]).toMatchObject({
-    servername: named.name,
-    headers: { host: `${named.name}:${named.port}` },
-  });
-  const plain = await push.bridge({ certificate: push.ca.issue(["127.0.0.1"]) });
-  await push.workspaces.setTargetUrl(plain.workspaceId, plain.urlOf("127.0.0.1"));
-  expect(await attempt(push, plain)).toMatchObject({ result: SUCCESS });
-  expect(plain.requests[0]?.servername).toBeUndefined();
-  expect(plain.requests[0]?.headers.host).toBe(`127.0.0.1:${plain.port}`);
+test("an address in the URL is asked for neither in TLS nor by another name in the Host header", async () => {
+  const bridge = await push.bridge({ certificate: push.ca.issue(["127.0.0.1"]) });
+  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf("127.0.0.1"));
+  expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });
+  const [request] = bridge.requests;
+  expect([request?.servername, request?.headers.host]).toEqual([undefined, `127.0.0.1:${bridge.port}`]);
 });
 
-describe("a certificate", () => {
-  const ROWS: readonly (readonly [string, DeliveryResult, () => ReceiverOptions])[] = [
-    ["of the name is accepted", SUCCESS, () => ({})],
-    ["for another name is refused", TLS, () => ({ certificate: push.ca.issueForWrongName() })],
-    ["that has expired is refused", TLS, () => ({ certificate: push.ca.issueExpired(["*.bridge.test"]) })],
-    [
-      "that only itself vouches for is refused",
-      TLS,
-      () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) }),
-    ],
-    ["of an unknown root is refused", TLS, () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
-    ["under TLS 1.1 is refused", TLS, () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
-  ];
-  test.each(ROWS)("%s", async (_name, result, options) => {
-    const bridge = await push.bridge(options());
-    expect(await attempt(push, bridge)).toMatchObject({ result, status: result === SUCCESS ? 204 : 0 });
-    expect(bridge.requests).toHaveLength(result === SUCCESS ? 1 : 0);
-  });
-
-  test("of a root that only the environment trusts, or of none, is refused: only PUSH_CA adds a root", async () => {
-    const bridge = await rootless.bridge();
-    expect(await attempt(rootless, bridge)).toMatchObject({ result: TLS, address: "127.0.0.1" });
-    expect(bridge.requests).toHaveLength(0);
-  });
+test.each<readonly [string, () => ReceiverOptions]>([
+  ["for another name", () => ({ certificate: push.ca.issueForWrongName() })],
+  ["that only itself vouches for", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
+  ["of an unknown root", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
+  ["under TLS 1.1", () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
+])("a certificate %s is refused", async (_name, options) => {
+  const bridge = await push.bridge(options());
+  expect(await attempt(push, bridge)).toMatchObject({ result: TLS, status: 0 });
+  expect(bridge.requests).toEqual([]);
 });
 
-test("no proxy of the environment is used", async () => {
+test("only PUSH_CA adds a root, not the environment; and no proxy of the environment is used", async () => {
   const bridge = await rootless.bridge();
-  await attempt(rootless, bridge);
+  expect(await attempt(rootless, bridge)).toMatchObject({ result: TLS, address: "127.0.0.1" });
+  expect(bridge.requests).toEqual([]);
   expect([bridge.connections.length, proxy.connections.length]).toEqual([1, 0]);
 });

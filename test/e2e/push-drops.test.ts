@@ -1,142 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { shardOf } from "../../core/domain/shard";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
-import { sayNothing, status } from "../harness/behaviours";
-import { type PushedBridge, sharedPush } from "../harness/push";
-import { textEvent } from "../harness/service";
+import { holdAnswers, status, type HeldAnswers } from "../harness/behaviours";
+import { sharedPush, textEvents, type PushedBridge } from "../harness/push";
 import { openTestStore, texts, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
-const { STATUS, TIMEOUT, EXPIRED, DISCONNECTED, POLLS } = DeliveryResult;
-const ONE_SECOND = { seconds: 1, nanos: 0 };
+const { SUCCESS, STATUS, EXPIRED, DISCONNECTED, POLLS } = DeliveryResult;
+const SHARDS = 16;
 
 const push = sharedPush();
 let store: TestStore;
 beforeAll(async () => {
   store = await openTestStore(push.service.redis.url);
 });
-afterAll(async () => {
-  await store.close();
-});
+afterAll(() => store.close());
 
-/** Why core said that it gave so many events of a workspace up, one for each. */
+/** Why core said that it dropped so many events of a workspace, one for each. */
 async function reasons({ workspaceId }: PushedBridge, count: number): Promise<readonly unknown[]> {
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }
 
-const CHANGES = [
-  [
-    "the workspace is disconnected",
-    "disconnected",
-    DISCONNECTED,
-    (id: string) => push.workspaces.disconnect(id),
-  ],
-  ["the target URL is cleared", "polls", POLLS, (id: string) => push.workspaces.setTargetUrl(id, "")],
-] as const;
+/** A bridge that has taken so many requests, which wait for their answers. */
+async function busyBridge(requests: number): Promise<PushedBridge & { readonly held: HeldAnswers }> {
+  const [bridge, held] = [await push.bridge(), holdAnswers()];
+  bridge.behave(held);
+  await push.publish(...textEvents(bridge.workspaceId, requests));
+  await bridge.waitFor(requests);
+  return { ...bridge, held };
+}
 
-describe("an event that failed is dropped, and the log says why, when", () => {
-  test.each(CHANGES)("%s: %s", async (_when, reason, result, change) => {
-    const bridge = await push.bridge();
-    bridge.behave(status(500));
-    await push.publish(textEvent(bridge.workspaceId, "x"));
-    // The last attempt is due 3 s later: time enough for the change.
-    await push.logged(bridge.workspaceId, 2);
-    await change(bridge.workspaceId);
-    const log = await push.logged(bridge.workspaceId, 3);
-    expect(log).toMatchObject([
-      { attempt: 1, result: STATUS, status: 500 },
-      { attempt: 2, result: STATUS, status: 500 },
-      { attempt: 2, result, status: 0, address: "" },
-    ]);
-    expect(await reasons(bridge, 1)).toEqual([reason]);
-    expect(bridge.requests).toHaveLength(2);
-  });
-
-  test("the workspace is deleted: disconnected, and nothing of it is left", async () => {
-    const bridge = await push.bridge();
-    bridge.behave(status(500));
-    await push.publish(textEvent(bridge.workspaceId, "x"));
-    await push.logged(bridge.workspaceId, 2);
-    await push.workspaces.delete(bridge.workspaceId);
-    expect(await reasons(bridge, 1)).toEqual(["disconnected"]);
-    expect(bridge.requests).toHaveLength(2);
-    await queuesAreEmpty();
-    expect(await texts(store, "KEYS", `*${bridge.workspaceId}*`)).toEqual([]);
-  });
-
-  test("the event has expired", async () => {
-    const bridge = await push.bridge();
-    bridge.behave(status(500));
-    // It is older when its third attempt is due, 4 s after the first one failed, and younger at the second.
-    await push.publish({ ...textEvent(bridge.workspaceId, "x"), lifetime: { seconds: 3 } });
-    const log = await push.logged(bridge.workspaceId, 3);
-    expect(log).toMatchObject([
-      { attempt: 1, result: STATUS },
-      { attempt: 2, result: STATUS },
-      { attempt: 2, result: EXPIRED },
-    ]);
-    expect(await reasons(bridge, 1)).toEqual(["expired"]);
-    expect(bridge.requests).toHaveLength(2);
-  });
-});
-
-describe("an event that was never tried is dropped, and the log says why, when", () => {
-  test("its workspace is disconnected, it is deleted, or it has expired", async () => {
-    const [disconnected, deleted, expired] = await Promise.all([push.bridge(), push.bridge(), push.bridge()]);
-    const bridges = [disconnected, deleted, expired];
-    await Promise.all(
-      bridges.map(async (bridge) => {
-        bridge.behave(sayNothing());
-        // As many as are in flight at once, and four that wait.
-        const events = Array.from({ length: 20 }, (_, i) => textEvent(bridge.workspaceId, String(i)));
-        await push.publish(
-          ...events.map((event, i) =>
-            bridge === expired && i >= 16 ? { ...event, lifetime: ONE_SECOND } : event,
-          ),
-        );
-        await bridge.waitFor(16);
-      }),
-    );
-    await push.workspaces.disconnect(disconnected.workspaceId);
-    await push.workspaces.delete(deleted.workspaceId);
-    const untried = async ({ workspaceId }: PushedBridge, result: DeliveryResult) =>
-      (await push.deliveries(workspaceId)).filter((entry) => entry.attempt === 0 && entry.result === result);
+/** Waits until nothing is queued in the shards of these bridges, nor attempts noted. */
+async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<void> {
+  for (const { workspaceId } of bridges) {
+    const prefix = `cb:{s${shardOf(workspaceId, SHARDS)}}`;
+    const length = (command: string, key: string) => store.redis.command(key, [command, key]);
     await until(
-      "those that waited are dropped",
+      "the queue is empty",
       async () =>
-        (await untried(disconnected, DISCONNECTED)).length === 4 &&
-        (await untried(expired, EXPIRED)).length === 4,
-      15_000,
+        (await length("XLEN", `${prefix}:push`)) === 0 && (await length("HLEN", `${prefix}:tries`)) === 0,
     );
-    expect(await reasons(deleted, 20)).toEqual(Array.from({ length: 20 }, () => "disconnected"));
-    // What was under way at the change was finished, and logged where there is a log.
-    const timeouts = (await push.deliveries(disconnected.workspaceId)).filter(
-      ({ result }) => result === TIMEOUT,
-    );
-    expect(timeouts).toHaveLength(16);
-    expect([disconnected.requests.length, deleted.requests.length]).toEqual([16, 16]);
-    expect(expired.requests.filter(({ attempt }) => attempt === 1)).toHaveLength(16);
-  }, 30_000);
+  }
+}
+
+// time: ordering
+test("a failed event is dropped, and the log says why, when its workspace is changed before the retry", async () => {
+  const [disconnected, polling, deleted] = await Promise.all([busyBridge(1), busyBridge(1), busyBridge(1)]);
+  await push.workspaces.disconnect(disconnected.workspaceId);
+  await push.workspaces.setTargetUrl(polling.workspaceId, "");
+  await push.workspaces.delete(deleted.workspaceId);
+  for (const { held } of [disconnected, polling, deleted]) held.release(500);
+  for (const [bridge, result] of [
+    [disconnected, DISCONNECTED],
+    [polling, POLLS],
+  ] as const) {
+    expect(await push.logged(bridge.workspaceId, 2)).toMatchObject([
+      { attempt: 1, result: STATUS, status: 500 },
+      { attempt: 1, result, status: 0, address: "" },
+    ]);
+  }
+  const bridges = [disconnected, polling, deleted];
+  expect(await Promise.all(bridges.map((bridge) => reasons(bridge, 1)))).toEqual([
+    ["disconnected"],
+    ["polls"],
+    ["disconnected"],
+  ]);
+  expect(bridges.map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
+  // A drop is no attempt.
+  await push.workspaces.connect(disconnected.workspaceId);
+  const [failure] = await push.deliveries(disconnected.workspaceId);
+  expect(await push.health(disconnected.workspaceId)).toMatchObject({
+    lastSuccess: undefined,
+    lastFailure: failure,
+    attempts: 1,
+    successes: 0,
+  });
+  await expectQueuesEmpty(...bridges);
+  expect(await texts(store, "KEYS", `*${deleted.workspaceId}*`)).toEqual([]);
 });
 
-test("nothing stays in the queue of what was delivered or dropped", async () => {
+// time: ordering
+test("an event that was not tried is dropped when its workspace is disconnected or deleted, or it has expired", async () => {
+  // As many as may be in flight; four more wait.
+  const bridges = await Promise.all([busyBridge(16), busyBridge(16), busyBridge(16)]);
+  const [disconnected, deleted, expired] = bridges;
+  for (const { workspaceId } of bridges) {
+    const lifetime = workspaceId === expired.workspaceId ? { lifetime: { seconds: 1 } } : {};
+    await push.publish(...textEvents(workspaceId, 4).map((event) => ({ ...event, ...lifetime })));
+  }
+  await push.workspaces.disconnect(disconnected.workspaceId);
+  await push.workspaces.delete(deleted.workspaceId);
+  // By then first attempts read their workspace again, too, as they do after 50 ms.
+  await sleep(1_000);
+  for (const { held } of bridges) held.release(204);
+  for (const [bridge, result] of [
+    [disconnected, DISCONNECTED],
+    [expired, EXPIRED],
+  ] as const) {
+    const log = await push.logged(bridge.workspaceId, 20);
+    // What was under way at the change was finished.
+    expect(log.filter((line) => line.attempt === 1 && line.result === SUCCESS)).toHaveLength(16);
+    expect(log.filter((line) => line.attempt === 0 && line.result === result)).toHaveLength(4);
+  }
+  expect(await Promise.all(bridges.map((bridge) => reasons(bridge, 4)))).toEqual([
+    Array(4).fill("disconnected"),
+    Array(4).fill("disconnected"),
+    Array(4).fill("expired"),
+  ]);
+  expect(bridges.map(({ requests }) => requests.length)).toEqual([16, 16, 16]);
+});
+
+test("nothing stays in the queue of what was delivered after a retry", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt }) => status(attempt === 1 ? 500 : 204));
-  await push.publish(...Array.from({ length: 10 }, (_, i) => textEvent(bridge.workspaceId, String(i))));
+  await push.publish(...textEvents(bridge.workspaceId, 10));
   await push.logged(bridge.workspaceId, 20);
-  await queuesAreEmpty();
-}, 30_000);
-
-/** Waits until no shard has anything queued, nor attempts noted of anything. */
-async function queuesAreEmpty(): Promise<void> {
-  await until(
-    "the queues are empty",
-    async () => {
-      const queued = await Promise.all(
-        (await texts(store, "KEYS", "cb:{s*}:push")).map((key) => store.redis.command(key, ["XLEN", key])),
-      );
-      return (
-        queued.every((length) => length === 0) && (await texts(store, "KEYS", "cb:{s*}:tries")).length === 0
-      );
-    },
-    20_000,
-  );
-}
+  await expectQueuesEmpty(bridge);
+});

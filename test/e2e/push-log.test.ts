@@ -2,13 +2,11 @@ import { status as grpc } from "@grpc/grpc-js";
 import { DeliveryResult, ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { status } from "../harness/behaviours";
 import { create, dm, ephemeral } from "../harness/contents";
-import { sharedPush } from "../harness/push";
+import { cardUpdate, sharedPush, textEvents } from "../harness/push";
 import { call, textEvent } from "../harness/service";
 import { refusal } from "../harness/workspace-api";
 
-const { SUCCESS, STATUS, TIMEOUT } = DeliveryResult;
-/** Slower than an answer at once is on a machine that is busy with many connections. */
-const SLOW_MS = 2_500;
+const { SUCCESS, STATUS } = DeliveryResult;
 
 const push = sharedPush();
 
@@ -18,24 +16,23 @@ function page(workspaceId: string, pageSize: number, pageToken = "") {
   return call(workspaces, workspaces.listDeliveries, request);
 }
 
-test("the log has a line for each attempt: when, of what, the how manieth, what came of it, where and how long", async () => {
+// time: ordering
+test("the log has a line for each attempt: when, of what, which number, what came of it, where and how long", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) =>
-    attempt < 3 && body.includes('"type":"message.create"')
-      ? status(attempt === 1 ? 503 : 404, { afterMs: 100 })
-      : status(201),
+    attempt === 1 && body.includes('"type":"message.create"') ? status(503, { afterMs: 100 }) : status(201),
   );
   const began = Date.now();
   const events = await push.publish(
-    { workspaceId: bridge.workspaceId, content: create("c1") },
-    { workspaceId: bridge.workspaceId, content: dm("u1") },
-    { workspaceId: bridge.workspaceId, content: ephemeral("c1", "u1") },
+    ...[create("c1"), dm("u1"), ephemeral("c1", "u1")].map((content) => ({
+      workspaceId: bridge.workspaceId,
+      content,
+    })),
   );
-  const [first] = events;
-  const log = await push.logged(bridge.workspaceId, 5);
-  const of = (eventId: string | undefined) =>
+  const log = await push.logged(bridge.workspaceId, 4);
+  const linesOf = (eventId: string) =>
     log
-      .filter((entry) => entry.eventId === eventId)
+      .filter((line) => line.eventId === eventId)
       .map(({ eventType, attempt, result, status: code, address }) => [
         eventType,
         attempt,
@@ -43,11 +40,10 @@ test("the log has a line for each attempt: when, of what, the how manieth, what 
         code,
         address,
       ]);
-  expect(events.map(({ eventId }) => of(eventId))).toEqual([
+  expect(events.map(({ eventId }) => linesOf(eventId))).toEqual([
     [
       ["message.create", 1, STATUS, 503, "127.0.0.1"],
-      ["message.create", 2, STATUS, 404, "127.0.0.1"],
-      ["message.create", 3, SUCCESS, 201, "127.0.0.1"],
+      ["message.create", 2, SUCCESS, 201, "127.0.0.1"],
     ],
     [["dm.create", 1, SUCCESS, 201, "127.0.0.1"]],
     [["message.ephemeral", 1, SUCCESS, 201, "127.0.0.1"]],
@@ -55,18 +51,16 @@ test("the log has a line for each attempt: when, of what, the how manieth, what 
   expect(new Set(log.map(({ id }) => id)).size).toBe(log.length);
   const times = log.map(({ at }) => at?.getTime() ?? 0);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
-  expect(times[0]).toBeGreaterThanOrEqual(began - 1_000);
-  for (const { eventId, attempt, latencyMs } of log) {
-    if (eventId === first?.eventId && attempt < 3) expect(latencyMs).toBeGreaterThanOrEqual(99);
-    expect(latencyMs).toBeLessThan(5_000);
-  }
+  expect(times[0]).toBeGreaterThanOrEqual(began);
+  expect(times.at(-1)).toBeLessThanOrEqual(Date.now());
+  expect(log.find(({ result }) => result === STATUS)?.latencyMs).toBeGreaterThanOrEqual(99);
 });
 
-test("the log is answered by page, newest first, each line once", async () => {
-  const bridge = await push.bridge();
-  const events = await push.publish(
-    ...Array.from({ length: 25 }, (_, i) => textEvent(bridge.workspaceId, String(i))),
-  );
+test("the log is answered by page, newest first, each line once, and has nothing of another workspace", async () => {
+  const [bridge, other] = await Promise.all([push.bridge(), push.bridge()]);
+  const events = await push.publish(...textEvents(bridge.workspaceId, 25));
+  await push.publish(textEvent(other.workspaceId, "x"));
+  await push.logged(other.workspaceId, 1);
   const whole = (await push.logged(bridge.workspaceId, 25)).toReversed();
   const paged = [];
   let token = "";
@@ -82,7 +76,7 @@ test("the log is answered by page, newest first, each line once", async () => {
   expect(new Set(paged.map(({ eventId }) => eventId))).toEqual(new Set(events.map(({ eventId }) => eventId)));
 });
 
-test("a page token of another form, a page too long and an unknown workspace are refused", async () => {
+test("a malformed page token, a page too long and an unknown workspace are refused", async () => {
   const { workspaceId } = await push.bridge();
   await expect(page(workspaceId, 10, "nonsense")).rejects.toMatchObject(
     refusal(grpc.INVALID_ARGUMENT, "page_token"),
@@ -93,69 +87,38 @@ test("a page token of another form, a page too long and an unknown workspace are
   );
 });
 
-test("the log of one workspace has nothing of another's", async () => {
-  const [one, other] = await Promise.all([push.bridge(), push.bridge()]);
-  const [event] = await push.publish(textEvent(one.workspaceId, "x"), textEvent(other.workspaceId, "y"));
-  await push.logged(other.workspaceId, 1);
-  const log = await push.logged(one.workspaceId, 1);
-  expect(log.map(({ eventId }) => eventId)).toEqual([event?.eventId]);
-});
-
-describe("the health of a push workspace", () => {
-  test("is empty before the first push", async () => {
-    const { workspaceId } = await push.bridge();
-    expect(await push.health(workspaceId)).toEqual({
-      lastSuccess: undefined,
-      lastFailure: undefined,
-      attempts: 0,
-      successes: 0,
-      latencyP50Ms: 0,
-      latencyP95Ms: 0,
-      latencyP99Ms: 0,
-    });
+test("the health of a push workspace has its last success and failure, its attempts, and percentiles of latency", async () => {
+  const bridge = await push.bridge();
+  const { workspaceId } = bridge;
+  expect(await push.health(workspaceId)).toEqual({
+    lastSuccess: undefined,
+    lastFailure: undefined,
+    attempts: 0,
+    successes: 0,
+    latencyP50Ms: 0,
+    latencyP95Ms: 0,
+    latencyP99Ms: 0,
   });
-
-  test("has the last success and failure, the attempts and successes, and percentiles of latency", async () => {
-    const bridge = await push.bridge();
-    const { workspaceId } = bridge;
-    // 18 fast successes, 2 slow ones and a failure of three attempts.
-    bridge.behave(status(200));
-    await push.publish(...Array.from({ length: 18 }, (_, i) => textEvent(workspaceId, String(i))));
-    await push.logged(workspaceId, 18);
-    bridge.behave(status(200, { afterMs: SLOW_MS }));
-    await push.publish(textEvent(workspaceId, "slow"), textEvent(workspaceId, "slow too"));
-    await push.logged(workspaceId, 20);
-    bridge.behave(status(500));
-    await push.publish(textEvent(workspaceId, "refused"));
-    const log = await push.logged(workspaceId, 23);
-    const health = await push.health(workspaceId);
-    expect(health).toMatchObject({
-      lastSuccess: log[19],
-      lastFailure: log[22],
-      attempts: 23,
-      successes: 20,
-    });
-    expect(health.latencyP50Ms).toBeLessThan(SLOW_MS);
-    expect(health.latencyP95Ms).toBeGreaterThanOrEqual(SLOW_MS - 1);
-    expect(health.latencyP99Ms).toBeGreaterThanOrEqual(health.latencyP95Ms);
-  });
-
-  test("counts a failure without an answer, and not a drop", async () => {
-    const bridge = await push.bridge();
-    bridge.welcome("silence");
-    // Over by the time of its second attempt, at 6 s, and not by that of its first.
-    const [event] = await push.publish({
-      ...textEvent(bridge.workspaceId, "x"),
-      lifetime: { seconds: 4, nanos: 0 },
-    });
-    const [timeout, drop] = await push.logged(bridge.workspaceId, 2, 15_000);
-    expect([timeout?.result, drop?.result]).toEqual([TIMEOUT, DeliveryResult.EXPIRED]);
-    expect([timeout?.eventId, drop?.eventId]).toEqual([event?.eventId, event?.eventId]);
-    expect(await push.health(bridge.workspaceId)).toMatchObject({
-      lastSuccess: undefined,
-      lastFailure: timeout,
-      attempts: 1,
-      successes: 0,
-    });
+  // 18 fast successes, 2 slow ones and a failure.
+  await push.publish(...textEvents(workspaceId, 18));
+  await push.logged(workspaceId, 18);
+  bridge.behave(status(200, { afterMs: 300 }));
+  await push.publish(...textEvents(workspaceId, 2));
+  await push.logged(workspaceId, 20);
+  bridge.behave(status(500));
+  await push.publish(cardUpdate(workspaceId));
+  const log = await push.logged(workspaceId, 21);
+  const latencies = log
+    .slice(0, 20)
+    .map(({ latencyMs }) => latencyMs)
+    .toSorted((a, b) => a - b);
+  expect(await push.health(workspaceId)).toEqual({
+    lastSuccess: log[19],
+    lastFailure: log[20],
+    attempts: 21,
+    successes: 20,
+    latencyP50Ms: latencies[9],
+    latencyP95Ms: latencies[18],
+    latencyP99Ms: latencies[19],
   });
 });

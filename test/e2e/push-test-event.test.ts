@@ -1,8 +1,8 @@
 import { status as grpc } from "@grpc/grpc-js";
 import { DeliveryResult, PushStep, SendTestEventRequest } from "../../proto/gen/chatbridge/v1/workspace";
-import { garbage, redirect, sayNothing, status, stopInBody } from "../harness/behaviours";
-import { type PushedBridge, sharedPush } from "../harness/push";
-import { call, textEvent } from "../harness/service";
+import { sayNothing, status } from "../harness/behaviours";
+import { sharedPush, textEvents } from "../harness/push";
+import { call } from "../harness/service";
 import { verifyPush } from "../harness/verify-push";
 import { refusal } from "../harness/workspace-api";
 
@@ -15,6 +15,7 @@ const sendTestEvent = (workspaceId: string) => {
   return call(workspaces, workspaces.sendTestEvent, SendTestEventRequest.create({ workspaceId }));
 };
 
+// time: ordering
 // contract: test-event-push, lifetime-60s
 test("a test event is a signed ping, whose status and latency are answered with every step", async () => {
   const bridge = await push.bridge();
@@ -46,136 +47,6 @@ test("a test event is a signed ping, whose status and latency are answered with 
   expect(log.map((entry) => [entry.eventId, entry.attempt, entry.status])).toEqual([[eventId, 1, 207]]);
 });
 
-type Row = readonly [
-  name: string,
-  failed: PushStep,
-  result: DeliveryResult,
-  words: RegExp,
-  arrange: (bridge: PushedBridge) => void | Promise<void>,
-];
-const ROWS: readonly Row[] = [
-  [
-    "a name that DNS does not know",
-    NAME,
-    DeliveryResult.DNS,
-    /could not be looked up.*spelling/,
-    ({ name }) => push.names.set(name, "NXDOMAIN"),
-  ],
-  [
-    "a name that DNS never answers for",
-    NAME,
-    DeliveryResult.DNS,
-    /could not be looked up/,
-    ({ name }) => push.names.set(name, "silence"),
-  ],
-  [
-    "a private address",
-    ADDRESS,
-    DeliveryResult.REFUSED_ADDRESS,
-    /is at 10\.0\.0\.1.*not a public address \(private\)/,
-    ({ name }) => push.names.set(name, ["10.0.0.1"]),
-  ],
-  [
-    "a port that nobody listens on",
-    CONNECT,
-    DeliveryResult.CONNECT,
-    /ECONNREFUSED.*check that the bridge runs/,
-    (bridge) => bridge.close(),
-  ],
-  [
-    "a port that is not TLS",
-    TLS,
-    DeliveryResult.TLS,
-    /TLS handshake failed.*does not speak TLS/,
-    (bridge) => bridge.welcome("garbage"),
-  ],
-  [
-    "a TLS handshake that never ends",
-    TLS,
-    DeliveryResult.TIMEOUT,
-    /handshake was not done within 5 seconds/,
-    (bridge) => bridge.welcome("silence"),
-  ],
-  [
-    "no answer",
-    STATUS,
-    DeliveryResult.TIMEOUT,
-    /did not give an answer within 5 seconds/,
-    (bridge) => bridge.behave(sayNothing()),
-  ],
-  [
-    "half an answer",
-    STATUS,
-    DeliveryResult.TIMEOUT,
-    /the end of the answer within 5 seconds/,
-    (bridge) => bridge.behave(stopInBody()),
-  ],
-  [
-    "an answer that is not HTTP",
-    STATUS,
-    DeliveryResult.BODY,
-    /broke off or was not HTTP/,
-    (bridge) => bridge.behave(garbage()),
-  ],
-  [
-    "an answer of 500",
-    STATUS,
-    DeliveryResult.STATUS,
-    /answered 500 where any 2xx is expected/,
-    (bridge) => bridge.behave(status(500)),
-  ],
-  [
-    "a redirect",
-    STATUS,
-    DeliveryResult.STATUS,
-    /answered 307.*redirects are not followed/,
-    (bridge) => bridge.behave(redirect("https://x.test/", 307)),
-  ],
-];
-
-describe("a test event that fails says at which step and why, in words to act on:", () => {
-  test("the table, and none is retried", async () => {
-    const bridges = await Promise.all(ROWS.map(() => push.bridge()));
-    // Where a certificate is wrong, too: that needs a bridge made for it.
-    const expired = await push.bridge({ certificate: push.ca.issueExpired(["*.bridge.test"]) });
-    const tests = await Promise.all([
-      ...ROWS.map(async ([, , , , arrange], row) => {
-        const bridge = bridges[row];
-        if (bridge === undefined) throw new Error("a row without a bridge");
-        await arrange(bridge);
-        return push.ping(bridge.workspaceId);
-      }),
-      push.ping(expired.workspaceId),
-    ]);
-    const expected = [
-      ...ROWS,
-      [
-        "an expired certificate",
-        TLS,
-        DeliveryResult.TLS,
-        /CERT_HAS_EXPIRED.*the certificate has expired/,
-      ] as const,
-    ];
-    const all = [NAME, ADDRESS, CONNECT, TLS, SEND, STATUS];
-    for (const [row, [name, failed, result, words]] of expected.entries()) {
-      const { failedStep, failure, delivery, steps } = tests[row] ?? {};
-      expect([name, failedStep, delivery?.result]).toEqual([name, failed, result]);
-      expect(failure).toMatch(words);
-      // What was done is just what comes before the step that failed.
-      expect([name, steps?.map(({ step }) => step)]).toEqual([name, all.slice(0, all.indexOf(failed))]);
-    }
-    // An event published now is through with its last attempt later than a retried ping would be.
-    const sentinel = await push.bridge();
-    sentinel.behave(status(500));
-    await push.publish(textEvent(sentinel.workspaceId, "x"));
-    await sentinel.waitFor(3);
-    for (const bridge of bridges) {
-      expect(bridge.requests.length).toBeLessThanOrEqual(1);
-      expect(await push.deliveries(bridge.workspaceId)).toHaveLength(1);
-    }
-  }, 60_000);
-});
-
 test("a test event of a disconnected or an unknown workspace is refused", async () => {
   const bridge = await push.bridge();
   await push.workspaces.disconnect(bridge.workspaceId);
@@ -191,7 +62,7 @@ test("a test event of a disconnected or an unknown workspace is refused", async 
 test("a test event does not wait behind a bridge's other events", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ body }) => (body.includes('"type":"ping"') ? status(204) : sayNothing()));
-  await push.publish(...Array.from({ length: 40 }, (_, i) => textEvent(bridge.workspaceId, String(i))));
+  await push.publish(...textEvents(bridge.workspaceId, 40));
   await bridge.waitFor(16);
   expect((await push.ping(bridge.workspaceId)).delivery).toMatchObject({ status: 204 });
 });

@@ -1,18 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createClient } from "redis";
-import { RotateSigningSecretRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
 import { SECRETS_KEY, startCore } from "../harness/processes";
-import {
-  call,
-  connectToCore,
-  createWorkspace,
-  publish,
-  startService,
-  textEvent,
-  type TestService,
-} from "../harness/service";
+import { connectToCore, publish, startService, textEvent, type TestService } from "../harness/service";
+import { createWorkspaceApi } from "../harness/workspace-api";
 
 let service: TestService;
 beforeAll(async () => {
@@ -22,7 +14,16 @@ afterAll(() => service.close());
 
 const socketPath = (): string => new URL(service.redis.url).pathname;
 
-/** Everything that Redis holds, each key as its dump. */
+const READ_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
+  string: ["GET"],
+  hash: ["HGETALL"],
+  list: ["LRANGE", "0", "-1"],
+  set: ["SMEMBERS"],
+  zset: ["ZRANGE", "0", "-1"],
+  stream: ["XRANGE", "-", "+"],
+};
+
+/** Every key that Redis holds, with its value. */
 async function dumpAll(): Promise<Buffer> {
   const client = createClient({ socket: { path: socketPath(), tls: false } });
   client.on("error", () => undefined);
@@ -32,12 +33,8 @@ async function dumpAll(): Promise<Buffer> {
     for await (const keys of client.scanIterator()) {
       for (const key of keys) {
         dumps.push(Buffer.from(key));
-        const [type, text] = [await client.type(key), async (...args: string[]) => client.sendCommand(args)];
-        const read = { string: ["GET"], hash: ["HGETALL"], list: ["LRANGE", "0", "-1"] }[type];
-        const [command = "", ...rest] =
-          read ??
-          (type === "zset" ? ["ZRANGE", "0", "-1"] : type === "set" ? ["SMEMBERS"] : ["XRANGE", "-", "+"]);
-        dumps.push(Buffer.from(JSON.stringify(await text(command, key, ...rest))));
+        const [command = "", ...range] = READ_BY_TYPE[await client.type(key)] ?? [];
+        dumps.push(Buffer.from(JSON.stringify(await client.sendCommand([command, key, ...range]))));
       }
     }
     return Buffer.concat(dumps);
@@ -67,18 +64,13 @@ function forms(secret: string): readonly Buffer[] {
 }
 
 test("signing secrets are encrypted at rest: nothing in Redis or in its file shows one", async () => {
-  const { clients } = service;
-  const workspace = await createWorkspace(clients, { name: "a name to be found" });
-  const { signingSecret } = await call(
-    clients.workspaces,
-    clients.workspaces.rotateSigningSecret,
-    RotateSigningSecretRequest.create({ workspaceId: workspace.id }),
-  );
-  await publish(clients, textEvent(workspace.id, "a text to be found"));
+  const workspace = await service.workspaces.make({ name: "a name to be found" });
+  const { signingSecret } = await service.workspaces.rotate(workspace.id);
+  await publish(service.clients, textEvent(workspace.id, "a text to be found"));
   expect((await poll(service.url, { id: workspace.id, secret: signingSecret })).status).toBe(200);
 
   for (const kept of [await dumpAll(), readFiles()]) {
-    // What is looked through is what is kept.
+    // What is searched is what is kept.
     expect(kept.includes("a name to be found")).toBe(true);
     expect(kept.includes("a text to be found")).toBe(true);
     for (const secret of [workspace.secret, signingSecret]) {
@@ -88,33 +80,19 @@ test("signing secrets are encrypted at rest: nothing in Redis or in its file sho
   }
 });
 
-test("a new key encrypts while the old one still reads, so that keys can be changed", async () => {
-  const { clients, redis } = service;
-  const old = await createWorkspace(clients);
+test("a new key encrypts while the old one still decrypts, so that keys can be changed", async () => {
+  const { id } = await service.workspaces.make();
   const fresh = "ff".repeat(32);
-  const core = await startCore(redis.url, { SECRETS_KEY: `${fresh},${SECRETS_KEY}` });
-  const both = connectToCore(core.port);
-  const rotated = await call(
-    both.workspaces,
-    both.workspaces.rotateSigningSecret,
-    RotateSigningSecretRequest.create({ workspaceId: old.id }),
-  );
-  both.close();
-  await core.stop();
-  expect(rotated.workspace?.secrets).toHaveLength(2);
-
-  // The record was written anew, all of it under the new key.
-  const later = await startCore(redis.url, { SECRETS_KEY: fresh });
-  const only = connectToCore(later.port);
-  try {
-    const again = await call(
-      only.workspaces,
-      only.workspaces.rotateSigningSecret,
-      RotateSigningSecretRequest.create({ workspaceId: old.id }),
-    );
-    expect(again.workspace?.secrets).toHaveLength(3);
-  } finally {
-    only.close();
-    await later.stop();
+  // The first core writes the whole record again, under the new key, which is all that the second one has.
+  for (const [i, key] of [`${fresh},${SECRETS_KEY}`, fresh].entries()) {
+    const core = await startCore(service.redis.url, { SECRETS_KEY: key });
+    const clients = connectToCore(core.port);
+    try {
+      const { workspace } = await createWorkspaceApi(clients.workspaces).rotate(id);
+      expect(workspace?.secrets).toHaveLength(i + 2);
+    } finally {
+      clients.close();
+      await core.stop();
+    }
   }
 });

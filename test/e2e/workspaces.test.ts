@@ -3,25 +3,18 @@ import { DeliveryMode, Platform } from "../../proto/gen/chatbridge/v1/workspace"
 import { poll } from "../harness/bridge";
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
-import {
-  createWorkspaceApi,
-  refusal,
-  type CreateInit,
-  type UpdateInit,
-  type WorkspaceApi,
-} from "../harness/workspace-api";
+import { HANG_MS } from "../harness/wait";
+import { refusal, type CreateInit, type UpdateInit } from "../harness/workspace-api";
 
 const service = sharedService();
-let api: WorkspaceApi;
-beforeAll(async () => {
-  api = createWorkspaceApi(service.clients.workspaces);
-});
+const api = service.workspaces;
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
 
 describe("a new workspace", () => {
+  // time: smoke
   test("of the custom platform is connected, polls, and has one secret", async () => {
     const before = Date.now();
     const { workspace, signingSecret } = await api.create({ name: "Ann's", ownerEmail: "ann@a.example" });
@@ -36,8 +29,7 @@ describe("a new workspace", () => {
       secrets: [{ createdAt: workspace?.createdAt, expiresAt: undefined }],
       createdAt: expect.any(Date) as Date,
     });
-    const age = (workspace?.createdAt?.getTime() ?? 0) - before;
-    expect(Math.abs(age)).toBeLessThan(60_000);
+    expect(Math.abs(Number(workspace?.createdAt) - before)).toBeLessThan(HANG_MS);
     expect(Buffer.from(signingSecret, "base64url")).toHaveLength(32);
     expect(await pollStatus(workspace?.id ?? "", signingSecret)).toBe(200);
   });
@@ -81,7 +73,7 @@ describe("a new workspace", () => {
     ["owner_email", { ownerEmail: `${"a".repeat(245)}@b.example` }],
     ["platform", { platform: 7 as Platform }],
     ["target_url", { targetUrl: "http://8.8.8.8/" }],
-    ["target_url", { targetUrl: "https://127.0.0.1/" }],
+    ["target_url", { targetUrl: "https://10.0.0.1/" }],
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
   ])("is refused with INVALID_ARGUMENT that names %s: %j", async (field, request) => {
     await expect(api.create(request)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { nth } from "./clients";
 import { expectSound, suffer } from "./fault";
-import { startRigOnRedis, type Rig } from "./rig";
+import { startRigOnRedis } from "./rig";
 
-let rig: Rig;
-beforeAll(async () => {
-  ({ rig } = await startRigOnRedis({ cores: 3 }));
-}, 60_000);
-afterAll(() => rig.close());
-
-const KILL_EVERY_MS = 10_000;
-const KILLS = 12;
+const KILL_EVERY_MS = 4_000;
+const KILLS = 10;
 
 // contract: post-stored, envelope-sequence, poll-no-skip
-test("three cores, of which one is killed every 10 s for two minutes, push, serve and deliver every event", async () => {
-  const became = await suffer(rig, {
-    name: "one of three cores killed every 10 s, 12 times",
-    async happens() {
-      for (let kill = 0; kill < KILLS; kill++) {
-        const killed = rig.cores[kill % rig.cores.length];
-        const nextAt = performance.now() + KILL_EVERY_MS;
-        await killed?.kill();
-        await killed?.start();
-        // The interval is what the fault is; nothing is waited for.
-        await sleep(Math.max(0, nextAt - performance.now()));
-      }
-    },
-  });
-  expectSound(became);
-  expect(became.pushed).toBeGreaterThan(500);
-}, 600_000);
+test("three cores, one of which is killed every 4 s, push, serve and deliver every event", async () => {
+  const { rig } = await startRigOnRedis({ cores: 3 });
+  try {
+    const became = await suffer(rig, {
+      name: `one of three cores killed every 4 s, ${KILLS} times`,
+      async happens() {
+        for (let kill = 0; kill < KILLS; kill++) {
+          const nextAt = performance.now() + KILL_EVERY_MS;
+          const killed = nth(rig.cores, kill);
+          await killed.kill();
+          await killed.start();
+          // The interval is the fault; nothing is waited for.
+          await sleep(Math.max(0, nextAt - performance.now()));
+        }
+      },
+    });
+    expectSound(became);
+    expect(became.pushed).toBeGreaterThan(100);
+  } finally {
+    await rig.close();
+  }
+});

@@ -10,7 +10,7 @@ import { startRigOnRedis, type Rig } from "./rig";
 let rig: Rig;
 beforeEach(async () => {
   ({ rig } = await startRigOnRedis({ cores: 1, edges: 1 }));
-}, 60_000);
+});
 afterEach(() => rig.close());
 
 const CONNECTIONS = 10_000;
@@ -18,7 +18,6 @@ const CONNECTIONS = 10_000;
 const OTHER_FILES = 1_000;
 const AT_ONCE = 400;
 const DRIP_EVERY_MS = 2_000;
-const OPEN_MS = 120_000;
 
 /** How many files a process may have open. */
 function filesMax(): number {
@@ -63,12 +62,12 @@ test("while 10,000 connections send their requests a byte at a time, a healthy c
         while (opened < count) {
           for (let i = 0; i < AT_ONCE && opened < count; i++) openOne();
           const before = opened;
-          await until("they are connected", () => [...open].every(({ connecting }) => !connecting), OPEN_MS);
+          await until("they are connected", () => [...open].every(({ connecting }) => !connecting));
           expect(opened).toBeGreaterThanOrEqual(before);
         }
         await grows();
         // The edge ends a request that does not arrive in time.
-        await until("the edge ends them", () => ended >= count, OPEN_MS);
+        await until("the edge ends them", () => ended >= count);
         await grows();
         isOver = true;
         for (const socket of open) socket.destroy();
@@ -85,23 +84,22 @@ test("while 10,000 connections send their requests a byte at a time, a healthy c
     clearInterval(dripping);
     for (const socket of open) socket.destroy();
   }
-}, 300_000);
+});
 
-const REQUESTS = 100_000;
+const REQUESTS = 40_000;
 const SEED = 20_261_121;
 const FUZZERS = 24;
 const VOLLEY = 10;
-const WARM = 20_000;
-/** What a process may have more in memory after all requests than after the first fifth. */
-const GROWTH_MAX_MB = 64;
-const GIVEN_BACK_MS = 60_000;
+const WARM = 15_000;
+/** What a process may have more in memory after all requests than after the first ones. */
+const GROWTH_MAX_MB = 48;
 
 function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
-test("100,000 malformed requests are answered without a 5xx, and no process grows beyond a bound", async () => {
+test("40,000 malformed requests are answered without a 5xx, and no process grows beyond a bound", async () => {
   const random = createRandom(SEED);
   const { clients } = nth(rig.cores, 0);
   const workspaces = await Promise.all(Array.from({ length: 32 }, () => createWorkspace(clients)));
@@ -134,12 +132,12 @@ test("100,000 malformed requests are answered without a 5xx, and no process grow
     processes.map(({ pid }, i) => Math.round(residentMb(pid) - (warm[i] ?? 0)));
   const isBounded = (): boolean => Math.max(...growth()) < GROWTH_MAX_MB;
   // Garbage is given back when there is time for it; what leaks stays.
-  await until("memory is given back", isBounded, GIVEN_BACK_MS).catch(() => undefined);
+  await until("memory is given back", isBounded).catch(() => undefined);
   const grown = growth();
   const answers = [...byStatus]
     .toSorted(([a], [b]) => a - b)
     .map(([status, count]) => `${count} × ${status}`);
-  report("100,000 malformed requests", load, became, [
+  report("40,000 malformed requests", load, became, [
     ...failures,
     `${sent} sent with seed ${SEED}, answered ${answers.join(", ")}`,
     `memory grew by ${grown.join(" and ")} MB (edge and core), at most ${GROWTH_MAX_MB} MB may`,
@@ -148,4 +146,4 @@ test("100,000 malformed requests are answered without a 5xx, and no process grow
   expect([...byStatus.keys()].filter((status) => status >= 500)).toEqual([]);
   expect(byStatus.get(400)).toBeGreaterThan(REQUESTS / 4);
   expect(Math.max(...grown)).toBeLessThan(GROWTH_MAX_MB);
-}, 600_000);
+});

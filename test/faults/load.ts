@@ -7,15 +7,15 @@ import { account, type Account, type Fact, type Terms } from "./account";
 import { createClients, nth, seenOf, type Envelope } from "./clients";
 import { createFacts, type Facts } from "./facts";
 import { startFollower, type LoadFollower } from "./follower";
-import type { Rig } from "./rig";
+import { untilConnected, type Rig } from "./rig";
 
 export const GROUP = "load";
 
 /** Bridges that post, repeat themselves and poll, a bridge that is pushed to, and games that publish and follow. */
 export interface Load {
   readonly facts: Facts;
-  /** Waits until more was accepted, delivered, published, and served or pushed, in every workspace. */
-  grows(withinMs?: number): Promise<void>;
+  /** Waits until so many more were accepted, delivered, published, and served or pushed, in every workspace. */
+  grows(by?: number): Promise<void>;
   /** Stops without accounting; its followers go on until they are told. */
   abandon(): Promise<void>;
   stopFollowing(): Promise<void>;
@@ -54,6 +54,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Lo
     Promise.all(
       Array.from({ length: count }, (_, i) => createWorkspace(nth(rig.cores, i).clients, { targetUrl })),
     );
+  await Promise.all(rig.cores.map(untilConnected));
   const pollers = await make("");
   const pushed = await make(rig.receiver.urlOf(rig.bridgeName));
   const all = [...pollers, ...pushed];
@@ -105,7 +106,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Lo
     stopFollowing,
     pushed: pushed.map(({ id }) => id),
     words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
-    async grows(withinMs = GROWN_MS) {
+    async grows(by = GROWTH) {
       const kinds = (place: number) =>
         ["accepted", "delivered", "published", wayOf(place) === "poll" ? "served" : "pushed"] as const;
       const before = all.map(({ id }, place) => kinds(place).map((kind) => facts.count(id, kind)));
@@ -113,9 +114,9 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Lo
         "all workspaces are served",
         () =>
           all.every(({ id }, place) =>
-            kinds(place).every((kind, i) => facts.count(id, kind) >= (before[place]?.[i] ?? 0) + GROWTH),
+            kinds(place).every((kind, i) => facts.count(id, kind) >= (before[place]?.[i] ?? 0) + by),
           ),
-        withinMs,
+        GROWN_MS,
       );
     },
     async abandon() {

@@ -1,3 +1,4 @@
+import { promisify } from "node:util";
 import { send } from "../harness/bridge";
 import { startNames, type TestNames } from "../harness/names";
 import { freePort, startCore, startEdge, type TestProcess } from "../harness/processes";
@@ -6,6 +7,7 @@ import { startReceiver, type Receiver } from "../harness/receiver";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { connectToCore, type CoreClients } from "../harness/service";
 import { createTestCa } from "../harness/test-ca";
+import { HANG_MS } from "../harness/wait";
 
 /** A core or an edge that can be killed and comes back at its ports. */
 export interface Member {
@@ -60,32 +62,27 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     const receiver = await startReceiver({ certificate: ca.issue([BRIDGE]), names: [BRIDGE] });
     closers.push(() => receiver.close());
     const settings = { ...pushEnvironment(ca, names.server), ...options.settings };
-    const addMember = async (
-      start: (listen: string) => Promise<TestProcess>,
-      began: (process: TestProcess) => void = () => undefined,
-    ): Promise<Member> => {
-      const member = await startMember(start, began);
-      closers.push(() => member.kill());
-      return member;
-    };
-
-    const cores: Core[] = [];
-    for (let place = 0; place < (options.cores ?? 2); place++) {
-      const own = { ...settings, ...options.settingsOf?.(place) };
-      const member = await addMember(
-        (listen) => startCore(options.redisUrl, { ...own, CORE_LISTEN: listen }),
-        ({ log: lines }) => log.push(lines),
-      );
-      const clients = connectToCore(member.port);
-      closers.push(() => clients.close());
-      cores.push(Object.assign(member, { clients }));
-    }
-    const addresses = cores.map(({ port }) => `127.0.0.1:${port}`).join(",");
-    const edges: Member[] = [];
-    for (let place = 0; place < (options.edges ?? 2); place++)
-      edges.push(
-        await addMember((listen) => startEdge(0, { CORE_ADDRESS: `ipv4:${addresses}`, EDGE_LISTEN: listen })),
-      );
+    const places = (count: number): readonly number[] => Array.from({ length: count }, (_, place) => place);
+    const cores: readonly Core[] = await Promise.all(
+      places(options.cores ?? 2).map(async (place) => {
+        const own = { ...settings, ...options.settingsOf?.(place) };
+        const member = await startMember(
+          (listen) => startCore(options.redisUrl, { ...own, CORE_LISTEN: listen }),
+          (process) => log.push(process.log),
+        );
+        const clients = connectToCore(member.port);
+        closers.push(member.kill, clients.close);
+        return Object.assign(member, { clients });
+      }),
+    );
+    const CORE_ADDRESS = `ipv4:${cores.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
+    const edges = await Promise.all(
+      places(options.edges ?? 2).map(async () => {
+        const member = await startMember((listen) => startEdge(0, { CORE_ADDRESS, EDGE_LISTEN: listen }));
+        closers.push(member.kill);
+        return member;
+      }),
+    );
     return { cores, edges, names, receiver, bridgeName: BRIDGE, coreLog: () => log.flat(), close };
   } catch (error) {
     await close();
@@ -95,9 +92,9 @@ export async function startRig(options: RigOptions): Promise<Rig> {
 
 /** A Redis and the service over it. */
 export async function startRigOnRedis(
-  options: Omit<RigOptions, "redisUrl"> & { readonly redisSettings?: readonly string[] } = {},
+  options: Omit<RigOptions, "redisUrl"> = {},
 ): Promise<{ readonly rig: Rig; readonly redis: TestRedis }> {
-  const redis = await startTestRedis(options.redisSettings);
+  const redis = await startTestRedis();
   try {
     const rig = await startRig({ ...options, redisUrl: redis.url });
     const close = async (): Promise<void> => {
@@ -113,7 +110,7 @@ export async function startRigOnRedis(
 
 async function startMember(
   start: (listen: string) => Promise<TestProcess>,
-  began: (process: TestProcess) => void,
+  began: (process: TestProcess) => void = () => undefined,
 ): Promise<Member> {
   const port = await freePort();
   let process = await start(`127.0.0.1:${port}`);
@@ -136,4 +133,10 @@ async function startMember(
       return { status, reason: (json as { reason?: string }).reason ?? "" };
     },
   };
+}
+
+/** Waits until calls reach a core, which may have been killed and be back only now. */
+export async function untilConnected({ clients }: Core): Promise<void> {
+  for (const client of [clients.workspaces, clients.games])
+    await promisify(client.waitForReady.bind(client))(Date.now() + HANG_MS);
 }

@@ -7,7 +7,7 @@ import { startTcpProxy, type TcpProxy } from "./tcp-proxy";
 let rig: Rig;
 let proxy: TcpProxy;
 let close: () => Promise<void>;
-beforeEach(async () => {
+beforeAll(async () => {
   const redis = await startTestRedis();
   proxy = await startTcpProxy({ path: redis.url.replace(/^unix:\/\//, "") });
   rig = await startRig({ redisUrl: `redis://127.0.0.1:${proxy.port}` });
@@ -16,18 +16,18 @@ beforeEach(async () => {
     await proxy.close();
     await redis.close();
   };
-}, 60_000);
-afterEach(() => close());
+});
+afterAll(() => close());
 
 const SLOW_MS = 200;
 const CUTS = 30;
 
-test("a Redis that takes 200 ms longer to answer makes everything slower, and nothing wrong", async () => {
+test("a Redis that answers 200 ms later makes everything slower, and nothing wrong", async () => {
   const became = await suffer(rig, {
     name: "a Redis that is 200 ms slower",
     async happens(load) {
       proxy.delay(SLOW_MS);
-      for (let times = 0; times < 3; times++) await load.grows();
+      await load.grows();
       proxy.delay(0);
     },
   });
@@ -40,7 +40,7 @@ test("replies of Redis that break off in the middle are answered 503, and what i
     name: "a Redis whose replies break off",
     async happens() {
       proxy.cutReplies(CUTS);
-      await until("replies were cut", () => proxy.toCut === 0, 60_000);
+      await until("replies were cut", () => proxy.toCut === 0);
     },
   });
   expectSound(became);

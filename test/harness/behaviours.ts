@@ -38,6 +38,26 @@ export function redirect(location: string, code = 302): Behaviour {
   return status(code, { headers: { Location: location } });
 }
 
+/** Requests that wait for their answer until the test gives it. */
+export interface HeldAnswers extends Behaviour {
+  readonly waiting: number;
+  /** Answers the first so many of them, all by default, with a status. */
+  release(code: number, count?: number): void;
+}
+
+export function holdAnswers(): HeldAnswers {
+  const held: ServerResponse[] = [];
+  return {
+    get waiting() {
+      return held.length;
+    },
+    answer: ({ response }) => void held.push(response),
+    release(code, count = held.length) {
+      for (const response of held.splice(0, count)) response.writeHead(code).end();
+    },
+  };
+}
+
 /** Takes the request and says nothing. */
 export function sayNothing(): Behaviour {
   return { answer() {} };

@@ -2,12 +2,10 @@ import { chromium, type Browser, type BrowserContext, type Page } from "playwrig
 import { findChromium } from "./chromium";
 import { askApi } from "./dashboard";
 import { TOKENS } from "./processes";
-import { until } from "./wait";
+import { HANG_MS, until } from "./wait";
 
 const ARGUMENTS =
   "--no-sandbox --headless --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-quic";
-/** The machine may be busy with other things. */
-const WITHIN_MS = 30_000;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
@@ -18,28 +16,41 @@ export interface VisitOptions {
   readonly timeZone?: string;
 }
 
-/** Somebody at the dashboard, with a browser of their own. */
+/** A person with a browser of their own. */
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What went wrong in the page: errors, and what its content security policy held back. */
-  readonly faults: readonly string[];
-  leave(): Promise<void>;
+  /** What the server refused to this visitor; a refusal is no fault where a test asks for one. */
+  readonly refusals: readonly string[];
 }
 
 export interface TestBrowser {
   visit(url: string, options?: VisitOptions): Promise<Visitor>;
-  /** Visits by a sign-in link. */
+  /** Visits the dashboard by a sign-in link. */
   visitSignedIn(url: string, path?: string, options?: VisitOptions): Promise<Visitor>;
-  close(): Promise<void>;
 }
 
-export async function startBrowser(): Promise<TestBrowser> {
-  const browser: Browser = await chromium.launch({
-    executablePath: await findChromium(),
-    args: ARGUMENTS.split(" "),
-    timeout: 60_000,
+/**
+ * A browser for the tests of a file. After each test, no page may have had an error or broken its content security
+ * policy, and the visitors that came in the test leave; those that came in a hook stay.
+ */
+export function testBrowser(): TestBrowser {
+  let browser: Browser;
+  const faults: string[] = [];
+  const visiting = new Set<BrowserContext>();
+  let resident = new Set<BrowserContext>();
+  beforeAll(async () => {
+    const executablePath = await findChromium();
+    browser = await chromium.launch({ executablePath, args: ARGUMENTS.split(" "), timeout: HANG_MS });
   });
+  beforeEach(() => void (resident = new Set(visiting)));
+  afterEach(async () => {
+    const leaving = [...visiting].filter((context) => !resident.has(context));
+    await Promise.all(leaving.map((context) => context.close()));
+    for (const context of leaving) visiting.delete(context);
+    expect(faults.splice(0)).toEqual([]);
+  });
+  afterAll(() => browser.close());
 
   async function visit(url: string, options: VisitOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({
@@ -49,16 +60,17 @@ export async function startBrowser(): Promise<TestBrowser> {
       locale: "en-GB",
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    const page = await context.newPage();
-    page.setDefaultTimeout(WITHIN_MS);
-    const faults: string[] = [];
-    page.on("pageerror", ({ message }) => faults.push(message));
-    page.on("console", (said) => {
-      // Refusals are expected where a test asks for one.
-      if (said.type() === "error" && !/Failed to load resource/.test(said.text())) faults.push(said.text());
+    visiting.add(context);
+    context.setDefaultTimeout(HANG_MS);
+    const refusals: string[] = [];
+    context.on("weberror", (error) => faults.push(error.error().message));
+    context.on("console", (said) => {
+      if (said.type() !== "error") return;
+      (said.text().includes("Failed to load resource") ? refusals : faults).push(said.text());
     });
+    const page = await context.newPage();
     await page.goto(url);
-    return { page, context, faults, leave: () => context.close() };
+    return { page, context, refusals };
   }
 
   return {
@@ -69,25 +81,26 @@ export async function startBrowser(): Promise<TestBrowser> {
       if (path !== "/") await visitor.page.goto(`${url}${path}`);
       return visitor;
     },
-    close: () => browser.close(),
   };
 }
 
-/** Waits until what moves in the page has come to rest, but for what never does: a colour on its way is nobody's choice. */
+/** Waits until all that moves in the page has come to rest, except for endless animations. */
 export async function untilStill(page: Page): Promise<void> {
   const isStill =
     "document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity)";
-  await until("nothing moves", () => page.evaluate<boolean>(isStill), WITHIN_MS);
+  await until("nothing moves", () => page.evaluate<boolean>(isStill));
 }
 
-/** Waits until what has the focus is called this: a page moves the focus a moment after it has changed. */
-export async function untilFocused(page: Page, words: string): Promise<void> {
-  const focused = "((document.activeElement?.ariaLabel || document.activeElement?.textContent) ?? '').trim()";
-  await until(
-    `the focus is on ${words}`,
-    async () => (await page.evaluate<string>(focused)) === words,
-    WITHIN_MS,
+/** The label or the text of the element that has the focus. */
+export function focusedWords(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    "((document.activeElement?.ariaLabel || document.activeElement?.textContent) ?? '').trim()",
   );
+}
+
+/** Waits until the element of this label or text has the focus: a page moves the focus a moment after it has changed. */
+export async function untilFocused(page: Page, words: string): Promise<void> {
+  await until(`the focus is on ${words}`, async () => (await focusedWords(page)) === words);
 }
 
 /** The path of a link that signs in once. */

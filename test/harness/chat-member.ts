@@ -4,9 +4,7 @@ import type { ReadableStream } from "node:stream/web";
 import type { Exchange, LinkState, Member, Post, ServicePost, StreamEvent } from "../../demo/chat/shapes";
 import { until } from "./wait";
 
-const WITHIN_MS = 30_000;
-
-/** Somebody in the demo chat, without a browser. */
+/** A member of the demo chat, without a browser. */
 export interface ChatMember {
   readonly me: Member;
   readonly key: string;
@@ -54,7 +52,7 @@ export async function joinChat(url: string, name: string): Promise<ChatMember> {
   const lines = createInterface({ input });
   lines.on("line", (line) => line !== "" && apply(JSON.parse(line) as StreamEvent));
   lines.on("error", () => undefined);
-  await until("it is welcomed", () => link !== undefined, WITHIN_MS);
+  await until("it is welcomed", () => link !== undefined);
 
   async function ask(method: string, path: string, body: object): Promise<number> {
     const headers = { authorization, "content-type": "application/json" };
@@ -82,16 +80,11 @@ export async function joinChat(url: string, name: string): Promise<ChatMember> {
       });
     },
     sees: (words, conversation = "general") =>
-      until(
-        `${name} sees “${words}” in ${conversation}`,
-        () =>
-          [...posts.values()].find(
-            (post): post is ServicePost =>
-              post.by === "service" &&
-              post.conversation === conversation &&
-              post.message.text.includes(words),
-          ),
-        WITHIN_MS,
+      until(`${name} sees “${words}” in ${conversation}`, () =>
+        [...posts.values()].find(
+          (post): post is ServicePost =>
+            post.by === "service" && post.conversation === conversation && post.message.text.includes(words),
+        ),
       ),
     leave: () => over.abort(),
   };

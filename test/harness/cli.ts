@@ -1,8 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { runCli as runInProcess } from "../../cli/run-cli";
+import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 
-/** What a run of the command line said, and what it ended with. */
+/** What a run of the command line printed, and its exit code. */
 export interface CliRun {
   readonly code: number | null;
   readonly stdout: string;
@@ -12,60 +16,92 @@ export interface CliRun {
 }
 
 export interface CliOptions {
-  /** Whose token it is given; none is "nobody". */
+  /** Whose token it has; none for "nobody". */
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
+  /** Whether stdin is a terminal. */
+  readonly isTTY?: boolean;
   /** Over what the role and the port make. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A command that runs the command line, which is put at its end. */
-  readonly through?: readonly string[];
 }
 
-/** A run that is under way. */
+/** A run that has not ended. */
 export interface CliChild {
-  readonly child: ChildProcess;
-  /** What it has said so far. */
-  stdout(): string;
+  /** The lines of stdout so far. */
+  lines(): readonly string[];
   stderr(): string;
+  /** Ctrl-C. */
+  interrupt(): void;
   readonly ended: Promise<CliRun>;
 }
 
 export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
 
-/** Runs dist/cli/main.js with just the environment that the options say. */
-export function startCli(args: readonly string[], options: CliOptions = {}): CliChild {
-  const { role = "operator", corePort, stdin = "", environment = {}, through = [] } = options;
-  const [program = "", ...all] = [...through, process.execPath, CLI_MAIN, ...args];
-  const child = spawn(program, all, {
-    env: {
-      PATH: process.env["PATH"],
-      ...(role === "nobody" ? {} : { CORE_TOKEN: TOKENS[role] }),
-      ...(corePort === undefined ? {} : { CORE_ADDRESS: `127.0.0.1:${corePort}` }),
-      ...environment,
-    },
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  // It may end before it has read it.
-  child.stdin.on("error", () => undefined).end(stdin);
-  const ended = new Promise<CliRun>((resolve) => {
-    child.once("close", (code) =>
-      resolve({
-        code,
-        stdout,
-        stderr,
-        get json() {
-          return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as unknown;
-        },
-      }),
-    );
-  });
-  return { child, stdout: () => stdout, stderr: () => stderr, ended };
+const wordsOf = (args: string | readonly string[]) =>
+  typeof args === "string" ? args.split(" ").filter(Boolean) : args;
+
+function environmentOf({
+  role = "operator",
+  corePort,
+  environment = {},
+}: CliOptions): Record<string, string> {
+  return {
+    ...(role === "nobody" ? {} : { CORE_TOKEN: TOKENS[role] }),
+    ...(corePort === undefined ? {} : { CORE_ADDRESS: `127.0.0.1:${corePort}` }),
+    ...environment,
+  };
 }
 
-export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>) {
+  const said = { stdout: "", stderr: "" };
+  stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
+  stderr.setEncoding("utf8").on("data", (text: string) => (said.stderr += text));
+  const ended = code.then((exit): CliRun => {
+    const last = () => said.stdout.trimEnd().split("\n").at(-1) ?? "";
+    return {
+      code: exit,
+      ...said,
+      get json() {
+        return JSON.parse(last()) as unknown;
+      },
+    };
+  });
+  return { lines: () => said.stdout.split("\n").slice(0, -1), stderr: () => said.stderr, ended };
+}
+
+/** Runs the command line within this process; `args` as a text are its words. */
+export function startCli(args: string | readonly string[], options: CliOptions = {}): CliChild {
+  const { stdin = "", isTTY = false } = options;
+  const interrupt = new AbortController();
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const input = Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY });
+  const code = runInProcess(wordsOf(args), {
+    terminal: createTerminal({ stdin: input, stdout, stderr }),
+    environment: environmentOf(options),
+    interruption: () => interrupt.signal,
+  }).then(async (exit) => {
+    await Promise.all([stdout, stderr].map((stream) => once(stream.end(), "end")));
+    return exit;
+  });
+  return { ...gather(stdout, stderr, code), interrupt: () => interrupt.abort() };
+}
+
+export function runCli(args: string | readonly string[], options: CliOptions = {}): Promise<CliRun> {
   return startCli(args, options).ended;
+}
+
+/** Runs dist/cli/main.js, at the end of `through` where that is a command that runs others. */
+export function startCliProcess(
+  args: string | readonly string[],
+  options: CliOptions & { readonly through?: readonly string[] } = {},
+): CliChild & { readonly child: ChildProcess } {
+  const words = [process.execPath, CLI_MAIN, ...wordsOf(args)];
+  const [program = "", ...all] = [...(options.through ?? []), ...words];
+  const child = spawn(program, all, { env: { PATH: process.env["PATH"], ...environmentOf(options) } });
+  // It may end before it has read all.
+  child.stdin.on("error", () => undefined).end(options.stdin ?? "");
+  const code = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const interrupt = () => void child.kill("SIGINT");
+  return { ...gather(child.stdout, child.stderr, code), child, interrupt };
 }

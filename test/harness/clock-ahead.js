@@ -1,12 +1,24 @@
 // Loaded before a process under test: each SIGUSR2 sets its clocks ahead by
-// CLOCK_STEP_MS, which it logs. Timers go on as they are.
+// CLOCK_STEP_MS, which it logs, and fires what runs at shorter intervals. Other timers go on as they are.
 const stepMs = Number(process.env.CLOCK_STEP_MS);
 const [dateNow, monotonicNow] = [Date.now, performance.now.bind(performance)];
+const { setInterval: start, clearInterval: stop } = globalThis;
+const intervals = new Map();
 let aheadMs = 0;
 
 Date.now = () => dateNow() + aheadMs;
 performance.now = () => monotonicNow() + aheadMs;
+globalThis.setInterval = (run, ms, ...args) => {
+  const timer = start(run, ms, ...args);
+  if (ms <= stepMs) intervals.set(timer, () => run(...args));
+  return timer;
+};
+globalThis.clearInterval = (timer) => {
+  intervals.delete(timer);
+  stop(timer);
+};
 process.on("SIGUSR2", () => {
   aheadMs += stepMs;
   process.stdout.write(`${JSON.stringify({ msg: "the clocks are ahead", aheadMs })}\n`);
+  for (const run of intervals.values()) run();
 });

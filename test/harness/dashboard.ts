@@ -1,5 +1,5 @@
 import { send, type Answer } from "./bridge";
-import { startEdge, TOKENS, type TestProcess } from "./processes";
+import { startEdge, TOKENS, type RunningProcess, type TestProcess } from "./processes";
 
 /** An edge that serves the dashboard. */
 export interface DashboardEdge {
@@ -13,8 +13,13 @@ export async function startDashboardEdge(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DashboardEdge> {
   const edge = await startEdge(corePort, { DASHBOARD_LISTEN: "127.0.0.1:0", ...environment });
-  const { dashboardPort } = edge.log.find(({ msg }) => msg === "edge is ready") ?? {};
-  return { edge, url: `http://127.0.0.1:${String(dashboardPort)}` };
+  return { edge, url: dashboardUrlOf(edge) };
+}
+
+/** http://127.0.0.1:port of the dashboard that an edge serves. */
+export function dashboardUrlOf({ log }: RunningProcess): string {
+  const { dashboardPort } = log.find(({ msg }) => msg === "edge is ready") ?? {};
+  return `http://127.0.0.1:${String(dashboardPort)}`;
 }
 
 export interface ApiRequest {

@@ -1,5 +1,10 @@
 import { follow, type Follower } from "../../core/operations/follow";
-import { createMemoryFollowLog, numberOf, type MemoryFollowLog } from "./memory-follow-log";
+import {
+  createMemoryFollowLog,
+  numberOf,
+  type MemoryConnection,
+  type MemoryFollowLog,
+} from "./memory-follow-log";
 
 export const DEADLINE_MS = 3_000;
 const SHARD_OF = { a: 0, b: 0, c: 1, d: 2, e: 3 } as const;
@@ -20,8 +25,8 @@ export interface Stream {
   readonly delivered: Delivered[];
   readonly follower: Follower;
   ended: "stopped" | "replaced" | undefined;
-  /** Whether the store is out of reach for this stream alone. */
-  cutOff: boolean;
+  /** Its own way to the store, which can be cut off. */
+  readonly connection: MemoryConnection;
   stop(): void;
   crash(): void;
 }
@@ -30,7 +35,7 @@ export interface Stream {
 export function createGroup(window: number) {
   const memory: MemoryFollowLog = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
-  const latest = new Map<string, { readonly stream: Stream; readonly atMs: number }>();
+  const latest = new Map<string, Delivered & { readonly stream: Stream }>();
   const streams: Stream[] = [];
   const faults: string[] = [];
   let tokens = 0;
@@ -50,20 +55,24 @@ export function createGroup(window: number) {
     }
   }
 
+  /** An overdue event is no longer out, nor are the later ones of its workspace, which come again with it. */
   function judgeWindow(stream: Stream): void {
-    const nowMs = performance.now();
-    const out = [...latest].filter(
-      ([event, { stream: at, atMs }]) => at === stream && !acked.has(event) && nowMs - atMs < DEADLINE_MS,
+    const overdue = performance.now() - DEADLINE_MS;
+    const unacked = [...latest].filter(([event, last]) => last.stream === stream && !acked.has(event));
+    const out = unacked.filter(
+      ([, { workspaceId, number }]) =>
+        !unacked.some(
+          ([, last]) => last.atMs <= overdue && last.workspaceId === workspaceId && last.number <= number,
+        ),
     );
     if (out.length > window) faults.push(`${out.length} events are out of a window of ${window}`);
   }
 
   function open(consumer: string): Stream {
     const connection = memory.connect();
-    const { log, crash } = connection;
     const over = new AbortController();
     const delivered: Delivered[] = [];
-    const follower = follow(log, {
+    const follower = follow(connection.log, {
       member: { group: "g", name: consumer, token: `t${tokens++}` },
       window,
       ackDeadlineMs: DEADLINE_MS,
@@ -73,7 +82,7 @@ export function createGroup(window: number) {
         const { workspaceId, attempt } = entry;
         const one = { id, workspaceId, attempt, number: numberOf(entry), atMs: performance.now() };
         delivered.push(one);
-        latest.set(name(workspaceId, one.number), { stream, atMs: one.atMs });
+        latest.set(name(workspaceId, one.number), { ...one, stream });
         judgeOrder(stream, one);
         if (!memory.wasAway) judgeWindow(stream);
       },
@@ -83,15 +92,10 @@ export function createGroup(window: number) {
       delivered,
       follower,
       ended: undefined,
-      get cutOff() {
-        return connection.cutOff;
-      },
-      set cutOff(is) {
-        connection.cutOff = is;
-      },
+      connection,
       stop: () => over.abort(),
       crash() {
-        crash();
+        connection.crash();
         stream.ended = "stopped";
         over.abort();
       },

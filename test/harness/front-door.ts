@@ -15,8 +15,8 @@ export interface ReceiverConnection {
   readonly error: string | undefined;
 }
 
-/** What is done with a connection as it comes: only `serve` lets it speak TLS and HTTP. */
-export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage";
+/** What is done with a connection as it comes: only `serve` lets it speak TLS and HTTP. `drip` never ends its handshake. */
+export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "drip";
 
 /** What HTTP is spoken over, the TCP connection below it (itself, where there is no TLS), and its record. */
 export interface Served {
@@ -80,6 +80,7 @@ export async function startFrontDoor({
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();
     if (welcome === "garbage") tcp.write("SSH-2.0-this is not a web server\r\n");
+    if (welcome === "drip") dripHandshake(tcp);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, resolve);
@@ -98,4 +99,11 @@ export async function startFrontDoor({
       await closed;
     },
   };
+}
+
+/** Begins a TLS handshake record of 16 KB, whose server hello says it is as long, and sends a byte of it now and then. */
+function dripHandshake(tcp: Socket): void {
+  tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
+  const timer = setInterval(() => tcp.write("x"), 300);
+  tcp.once("close", () => clearInterval(timer));
 }

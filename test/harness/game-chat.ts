@@ -3,7 +3,6 @@ import { startProcess, TOKENS, type TestProcess } from "./processes";
 import type { TestWorkspace } from "./service";
 import { until } from "./wait";
 
-const WITHIN_MS = 20_000;
 const PACE = { ROUNDS: "2", QUESTION_SECONDS: "20", REVEAL_SECONDS: "1", LOBBY_SECONDS: "60" };
 
 /** An outbound event as far as these tests look at it. */
@@ -72,21 +71,17 @@ export function openChat(url: string, workspace: TestWorkspace): Chat {
     types: (who, text, { channel = "c1", ...more }) =>
       report({ type: "message", channel, user: user(who), text, ...more }),
     sees: (type, kind, where = {}) =>
-      until(
-        `${type} of the kind ${kind}`,
-        async () => {
-          const isIt = (event: Shown): boolean =>
-            !seen.has(event.id) &&
-            event.type === type &&
-            event.message.kind === kind &&
-            Object.entries(where).every(([name, value]) => event[name as "channel" | "user"] === value);
-          if (!shown.some(isIt)) await fetchNew();
-          const found = shown.find(isIt);
-          if (found !== undefined) seen.add(found.id);
-          return found;
-        },
-        WITHIN_MS,
-      ),
+      until(`${type} of the kind ${kind}`, async () => {
+        const isIt = (event: Shown): boolean =>
+          !seen.has(event.id) &&
+          event.type === type &&
+          event.message.kind === kind &&
+          Object.entries(where).every(([name, value]) => event[name as "channel" | "user"] === value);
+        if (!shown.some(isIt)) await fetchNew();
+        const found = shown.find(isIt);
+        if (found !== undefined) seen.add(found.id);
+        return found;
+      }),
   };
 }
 

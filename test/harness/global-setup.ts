@@ -35,6 +35,9 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
     .filter((file) => file.endsWith(".test.ts") && wanted.isMatch(file));
   await findRedisServer(say);
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
-  const sharing = files.filter((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
-  globalThis.sharedServices = await startSharedServices(Math.min(run.maxWorkers, sharing.length));
+  const isShared = files.some((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
+  // Any worker may get the file that shares.
+  globalThis.sharedServices = await startSharedServices(
+    isShared ? Math.min(run.maxWorkers, files.length) : 0,
+  );
 }

@@ -1,8 +1,8 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { once } from "node:events";
+import { startProgram, type Program } from "./program";
 
 const PROJECT = join(__dirname, "../..");
 
@@ -10,18 +10,8 @@ const PROJECT = join(__dirname, "../..");
 export interface KitPackage {
   readonly folder: string;
   /** Starts an example of the kit's README, by the file name in its first line. */
-  start(example: string, environment: Record<string, string>): Example;
+  start(example: string, environment: Record<string, string>): Program;
   close(): Promise<void>;
-}
-
-/** A bridge that is a terminal. */
-export interface Example {
-  /** What it printed so far. */
-  output(): string;
-  /** Types a line. */
-  type(line: string): void;
-  /** Ends it gracefully; answers its exit code. */
-  stop(): Promise<number | null>;
 }
 
 export function packKit(): KitPackage {
@@ -30,7 +20,7 @@ export function packKit(): KitPackage {
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
   const readme = readFileSync(join(installed, "README.md"), "utf8");
-  const children: ChildProcess[] = [];
+  const programs: Program[] = [];
 
   return {
     folder,
@@ -38,26 +28,12 @@ export function packKit(): KitPackage {
       const code = new RegExp(`\`\`\`js\n// ${example}\n(.*?)\`\`\``, "s").exec(readme)?.[1];
       if (code === undefined) throw new Error(`the README has no ${example}`);
       writeFileSync(join(folder, example), code);
-      const env = { PATH: process.env["PATH"], ...environment };
-      const child = spawn(process.execPath, [example], { cwd: folder, env });
-      children.push(child);
-      const ended = once(child, "close") as Promise<[number | null]>;
-      let output = "";
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-      }
-      return {
-        output: () => output,
-        type: (line) => void child.stdin.write(`${line}\n`),
-        async stop() {
-          child.kill("SIGTERM");
-          const [code] = await ended;
-          return code;
-        },
-      };
+      const program = startProgram([process.execPath, example], { cwd: folder, environment });
+      programs.push(program);
+      return program;
     },
     async close() {
-      for (const child of children) child.kill("SIGKILL");
+      await Promise.all(programs.map((program) => program.stop("SIGKILL")));
       rmSync(folder, { recursive: true, force: true });
     },
   };

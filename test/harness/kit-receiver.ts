@@ -5,6 +5,7 @@ import type { OutboundEvent } from "../../bridge/events";
 import { fastifyReceiver } from "../../bridge/fastify-receiver";
 import { createReceiver, type Receiver, type ReceiverOptions } from "../../bridge/receiver";
 import { send, signatureOf, type Answer } from "./bridge";
+import { gate } from "./gate";
 import { WORKSPACE } from "./sample-events";
 
 export const SECRET = "secret-one";
@@ -23,7 +24,10 @@ export async function plainHost(handler: Handler): Promise<Host> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close() {
+      server.closeIdleConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
   };
 }
 
@@ -82,9 +86,19 @@ export function pushTo(
   return send(url, PATH, { method: "POST", headers: sent, body });
 }
 
-/** A promise and what resolves it. */
-export function gate() {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { open, opened };
+/** A receiver whose handler waits for `open`, for those events that `waits` names. */
+export async function setUpWaiting(
+  {
+    waits = () => true,
+    ...options
+  }: Partial<ReceiverOptions> & { waits?: (event: OutboundEvent) => boolean },
+  hostOf?: (receiver: Receiver) => Promise<Host>,
+) {
+  const { open, opened } = gate();
+  const done: string[] = [];
+  const handle = async (event: OutboundEvent) => {
+    if (waits(event)) await opened;
+    done.push(event.id);
+  };
+  return { ...(await setUpReceiver({ ...options, handle }, hostOf)), done, open };
 }

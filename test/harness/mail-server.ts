@@ -1,26 +1,19 @@
 import type { Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { freePort } from "./processes";
-import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
 /** A message that was taken. */
 export interface ReceivedMail {
-  readonly at: number;
   /** Of the envelope, not of the headers. */
-  readonly from: string;
   readonly to: readonly string[];
   /** Headers and body, as sent. */
   readonly raw: string;
 }
 
-/**
- * What is done with messages: `hang` takes the connection and never greets; a refusal names the SMTP code,
- * and the recipients that it is for, where it is not for all.
- */
+/** What is done with messages: a refusal names the SMTP code, and its recipients where it is not for all. */
 export type MailBehaviour =
   | "accept"
-  | "hang"
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
 
 /** An SMTP server of a test's own. */
@@ -29,11 +22,9 @@ export interface TestMailServer {
   /** smtp://127.0.0.1:port, without a login. */
   readonly url: string;
   readonly messages: readonly ReceivedMail[];
-  /** How many connections came so far. */
-  readonly connections: number;
   behave(behaviour: MailBehaviour): void;
-  /** Waits until so many messages were taken and answers them all. */
-  waitFor(count: number, withinMs?: number): Promise<readonly ReceivedMail[]>;
+  /** Waits until so many messages were taken. */
+  waitFor(count: number, withinMs?: number): Promise<unknown>;
   /** Goes down at once; `start` brings it back at the same port. */
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -43,19 +34,13 @@ export interface TestMailServer {
 export interface MailServerOptions {
   /** Demanded before a message is taken. */
   readonly login?: { readonly user: string; readonly password: string };
-  /** Offers STARTTLS with it; without it there is no TLS. */
-  readonly certificate?: Certificate;
 }
 
 /** Starts an SMTP server that accepts all until it is told otherwise. */
-export async function startMailServer({
-  login,
-  certificate,
-}: MailServerOptions = {}): Promise<TestMailServer> {
+export async function startMailServer({ login }: MailServerOptions = {}): Promise<TestMailServer> {
   const messages: ReceivedMail[] = [];
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
-  let connections = 0;
   let running: SMTPServer | undefined;
   // It comes back at the same port, which nobody else may have got meanwhile.
   const port = await freePort();
@@ -69,19 +54,12 @@ export async function startMailServer({
   async function start(): Promise<void> {
     if (running !== undefined) return;
     const server = new SMTPServer({
-      ...(certificate === undefined ? {} : { key: certificate.key, cert: certificate.cert }),
-      disabledCommands: [
-        ...(certificate === undefined ? ["STARTTLS"] : []),
-        ...(login === undefined ? ["AUTH"] : []),
-      ],
+      disabledCommands: ["STARTTLS", ...(login === undefined ? ["AUTH"] : [])],
       allowInsecureAuth: true,
       disableReverseLookup: true,
       onAuth({ username, password }, _session, done) {
         const isRight = username === login?.user && password === login?.password;
         done(isRight ? null : new Error("wrong login"), isRight ? { user: username } : undefined);
-      },
-      onConnect(_session, done) {
-        if (behaviour !== "hang") done();
       },
       onMailFrom(_address, _session, done) {
         done(refusalAt("sender"));
@@ -89,15 +67,16 @@ export async function startMailServer({
       onRcptTo({ address }, _session, done) {
         done(refusalAt("recipient", address));
       },
-      onData(stream, { envelope: { mailFrom, rcptTo } }, done) {
+      onData(stream, { envelope: { rcptTo } }, done) {
         const chunks: Buffer[] = [];
         stream.on("data", (chunk: Buffer) => chunks.push(chunk));
         stream.on("end", () => {
           const refusal = refusalAt("message");
           if (refusal !== undefined) return done(refusal);
-          const from = mailFrom === false ? "" : mailFrom.address;
-          const to = rcptTo.map(({ address }) => address);
-          messages.push({ at: performance.now(), from, to, raw: Buffer.concat(chunks).toString("utf8") });
+          messages.push({
+            to: rcptTo.map(({ address }) => address),
+            raw: Buffer.concat(chunks).toString("utf8"),
+          });
           done();
         });
       },
@@ -105,7 +84,6 @@ export async function startMailServer({
     // Clients that leave in the middle are what tests are about.
     server.on("error", () => {});
     server.server.on("connection", (socket: Socket) => {
-      connections++;
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
     });
@@ -130,16 +108,11 @@ export async function startMailServer({
     port,
     url: `smtp://127.0.0.1:${port}`,
     messages,
-    get connections() {
-      return connections;
-    },
     behave(how) {
       behaviour = how;
     },
-    async waitFor(count, withinMs) {
-      await until(`${count} messages by mail`, () => messages.length >= count, withinMs);
-      return messages.slice();
-    },
+    waitFor: (count, withinMs) =>
+      until(`${count} messages by mail`, () => messages.length >= count, withinMs),
     stop,
     start,
     close: stop,

@@ -40,6 +40,10 @@ export function numberOf({ event }: LogEntry): number {
   return Number(event.toString());
 }
 
+function toEntry(entryId: string, attempt: number, workspaceId: string, number: number): LogEntry {
+  return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
+}
+
 /** @param shardOf the shard of each workspace */
 export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>): MemoryFollowLog {
   const shards: Shard[] = Array.from({ length: Math.max(...Object.values(shardOf)) + 1 }, () => ({
@@ -54,7 +58,6 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
   const now = (): number => performance.now();
   let latency = 0;
   let away = false;
-  let wasAway = false;
 
   function at(shard: number): Shard {
     const found = shards[shard];
@@ -71,29 +74,21 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       if (entry === undefined || attempt === 1) return [];
       shard.pending.set(entryId, attempt);
       const { workspaceId, number } = entry;
-      return [{ entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) }];
+      return [toEntry(entryId, attempt, workspaceId, number)];
     });
   }
 
   const memory: MemoryFollowLog = {
+    wasAway: false,
     get away() {
       return away;
     },
     set away(is) {
       away = is;
-      wasAway ||= is;
-    },
-    get wasAway() {
-      return wasAway;
-    },
-    set wasAway(was) {
-      wasAway = was;
+      this.wasAway ||= is;
     },
     get unacked() {
-      return shards.reduce(
-        (sum, { entries, read, pending }) => sum + entries.length - read + pending.size,
-        0,
-      );
+      return shards.reduce((sum, shard) => sum + shard.entries.length - shard.read + shard.pending.size, 0);
     },
     append(workspaceId) {
       const number = appended.get(workspaceId) ?? 0;
@@ -110,12 +105,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       async function call<T>(effect: () => T): Promise<T> {
         const pause = (): Promise<void> =>
           new Promise((resolve) => {
-            setTimeout(
-              () => {
-                if (!crashed) resolve();
-              },
-              (latency = (latency + 7) % LATENCY_MS),
-            );
+            latency = (latency + 7) % LATENCY_MS;
+            setTimeout(() => !crashed && resolve(), latency);
           });
         const isAway = (): boolean => memory.away || connection.cutOff;
         await pause();
@@ -162,8 +153,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             state.read += fresh.length;
             return fresh.map(({ id, workspaceId, number }) => {
               state.pending.set(id, 1);
-              const event = Buffer.from(String(number));
-              return { entryId: id, attempt: 1, workspaceId, receivedAtMs: 0, event };
+              return toEntry(id, 1, workspaceId, number);
             });
           }),
         readAgain: (member, shard, count, after) =>
@@ -187,13 +177,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
           return () => wakes.delete(wake);
         },
       };
-      const connection: MemoryConnection = {
-        log,
-        cutOff: false,
-        crash() {
-          crashed = true;
-        },
-      };
+      const connection = { log, cutOff: false, crash: () => void (crashed = true) };
       return connection;
     },
   };

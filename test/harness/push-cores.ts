@@ -1,9 +1,5 @@
 import { shardOf } from "../../core/domain/shard";
-import {
-  DeliveryResult,
-  ListDeliveriesRequest,
-  type LoggedDelivery,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import { ListDeliveriesRequest, type LoggedDelivery } from "../../proto/gen/chatbridge/v1/workspace";
 import type { Behaviour } from "./behaviours";
 import { startNames, type TestNames } from "./names";
 import { startCore, type TestProcess } from "./processes";
@@ -17,7 +13,7 @@ import { createWorkspaceApi } from "./workspace-api";
 
 const NAME = "bridge.test";
 const SHARDS = 16;
-const CORES_MAX = 6;
+const CORES_MAX = 3;
 
 /** A core that finds the bridge at an address of its own, so that it shows which core made an attempt. */
 export interface NumberedCore {
@@ -37,6 +33,7 @@ export interface PushCores {
   makeWorkspaces({ clients }: NumberedCore): Promise<readonly string[]>;
   /** Everything that was pushed, by whichever core. */
   requests(): readonly ReceivedRequest[];
+  readonly redisUrl: string;
   behave(behaviour: Behaviour | ((request: ReceivedRequest) => Behaviour)): void;
   close(): Promise<void>;
 }
@@ -55,6 +52,7 @@ export async function startPushCores(): Promise<PushCores> {
     receivers.push(await startReceiver({ ...at, certificate, names: [NAME] }));
   }
   return {
+    redisUrl: redis.url,
     async start() {
       const receiver = receivers[cores.length];
       if (receiver === undefined) throw new Error("no more cores are provided for");
@@ -80,11 +78,8 @@ export async function startPushCores(): Promise<PushCores> {
       for (const receiver of receivers) receiver.behave(how);
     },
     async close() {
-      for (const { process, clients } of cores) {
-        clients.close();
-        process.child.kill("SIGCONT");
-        await process.stop("SIGKILL");
-      }
+      for (const { clients } of cores) clients.close();
+      await Promise.all(cores.map(({ process }) => process.stop("SIGKILL")));
       await Promise.all([...receivers, ...names].map((each) => each.close()));
       await redis.close();
       ca.close();
@@ -92,42 +87,31 @@ export async function startPushCores(): Promise<PushCores> {
   };
 }
 
+/** An event of a workspace. */
+export interface Sent {
+  readonly workspaceId: string;
+  readonly eventId: string;
+}
+
 /** A line of the log, as far as take-overs are concerned. */
-interface Line {
-  readonly attempt: number;
-  readonly result: DeliveryResult;
-  readonly address: string;
-}
+export type Line = Pick<LoggedDelivery, "attempt" | "result" | "address">;
 
-/** What was logged of an event, in order. */
-async function linesOf(
-  { clients: { workspaces } }: NumberedCore,
-  workspaceId: string,
-  eventId: string | undefined,
-): Promise<readonly Line[]> {
-  const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
-  const { deliveries } = await call(workspaces, workspaces.listDeliveries, request);
-  return deliveries
-    .filter((each) => each.eventId === eventId)
-    .toReversed()
-    .map(({ attempt, result, address }: LoggedDelivery) => ({ attempt, result, address }));
-}
-
-/** Waits until so many lines were logged of each event, and answers them. */
+/** Waits until so many lines were logged of each event, and answers them, oldest first. */
 export function untilLogged(
-  core: NumberedCore,
-  events: readonly { readonly workspaceId: string; readonly eventId: string }[],
+  { clients: { workspaces } }: NumberedCore,
+  events: readonly Sent[],
   lines: number,
-  withinMs?: number,
 ): Promise<readonly (readonly Line[])[]> {
-  return until(
-    `${lines} lines in the log of each of ${events.length} events`,
-    async () => {
-      const all = await Promise.all(
-        events.map(({ workspaceId, eventId }) => linesOf(core, workspaceId, eventId)),
-      );
-      return all.every((each) => each.length >= lines) && all;
-    },
-    withinMs,
-  );
+  const ids = [...new Set(events.map(({ workspaceId }) => workspaceId))];
+  return until(`${lines} lines in the log of each of ${events.length} events`, async () => {
+    const found = new Map<string, Line[]>(events.map(({ eventId }) => [eventId, []]));
+    for (const workspaceId of ids) {
+      const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
+      const { deliveries } = await call(workspaces, workspaces.listDeliveries, request);
+      for (const { eventId, attempt, result, address } of deliveries)
+        found.get(eventId)?.unshift({ attempt, result, address });
+    }
+    const all = [...found.values()];
+    return all.every((each) => each.length >= lines) && all;
+  });
 }

@@ -7,11 +7,11 @@ import {
   type PushTest,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
-import { published, type EventInit } from "./contents";
+import { CARD, MESSAGE_ID, published, update, type EventInit } from "./contents";
 import { createNames, startNames, type TestNames } from "./names";
 import type { LogLine } from "./processes";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
-import { call, publish, startService, type Service, type TestService } from "./service";
+import { call, publish, startService, textEvent, type Service, type TestService } from "./service";
 import { readSharedService, sharedService, type SharedServiceClient } from "./shared-service";
 import { createTestCa, openTestCa, readCertificate, type Certificate, type TestCa } from "./test-ca";
 import { until } from "./wait";
@@ -151,6 +151,16 @@ function pushOver(
     },
     closeBridges: async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))),
   };
+}
+
+/** So many events that are retried, of different messages. */
+export function textEvents(workspaceId: string, count: number): readonly EventInit[] {
+  return Array.from({ length: count }, (_, i) => textEvent(workspaceId, String(i)));
+}
+
+/** An event that is not retried. */
+export function cardUpdate(workspaceId: string, text = "x"): EventInit {
+  return { workspaceId, content: update("c1", { ...CARD, id: MESSAGE_ID, text }) };
 }
 
 /** The id of the event that a request pushes. */

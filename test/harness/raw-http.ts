@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { HANG_MS } from "./wait";
 
 /** An answer as it stood on the wire. */
 export interface RawAnswer {
@@ -26,7 +27,7 @@ export interface ExchangeOptions {
 export function exchange(
   base: string,
   write: string | Buffer | ((socket: Socket) => void),
-  { until = Infinity, from, withinMs = 20_000 }: ExchangeOptions = {},
+  { until = Infinity, from, withinMs = HANG_MS }: ExchangeOptions = {},
 ): Promise<Exchange> {
   const { hostname, port } = new URL(base);
   return new Promise((resolve, reject) => {
@@ -59,6 +60,11 @@ export function exchange(
       });
     });
   });
+}
+
+/** The statuses of the answers of an exchange. */
+export async function statusesOf(...sent: Parameters<typeof exchange>): Promise<readonly number[]> {
+  return (await exchange(...sent)).answers.map(({ status }) => status);
 }
 
 /** The whole answers at the beginning of `bytes`. */

@@ -30,7 +30,7 @@ const SLOTS = 16_384;
 const WHOLE_WITHIN_MS = 60_000;
 /** An outage is short, and no other master's; a server whose disk is slow for a while is not yet given up. */
 const CLUSTER =
-  "--cluster-enabled yes --cluster-node-timeout 3000 --cluster-require-full-coverage no --cluster-replica-validity-factor 0";
+  "--cluster-enabled yes --cluster-node-timeout 2000 --cluster-require-full-coverage no --cluster-replica-validity-factor 0";
 const DURABLE = "--appendonly yes --appendfsync always --repl-diskless-sync-delay 0";
 
 export async function startTestCluster({

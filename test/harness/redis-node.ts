@@ -31,8 +31,6 @@ export interface RedisNodeOptions {
   readonly password?: string;
 }
 
-const READY_WITHIN_MS = 20_000;
-
 /** Starts one. It does not outlive this process. */
 export async function startRedisNode({
   port,
@@ -57,11 +55,7 @@ export async function startRedisNode({
     }
   }
   async function ready(): Promise<void> {
-    await until(
-      `redis-server on port ${port} is ready`,
-      () => command("PING").then(Boolean, () => false),
-      READY_WITHIN_MS,
-    );
+    await until(`redis-server on port ${port} is ready`, () => command("PING").then(Boolean, () => false));
   }
   async function kill(): Promise<void> {
     if (hasEnded(child)) return;
@@ -94,4 +88,14 @@ export async function startRedisNode({
       await stopChild(child, 100);
     },
   };
+}
+
+/** Kills a master once its replica has everything that was answered before the call, however slow the two are. */
+export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
+  const answered = Number(await master.info("master_repl_offset"));
+  await until(
+    "the replica has what was answered",
+    async () => Number(await replica?.info("slave_repl_offset")) >= answered,
+  );
+  await master.kill();
 }

@@ -14,25 +14,13 @@ export function head(number = 1): Omit<EventHead, "type"> {
 }
 
 export function message(number = 1): Message {
-  return {
-    id: `msg_${String(number).padStart(26, "0")}`,
-    kind: "card",
-    text: `text ${number}`,
-    buttons: [],
-    image: null,
-    awaitsReply: false,
-    data: null,
-  };
+  const id = `msg_${String(number).padStart(26, "0")}`;
+  const text = `text ${number}`;
+  return { id, kind: "card", text, buttons: [], image: null, awaitsReply: false, data: null };
 }
 
 export function create(number = 1, change: Partial<EventHead> = {}): OutboundEvent {
-  return {
-    ...head(number),
-    ...change,
-    type: "message.create",
-    channel: "c1",
-    message: message(number),
-  };
+  return { ...head(number), ...change, type: "message.create", channel: "c1", message: message(number) };
 }
 
 export const ONE_OF_EACH: Readonly<Record<OutboundEvent["type"], OutboundEvent>> = {

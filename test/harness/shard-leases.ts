@@ -7,12 +7,11 @@ export interface ShardLeases {
   /** The token that holds each shard, undefined where none does. */
   holders(): Promise<readonly (string | undefined)[]>;
   /** Waits until every shard is held, by so many holders, each with its even part; answers how many each has. */
-  untilShared(holders: number, isAllowed?: (token: string) => boolean): Promise<ReadonlyMap<string, number>>;
+  untilShared(holders: number): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 }
 
 const SHARDS = 16;
-const MOVED_WITHIN_MS = 30_000;
 
 /** @param group "!cores", or a group of followers */
 export async function watchLeases(redisUrl: string, group = "!cores"): Promise<ShardLeases> {
@@ -30,20 +29,16 @@ export async function watchLeases(redisUrl: string, group = "!cores"): Promise<S
 
   return {
     holders,
-    untilShared: (count, isAllowed = () => true) =>
-      until(
-        `${SHARDS} shards are shared by ${count}`,
-        async () => {
-          const parts = new Map<string, number>();
-          for (const token of await holders()) {
-            if (token === undefined || !isAllowed(token)) return undefined;
-            parts.set(token, (parts.get(token) ?? 0) + 1);
-          }
-          const sizes = [...parts.values()];
-          return parts.size === count && Math.max(...sizes) - Math.min(...sizes) <= 1 && parts;
-        },
-        MOVED_WITHIN_MS,
-      ),
+    untilShared: (count) =>
+      until(`${SHARDS} shards are shared by ${count}`, async () => {
+        const parts = new Map<string, number>();
+        for (const token of await holders()) {
+          if (token === undefined) return undefined;
+          parts.set(token, (parts.get(token) ?? 0) + 1);
+        }
+        const sizes = [...parts.values()];
+        return parts.size === count && Math.max(...sizes) - Math.min(...sizes) <= 1 && parts;
+      }),
     close: () => redis.close(),
   };
 }

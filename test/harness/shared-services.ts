@@ -1,4 +1,4 @@
-import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, type TestProcess } from "./processes";
@@ -49,7 +49,9 @@ async function startShared(folder: string, ca: TestCa, worker: string): Promise<
 
 /** Writes what a process prints from now on to a file, where every worker can read it. */
 function share({ port, healthPort, pid, child, log }: TestProcess, file: string): SharedProcess {
-  const stream = createWriteStream(file);
+  // It is there at once; the stream opens it a little later.
+  writeFileSync(file, "");
+  const stream = createWriteStream(file, { flags: "a" });
   child.stdout?.pipe(stream, { end: false });
   child.stderr?.pipe(stream, { end: false });
   const { dashboardPort } = log.find(({ msg }) => msg === "edge is ready") ?? {};

@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { REAL_TIMING, type Timing } from "../../bridge/back-off";
 
-/** A clock for the kit whose pauses pass at once: what is waited for is over, and is on record. */
+/** A clock for the kit whose pauses are over at once and are on record. */
 export interface SkippedTime extends Timing {
   /** Every pause so far, in ms. */
   readonly pauses: readonly number[];
 }
 
-/** @param random what the kit's dice show, 0 by default: waits are then the shortest that they can be */
-export function skipTime(random = 0): SkippedTime {
+/** @param random what the kit's random() answers; 0 makes waits as short as they can be */
+export function skipTime(random = 0, startMs: () => number = Date.now): SkippedTime {
   const pauses: number[] = [];
   let skippedMs = 0;
   return {
     ...REAL_TIMING,
     pauses,
-    now: () => Date.now() + skippedMs,
+    now: () => startMs() + skippedMs,
     random: () => random,
     async pause(ms) {
       pauses.push(ms);
@@ -22,4 +22,12 @@ export function skipTime(random = 0): SkippedTime {
       await nextTurn();
     },
   };
+}
+
+/** Fakes `setTimeout`, and `Date` too where `now` is given, until `jest.useRealTimers()`: sockets stay real. */
+export function fakeTimeouts(now?: number): void {
+  const real = ["hrtime", "nextTick", "performance", "queueMicrotask"] as const;
+  const others = ["setImmediate", "clearImmediate", "setInterval", "clearInterval"] as const;
+  const date = now === undefined ? (["Date"] as const) : [];
+  jest.useFakeTimers({ doNotFake: [...real, ...others, ...date], ...(now === undefined ? {} : { now }) });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CONTRACT_LIMITS } from "../../core/domain/contract";
-import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import type { Workspace } from "../../core/domain/workspace";
+import type { Append } from "../../core/ports/inbound-log";
 import type { Publication } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { createFunctions, type Functions } from "../../core/store/functions";
@@ -9,7 +10,9 @@ import { connectRedis, type Argument, type Redis } from "../../core/store/redis"
 import { asList, asNumber, asText } from "../../core/store/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { openStore, type Store, type StoreOptions } from "../../core/store/store";
+import { newWorkspace } from "./new-workspace";
 import { SECRETS_KEY } from "./processes";
+import { startTestRedis, type TestRedis } from "./redis";
 
 const SHARDS = 16;
 
@@ -18,6 +21,7 @@ const SHARDS = 16;
  * what the past would have left there.
  */
 export interface TestStore extends Store {
+  readonly redisUrl: string;
   readonly redis: Redis;
   readonly functions: Functions;
   readonly keys: Keys;
@@ -42,6 +46,7 @@ export async function openTestStore(
   const redis = await connectRedis({ url: redisUrl, onError });
   return {
     ...store,
+    redisUrl,
     redis,
     functions: createFunctions(redis),
     keys: createKeys(SHARDS),
@@ -52,20 +57,39 @@ export async function openTestStore(
   };
 }
 
-/** A connected workspace of the custom platform as core would make it. */
-export function newWorkspace(fields: Partial<Workspace> = {}): Workspace {
-  const createdAtMs = fields.createdAtMs ?? Date.now();
-  return {
-    id: randomUUID(),
-    name: "test",
-    ownerEmail: "",
-    platform: "custom",
-    connected: true,
-    targetUrl: "",
-    secrets: [createSigningSecret("a secret", createdAtMs)],
-    createdAtMs,
-    ...fields,
-  };
+/** A core's store on a Redis of the test file's own, or on that of another store, while the tests of the file run. */
+export function testStore(beside?: TestStore): TestStore {
+  const store = {} as TestStore;
+  let redis: TestRedis | undefined;
+  beforeAll(async () => {
+    // How long the disk takes over each of many writes is nothing to what is tested.
+    if (beside === undefined) redis = await startTestRedis(["--appendfsync", "no"]);
+    Object.assign(store, await openTestStore(beside?.redisUrl ?? redis?.url ?? ""));
+  });
+  afterAll(async () => {
+    await store.close();
+    await redis?.close();
+  });
+  return store;
+}
+
+/** Stops the clock that a store's functions read; the function that is answered sets it, in µs since the epoch. */
+export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
+  const setClock = (us: number): Promise<void> =>
+    evaluate(
+      store,
+      "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])",
+      ["clock"],
+      Math.floor(us / 1e6),
+      us % 1e6,
+    );
+  await setClock(await redisNowUs(store));
+  const [library = null] = asList(await store.redis.command("", ["FUNCTION", "LIST", "WITHCODE"]));
+  const code = asText(asList(library).at(-1) ?? null);
+  const stopped = code.replace("redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)");
+  if (stopped === code) throw new Error("the functions read another clock");
+  await store.redis.command("", ["FUNCTION", "LOAD", "REPLACE", stopped]);
+  return setClock;
 }
 
 /** Creates a workspace and answers its record. */
@@ -78,6 +102,28 @@ export async function addWorkspace(
   const record = await workspaces.read(workspace.id);
   if (record === undefined) throw new Error("the workspace is not there");
   return record;
+}
+
+/** The same, in the shard of another. */
+export async function addNeighbour(
+  store: TestStore,
+  { workspace }: WorkspaceRecord,
+  fields: Partial<Workspace> = {},
+): Promise<WorkspaceRecord> {
+  const shard = store.keys.shard(workspace.id);
+  let id = randomUUID();
+  while (store.keys.shard(id) !== shard) id = randomUUID();
+  return addWorkspace(store, { id, ...fields });
+}
+
+/** The prefix of the keys of a workspace's shard. */
+export function prefixOf({ keys }: TestStore, workspaceId: string): string {
+  return keys.prefix(keys.shard(workspaceId));
+}
+
+/** An inbound event with a request id. */
+export function inbound(record: WorkspaceRecord, id: string, text = "hello"): Append {
+  return { record, event: { identity: { by: "id", id }, bytes: Buffer.from(text) } };
 }
 
 /** A publication whose envelope says just `label` and its sequence. */
@@ -100,8 +146,8 @@ export function publication(
 }
 
 /** The name of a key of a workspace, such as "full" or "rate". */
-export function keyOf({ keys }: TestStore, workspaceId: string, kind: string): string {
-  return `${keys.prefix(keys.shard(workspaceId))}:${kind}:${workspaceId}`;
+export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
+  return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }
 
 /** Redis's clock in µs since the epoch. */

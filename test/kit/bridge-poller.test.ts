@@ -1,101 +1,152 @@
-import { cursorInMemory } from "../../bridge/cursor-store";
-import { eachEvent } from "../../bridge/each-event";
+import { cursorInMemory, type CursorStore } from "../../bridge/cursor-store";
+import { PollRefused } from "../../bridge/poll";
 import { runPoller } from "../../bridge/poller";
+import { closeWithoutAnswer, garbage, reset, sayNothing, status } from "../harness/behaviours";
 import { nowSeconds, signatureOf } from "../harness/bridge";
 import { cursorAt, pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
-import { create } from "../harness/sample-events";
-import { skipTime } from "../harness/skipped-time";
+import { create, head } from "../harness/sample-events";
+import { fakeTimeouts, skipTime } from "../harness/skipped-time";
+import { until } from "../harness/wait";
 
 let service: PolledService;
 beforeEach(async () => {
   service = await startPolledService();
 });
-afterEach(() => service.close());
+afterEach(async () => {
+  jest.useRealTimers();
+  await service.close();
+});
 
+// time: controlled
 // contract: signature-query
-test("a poll is a GET whose signature is that of the query string as it is sent", async () => {
-  const { requests, queries } = await service.run([pageOf()], { limit: 5 });
-  expect(queries).toEqual(["?limit=5", "?after=7&limit=5"]);
-  for (const { method, path, headers, body } of requests) {
-    const header = String(headers["service-signature"]);
-    const t = /^t=(\d+),/.exec(header)?.[1] ?? "";
-    expect(header).toBe(signatureOf(SECRET, path.split("?")[1] ?? "", t));
-    expect(Math.abs(Number(t) - nowSeconds())).toBeLessThan(60);
+test("a poll is a GET that signs its query string as sent, which may be empty", async () => {
+  const t = 1_700_000_000;
+  const signed = (body: string) => signatureOf(SECRET, body, t);
+  const timing = skipTime(0, () => t * 1000);
+  const { requests, queries } = await service.run([pageOf({ next: null }, signed), pageOf({}, signed)], {
+    timing,
+  });
+  expect(queries).toEqual(["", "", "?after=7"]);
+  for (const [i, { method, path, headers, body }] of requests.entries()) {
+    expect(headers["service-signature"]).toBe(signatureOf(SECRET, path.split("?")[1] ?? "", t + 2 * i));
     expect([method, body.length]).toEqual(["GET", 0]);
   }
+  const limited = await service.run([pageOf()], { limit: 5 });
+  expect(limited.queries).toEqual(["?limit=5", "?after=7&limit=5"]);
 });
 
-// contract: signature-query
-test("without a query the empty string is signed", async () => {
-  const { requests, queries } = await service.run([]);
-  expect(queries).toEqual([""]);
-  const header = String(requests[0]?.headers["service-signature"]);
-  expect(header).toBe(signatureOf(SECRET, "", /^t=(\d+),/.exec(header)?.[1]));
-});
-
-test.each([
-  ["with the oldest event that is held", {}, ""],
-  ["from now", { start: "latest" }, "?after=latest"],
-] as const)("without a cursor a poller begins %s", async (_what, options, query) => {
-  const { queries, cursor } = await service.run([pageOf({ next: "12" })], options);
-  expect(queries).toEqual([query, "?after=12"]);
-  expect(cursor).toBe("12");
-});
-
-test("a kept cursor is passed on exactly as it was received, wherever a poller is told to begin", async () => {
-  const { queries } = await service.run([pageOf({ next: "000123" })], {
-    cursors: await cursorAt("0007"),
-    start: "latest",
-  });
+test("a cursor is sent exactly as it was received, whatever the poller's start", async () => {
+  const cursors = await cursorAt("0007");
+  const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
   expect(queries).toEqual(["?after=0007", "?after=000123"]);
 });
 
-test("a null next is no cursor: the next poll has none either", async () => {
-  const { queries, cursor } = await service.run([pageOf({ next: null }), pageOf({ next: null })]);
-  expect(queries).toEqual(["", "", ""]);
-  expect(cursor).toBeUndefined();
+test("a null next keeps no cursor", async () => {
+  expect((await service.run([pageOf({ next: null })])).cursor).toBeUndefined();
 });
 
+// time: controlled
 // contract: kit-poll-again
-test("while more events wait the next poll comes at once, otherwise 2 seconds later", async () => {
+test("while hasMore is true the next poll comes at once, otherwise after 2 seconds", async () => {
   const { pages, pauses, queries } = await service.run([
     pageOf({ events: [create(1)], next: "1", hasMore: true }),
     pageOf({ events: [create(2)], next: "2", hasMore: true }),
     pageOf({ events: [create(3)], next: "3" }),
-    pageOf({ next: "3" }),
+    // A cursor that does not move is never polled at once.
+    pageOf({ next: "3", hasMore: true }),
   ]);
   expect(pages.flatMap(({ events }) => events)).toEqual([create(1), create(2), create(3)]);
   expect(pauses.slice(0, 4)).toEqual([0, 0, 2000, 2000]);
   expect(queries).toEqual(["", "?after=1", "?after=2", "?after=3", "?after=3"]);
 });
 
-test("a cursor that stays where it is is never polled at once, whatever hasMore says", async () => {
-  const { pauses } = await service.run([pageOf({ hasMore: true }), pageOf({ hasMore: true })]);
-  expect(pauses.slice(0, 2)).toEqual([0, 2000]);
-});
-
-test("an interval of the bridge's own is kept, and chance only makes it longer", async () => {
+// time: controlled
+test("chance lengthens the configured interval by up to a tenth", async () => {
   const timing = skipTime(0.999);
   await service.run([pageOf(), pageOf()], { intervalMs: 5_000, timing });
-  const pauses = timing.pauses.slice(0, 2);
-  for (const pause of pauses) {
-    expect(pause).toBeGreaterThanOrEqual(5_000);
-    expect(pause).toBeLessThanOrEqual(5_500);
-  }
-  expect(pauses).toHaveLength(2);
+  expect(timing.pauses.slice(0, 2)).toEqual([5_500, 5_500]);
+});
+
+// time: controlled
+// contract: kit-retry-same-id
+test.each([
+  ["a 429 with Retry-After: 7", status(429, { headers: { "Retry-After": "7" } }), {}, [7_000]],
+  ["a 503 with Retry-After: 60", status(503, { headers: { "Retry-After": "60" } }), {}, [60_000]],
+  ["a short Retry-After", status(429, { headers: { "Retry-After": "1" } }), {}, [2_000]],
+  ["30 days", status(429, { headers: { "Retry-After": "2592000" } }), {}, [2_592_000_000]],
+  ["an interval of 30 days", pageOf(), { intervalMs: 2_592_000_000 }, [2_592_000_000]],
+  ["an endless interval", pageOf(), { intervalMs: Infinity }, [Infinity]],
+  ["an endless back-off", status(500), { intervalMs: Infinity }, [Infinity]],
+  ["failures in a row", status(500), {}, [2000, 4000, 8000, 16_000, 30_000, 30_000]],
+])("after %s the poller waits as long", async (_what, answer, options, ms) => {
+  const { pauses } = await service.run(
+    Array.from(ms, () => answer),
+    options,
+  );
+  expect(pauses.slice(0, ms.length)).toEqual(ms);
+});
+
+// time: controlled
+test("a poll without an answer times out after 30 seconds, and is made again", async () => {
+  fakeTimeouts();
+  const polled = service.run([sayNothing(), pageOf()], { cursors: await cursorAt("1") });
+  await until("it polls", () => service.requests.length === 1);
+  jest.advanceTimersByTime(29_999);
+  expect(jest.getTimerCount()).toBe(1);
+  jest.advanceTimersByTime(1);
+  const { queries, problems } = await polled;
+  expect(queries).toEqual(["?after=1", "?after=1", "?after=7"]);
+  expect(problems).toEqual([expect.stringContaining("timeout")]);
+  expect((await service.run([pageOf()], { timeoutMs: Infinity })).problems).toEqual([]);
+});
+
+// time: controlled
+test.each([
+  ["a connection reset", reset()],
+  ["a connection that is closed without an answer", closeWithoutAnswer()],
+  ["an answer that is not HTTP", garbage()],
+  ["a 500", status(500)],
+  ["a 503", status(503)],
+  ["a 429", status(429)],
+  // contract: kit-verify-first
+  ["an unsigned page", status(200, { body: '{"events":[],"next":"9"}' })],
+  ["a page under another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
+  // contract: signature-bridge-tolerance
+  ["an old page", pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 301))],
+  [
+    "a signed body that is no page",
+    status(200, { headers: { "Service-Signature": signatureOf(SECRET, "[]") }, body: "[]" }),
+  ],
+])("after %s the poller handles nothing and polls the same cursor more slowly", async (_what, no) => {
+  const cursors = await cursorAt("1");
+  const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
+  expect(run.queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2", "?after=2"]);
+  expect([run.pages.length, run.cursor]).toEqual([1, "2"]);
+  expect(run.pauses.slice(0, 4)).toEqual([2000, 4000, 2000, 2000]);
+  expect(run.problems).toHaveLength(3);
+});
+
+// contract: kit-no-retry-4xx
+test.each([400, 401, 403, 404, 409, 301])("a %i ends the poller, which keeps its cursor", async (code) => {
+  const body = JSON.stringify({ statusCode: code, message: "no", field: "after" });
+  const cursors = await cursorAt("1");
+  const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
+  expect(error).toBeInstanceOf(PollRefused);
+  expect(error).toMatchObject({ status: code, field: "after", message: `the service answered ${code}: no` });
+  expect([cursor, requests.length]).toEqual(["1", 1]);
 });
 
 // contract: kit-gap
-test("gap is told to the handler, and the poller carries on from next", async () => {
-  const { pages, queries } = await service.run([pageOf({ gap: true, next: "9" })], {
-    cursors: await cursorAt("1"),
-  });
+test("a gap is passed to the handler, and the poller continues from next", async () => {
+  const page = pageOf({ gap: true, next: "9" });
+  const { pages, queries } = await service.run([page], { cursors: await cursorAt("1") });
   expect(pages).toEqual([{ events: [], next: "9", hasMore: false, gap: true }]);
   expect(queries).toEqual(["?after=1", "?after=9"]);
 });
 
+// time: controlled
 // contract: kit-refused-create
-test("the cursor moves on only when the handler has resolved; until then the same page is polled again", async () => {
+test("the cursor advances only when the handler has resolved; until then the same page is polled", async () => {
   let tries = 0;
   const cursors = await cursorAt("1");
   const kept: (string | undefined)[] = [];
@@ -113,22 +164,7 @@ test("the cursor moves on only when the handler has resolved; until then the sam
   expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
 });
 
-// contract: kit-dedupe
-test("with eachEvent a page that comes again shows only what it has not shown", async () => {
-  const shown: string[] = [];
-  let refusals = 2;
-  const events = [create(1), create(2), create(3)];
-  const page = pageOf({ events, next: "3" });
-  await service.run([page, page, page], {
-    handle: eachEvent(({ id }) => {
-      if (id === create(2).id && refusals-- > 0) throw new Error("the chat says no");
-      shown.push(id);
-    }),
-  });
-  expect(shown).toEqual(events.map(({ id }) => id));
-});
-
-test("a stopped poller tells its handler, waits for it, and keeps the cursor of what it finished", async () => {
+test("a stopped poller aborts its handler, waits for it, and keeps the cursor of the finished page", async () => {
   const abort = new AbortController();
   const cursors = cursorInMemory();
   let wasTold = false;
@@ -147,14 +183,35 @@ test("a stopped poller tells its handler, waits for it, and keeps the cursor of 
   expect([wasTold, await cursors.load(), service.requests.length]).toEqual([true, "4", 1]);
 });
 
+test("an event of an unknown type is reported and skipped", async () => {
+  const events = [{ ...head(1), type: "message.pin" }, create(2)];
+  const { pages, problems, cursor } = await service.run([pageOf({ events, next: "2" })]);
+  expect([pages[0]?.events, cursor]).toEqual([[create(2)], "2"]);
+  expect(problems).toEqual([expect.stringContaining("message.pin")]);
+});
+
+test("a cursor that cannot be saved is reported, blocks nothing, and is saved again", async () => {
+  const saves: string[] = [];
+  const cursors: CursorStore = {
+    load: async () => undefined,
+    async save(cursor) {
+      saves.push(cursor);
+      if (saves.length === 1) throw new Error("the disk is full");
+    },
+  };
+  const { queries, problems } = await service.run(Array(3).fill(pageOf({ next: "1" })), { cursors });
+  expect(queries).toEqual(["", "?after=1", "?after=1", "?after=1"]);
+  expect(saves).toEqual(["1", "1"]);
+  expect(problems).toEqual(["the cursor was not kept: the disk is full"]);
+});
+
 test.each([
   ["an interval under 2 seconds", { intervalMs: 1_999 }],
   ["an interval that is no number", { intervalMs: NaN }],
   ["a limit of 0", { limit: 0 }],
   ["a limit of 101", { limit: 101 }],
   ["no secret", { secrets: [] }],
-])("%s is refused before anything is sent", async (_what, options) => {
+])("%s is refused before any request", async (_what, options) => {
   const { error, requests } = await service.run([], options);
-  expect(error).toMatchObject({ name: "RangeError" });
-  expect(requests).toHaveLength(0);
+  expect([(error as Error).name, requests.length]).toEqual(["RangeError", 0]);
 });

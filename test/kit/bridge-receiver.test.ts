@@ -1,47 +1,47 @@
-import type { OutboundEvent } from "../../bridge/events";
 import type { Receiver } from "../../bridge/receiver";
 import { send, signatureOf } from "../harness/bridge";
 import {
   closeReceivers,
   fastifyHost,
-  gate,
   PATH,
   plainHost,
   pushTo,
   SECRET,
   setUpReceiver,
+  setUpWaiting,
 } from "../harness/kit-receiver";
 import { exchange } from "../harness/raw-http";
 import { create, ONE_OF_EACH, WORKSPACE } from "../harness/sample-events";
+import { fakeTimeouts } from "../harness/skipped-time";
 import { until } from "../harness/wait";
 
-afterEach(closeReceivers);
+afterEach(async () => {
+  jest.useRealTimers();
+  await closeReceivers();
+});
+
+const HALF = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf`;
 
 describe.each([
   ["Node's own server", ({ handler }: Receiver) => plainHost(handler)],
   ["a Fastify app", fastifyHost],
 ] as const)("behind %s", (_what, hostOf) => {
-  test.each(Object.entries(ONE_OF_EACH))("a signed %s is answered 2xx and shown", async (_type, event) => {
+  test("a signed event of each type is answered 2xx and shown, whatever its Content-Type", async () => {
     const { push, shown } = await setUpReceiver({}, hostOf);
-    const { status, body } = await push(event);
-    expect([status, body.length]).toEqual([204, 0]);
-    await until("it is shown", () => shown.length === 1);
-    expect(shown).toEqual([event]);
+    const events = Object.values(ONE_OF_EACH);
+    const types = ["text/plain", "application/json; charset=utf-16", "", "no/such", "application/json"];
+    for (const [i, event] of events.entries()) {
+      const { status, body } = await push(event, { "Content-Type": types[i] ?? "" });
+      expect([status, body.length]).toEqual([204, 0]);
+    }
+    await until("all are shown", () => shown.length === events.length);
+    expect(shown).toEqual(expect.arrayContaining(events));
   });
 
+  // time: ordering
   // contract: kit-answer-first
   test("the answer is sent before the event is shown, however long that takes", async () => {
-    const { open, opened } = gate();
-    const done: string[] = [];
-    const { push, receiver } = await setUpReceiver(
-      {
-        async handle({ id }) {
-          await opened;
-          done.push(id);
-        },
-      },
-      hostOf,
-    );
+    const { push, receiver, done, open } = await setUpWaiting({}, hostOf);
     expect((await push(create())).status).toBe(204);
     expect([receiver.pending, done]).toEqual([1, []]);
     open();
@@ -63,27 +63,14 @@ describe.each([
     expect((await push(create(2))).status).toBe(204);
   });
 
-  test.each(["text/plain", "application/json; charset=utf-16", "", "no/such"])(
-    "a Content-Type of %j changes nothing",
-    async (type) => {
-      const { push, shown } = await setUpReceiver({}, hostOf);
-      expect((await push(create(), { "Content-Type": type })).status).toBe(204);
-      await until("it is shown", () => shown.length === 1);
-    },
-  );
-
-  test("a body past the bound is answered 413, whether or not its length was announced", async () => {
+  test("a body over the limit is answered 413, whether or not its length was declared", async () => {
     const { push, shown, url } = await setUpReceiver({ bodyMaxBytes: 1_000 }, hostOf);
     expect((await push(create())).status).toBe(204);
     const big = { ...create(2), extra: "x".repeat(2_000) };
     expect((await push(big)).json).toMatchObject({ statusCode: 413 });
-    const chunk = "x".repeat(600);
-    const { answers } = await exchange(
-      url,
-      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n` +
-        `258\r\n${chunk}\r\n258\r\n${chunk}\r\n`,
-      { until: 1 },
-    );
+    const chunk = `258\r\n${"x".repeat(600)}\r\n`;
+    const chunked = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`;
+    const { answers } = await exchange(url, chunked, { until: 1 });
     expect(answers.map(({ status }) => status)).toEqual([413]);
     await until("the small one is shown", () => shown.length === 1);
   });
@@ -95,31 +82,31 @@ test.each(["GET", "PUT", "DELETE"])("a %s is answered 405", async (method) => {
   expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
 });
 
-test("a body that stops half way is answered 408 in the time that the service waits", async () => {
+// time: controlled
+test("a body that is incomplete after 5 seconds is answered 408", async () => {
+  fakeTimeouts();
   const { url } = await setUpReceiver();
-  const { answers, ms } = await exchange(
-    url,
-    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf`,
-    { until: 1 },
-  );
-  expect(answers.map(({ status }) => status)).toEqual([408]);
-  expect(ms).toBeGreaterThanOrEqual(4_900);
+  const answered = exchange(url, HALF, { until: 1 });
+  // The client's own timer is the other.
+  await until("the receiver waits for the body", () => jest.getTimerCount() === 2);
+  jest.advanceTimersByTime(4_999);
+  expect(jest.getTimerCount()).toBe(2);
+  jest.advanceTimersByTime(1);
+  expect((await answered).answers.map(({ status }) => status)).toEqual([408]);
 });
 
-test("a connection that is dropped half way does no harm", async () => {
+test("a connection that is dropped within the body does no harm", async () => {
   const { url, push } = await setUpReceiver();
   const { answers } = await exchange(url, (socket) => {
-    socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf`, () =>
-      socket.destroy(),
-    );
+    socket.write(HALF, () => socket.destroy());
   });
   expect(answers).toEqual([]);
   expect((await push(create())).status).toBe(204);
 });
 
 test.each([
-  ["into a Buffer is as good as none", (raw: Buffer) => raw, 204],
-  ["into an object is told of, since the raw bytes are gone", (raw: Buffer) => JSON.parse(String(raw)), 500],
+  ["into a Buffer is harmless", (raw: Buffer) => raw, 204],
+  ["into an object is an error, since the raw bytes are gone", (raw: Buffer) => JSON.parse(String(raw)), 500],
 ])("a body parser before the receiver that parses %s", async (_what, parse, code) => {
   const { push } = await setUpReceiver({}, ({ handler }) =>
     plainHost((request, response) => {
@@ -136,22 +123,17 @@ test.each([
   if (code === 500) expect(answer.json).toMatchObject({ message: expect.stringContaining("body parser") });
 });
 
-test("when a Fastify app has closed, what its receiver took has been shown", async () => {
-  const { open, opened } = gate();
-  const done: string[] = [];
-  const handle = async ({ id }: OutboundEvent) => {
-    await opened;
-    done.push(id);
-  };
-  const { push } = await setUpReceiver({ handle }, fastifyHost);
+// time: ordering
+test("a Fastify app closes only after its receiver has shown all that it took", async () => {
+  const { push, done, open } = await setUpWaiting({}, fastifyHost);
   await push(create());
   const closed = closeReceivers().then(() => done.slice());
-  await until("the app takes no more", () =>
+  const isRefused = () =>
     push(create(2)).then(
       () => false,
       () => true,
-    ),
-  );
+    );
+  await until("the app takes no more", isRefused);
   open();
   expect(await closed).toEqual([create().id]);
 });

@@ -1,5 +1,13 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,8 +18,6 @@ import { until } from "../harness/wait";
 
 export const PROJECT = join(__dirname, "../..");
 const MAIN = join(PROJECT, "dist/local/main.js");
-/** A start takes seconds where others use the machine too. */
-export const PATIENCE_MS = 60_000;
 
 /** One run of what `npm start` runs, with a data folder of its own. */
 export interface Run {
@@ -34,11 +40,14 @@ export interface RunOptions {
   readonly command?: { readonly program: string; readonly cwd: string };
 }
 
+/** Leaves all ports to the system. */
 export const ANY_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]),
 );
+/** Starts faster, where a test is not about the game and the chat. */
+export const NO_DEMO = { DEMO: "off" };
 
-/** Ports of this test worker's own: of those that are just free, two starts at the same time may take the same. */
+/** Ports of this test worker's own: two starts at the same time could take the same free port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -50,6 +59,16 @@ const folders: string[] = [];
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "cb-start-"));
   folders.push(folder);
+  return folder;
+}
+
+/** A PATH with nothing on it but node and these scripts. */
+export function pathWith(scripts: Readonly<Record<string, string>> = {}): string {
+  const folder = newFolder();
+  symlinkSync(process.execPath, join(folder, "node"));
+  for (const [name, body] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  }
   return folder;
 }
 
@@ -89,16 +108,15 @@ export async function start({
     printedErrors: () => errors,
     exited,
     ready: () =>
-      until(
-        "the page is printed",
-        () => {
-          if (ended) throw new Error(`it ended before it was ready:\n${printed}\n${errors}`);
-          return printed.includes("\ngrpcurl ") && printed;
-        },
-        PATIENCE_MS,
-      ),
+      until("the page is printed", () => {
+        if (ended) throw new Error(`it ended before it was ready:\n${printed}\n${errors}`);
+        return printed.includes("\ngrpcurl ") && printed;
+      }),
   };
 }
+
+/** The steps of the page. */
+export const [REPORT, PUBLISH, POLL, FOLLOW] = [1, 2, 3, 4];
 
 /** Lines that can be pasted into a shell, by the number of their step on the page. */
 export function snippet(page: string, step: number): string {
@@ -118,12 +136,12 @@ export function fact(page: string, name: string): string {
 }
 
 /** A living process of a run, guards included. */
-export interface Living {
+interface Living {
   readonly pid: number;
   readonly command: string;
 }
 
-/** All living processes that were started for a folder, however their parents went. */
+/** All living processes that were started for a folder, orphans included. */
 export function living(folder: string): readonly Living[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -160,11 +178,24 @@ export const REDIS = /^\S*redis-server /;
 export const GUARD = /^\/bin\/sh -c .* guard /s;
 
 export async function nothingIsLeft(folder: string): Promise<void> {
-  await until("every process of the run has ended", () => living(folder).length === 0, PATIENCE_MS).catch(
+  await until("every process of the run has ended", () => living(folder).length === 0).catch(
     (error: unknown) => {
       throw new Error(`${String(error)}: ${JSON.stringify(living(folder))}`);
     },
   );
+}
+
+/** Ends a run with a signal: its parts stop in order, it exits with 0, and no process is left. */
+export async function stop(
+  { child, exited, folder, printed }: Run,
+  kill = () => child.kill("SIGTERM"),
+): Promise<void> {
+  kill();
+  expect(await exited).toBe(0);
+  expect(printed()).toMatch(
+    /\n(· chat: stops\n· game: stops\n)?· edge: stops\n· core: stops\n(· redis: stops\n)?$/,
+  );
+  await nothingIsLeft(folder);
 }
 
 /** Ends a process that may be about to end by itself. */
@@ -182,11 +213,4 @@ export function cleanUp(): void {
     for (const { pid } of living(folder)) killIfThere(pid);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-/** A folder below one that will be cleaned up. */
-export function folderBelow(parent: string, name: string): string {
-  const folder = join(parent, name);
-  mkdirSync(folder, { recursive: true });
-  return folder;
 }

@@ -12,14 +12,16 @@ import {
   living,
   nothingIsLeft,
   paste,
-  PATIENCE_MS,
   pidOf,
   REDIS,
+  NO_DEMO,
+  POLL,
+  PUBLISH,
   snippet,
   start,
+  stop,
 } from "./npm-start";
 
-jest.setTimeout(2 * PATIENCE_MS);
 afterAll(cleanUp);
 
 describe("a part that ends by itself is named with its log, and the rest stops", () => {
@@ -41,15 +43,8 @@ describe("a part that ends by itself is named with its log, and the rest stops",
   });
 });
 
-describe("a start that was killed", () => {
-  test("takes everything along", async () => {
-    const run = await start();
-    await run.ready();
-    run.child.kill("SIGKILL");
-    await nothingIsLeft(run.folder);
-  });
-
-  test("does not keep the next from starting at once, at the same addresses, with all that was held", async () => {
+describe("after a start was killed", () => {
+  test("nothing is left of it, and the next one starts at once, at the same addresses, with everything that was held", async () => {
     const killed = await start();
     const page = await killed.ready();
     const [edgeHealth = "", coreHealth = ""] = Array.from(
@@ -62,35 +57,33 @@ describe("a start that was killed", () => {
       EDGE_HEALTH_LISTEN: edgeHealth,
       CORE_HEALTH_LISTEN: coreHealth,
     };
-    await paste(snippet(page, 2));
+    await paste(snippet(page, PUBLISH));
     killed.child.kill("SIGKILL");
     const next = await start({ env, folder: killed.folder });
     const again = await next.ready();
     expect(fact(again, "workspace")).toBe(fact(page, "workspace"));
     expect(fact(again, "core")).toBe(env.CORE_LISTEN);
-    expect(await paste(snippet(again, 3))).toContain("Who is in?");
-    next.child.kill("SIGINT");
-    expect(await next.exited).toBe(0);
-    await nothingIsLeft(killed.folder);
+    expect(await paste(snippet(again, POLL))).toContain("Who is in?");
+
+    next.child.kill("SIGKILL");
+    await nothingIsLeft(next.folder);
   });
 
-  test("and left its Redis behind has it ended by the next, which reads what it held", async () => {
-    const killed = await start();
+  test("the next one ends a Redis that was left behind, and reads what it held", async () => {
+    const killed = await start({ env: NO_DEMO });
     const page = await killed.ready();
-    await paste(snippet(page, 2));
+    await paste(snippet(page, PUBLISH));
     const redis = pidOf(killed.folder, REDIS);
     for (const { pid, command } of living(killed.folder)) {
       if (pid !== redis && GUARD.test(command)) killIfThere(pid);
     }
     for (const { pid } of living(killed.folder)) if (pid !== redis) killIfThere(pid);
-    await until("only Redis is left", () => living(killed.folder).length === 1, PATIENCE_MS);
+    await until("only Redis is left", () => living(killed.folder).length === 1);
 
-    const next = await start({ folder: killed.folder });
+    const next = await start({ env: NO_DEMO, folder: killed.folder });
     const again = await next.ready();
     expect(pidOf(killed.folder, REDIS)).not.toBe(redis);
-    expect(await paste(snippet(again, 3))).toContain("Who is in?");
-    next.child.kill("SIGINT");
-    expect(await next.exited).toBe(0);
-    await nothingIsLeft(killed.folder);
+    expect(await paste(snippet(again, POLL))).toContain("Who is in?");
+    await stop(next);
   });
 });

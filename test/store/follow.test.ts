@@ -1,28 +1,32 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import { LEASE_MS, type Member } from "../../core/ports/leases";
-import { startTestRedis, type TestRedis } from "../harness/redis";
-import { addWorkspace, openTestStore, type TestStore } from "../harness/store";
+import { asNumber } from "../../core/store/reply";
+import { addWorkspace, inbound, redisNowUs, stopClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 
-let redis: TestRedis;
-let store: TestStore;
+const store = testStore();
 let log: FollowLog;
 let members = 0;
-
-beforeAll(async () => {
-  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
-  redis = await startTestRedis(["--appendfsync", "no"]);
-  store = await openTestStore(redis.url);
-  log = store.followLog;
-});
-afterAll(async () => {
-  await store.close();
-  await redis.close();
-});
+beforeAll(() => void (log = store.followLog));
 
 function member(group: string, consumer = "c"): Member {
   return { group, name: consumer, token: `token-${++members}` };
+}
+
+/** Takes a lease that does not expire, however slow the machine is. */
+async function hold(reader: Member, shard: number): Promise<void> {
+  expect(await log.take(reader, shard)).toBe(true);
+  const key = `${store.keys.prefix(shard)}:lease:${reader.group}`;
+  await store.redis.command(key, ["PERSIST", key]);
+}
+
+/** Opens a group, appends events in one workspace, and has a reader hold its shard. */
+async function startReading(group: string, ...events: readonly string[]) {
+  await log.open(group);
+  const shard = await append(...events);
+  const reader = member(group);
+  await hold(reader, shard);
+  return { shard, reader, stream: `${store.keys.prefix(shard)}:in` };
 }
 
 /** Appends events in one workspace and answers its shard. */
@@ -33,11 +37,8 @@ async function append(...events: readonly string[]): Promise<number> {
 }
 
 async function appendTo(record: Awaited<ReturnType<typeof addWorkspace>>, event: string): Promise<void> {
-  const appended = await store.inboundLog.append({
-    record,
-    event: { identity: { by: "id", id: `${event}-${++members}` }, bytes: Buffer.from(event) },
-  });
-  expect(appended).toEqual({ outcome: "stored" });
+  const append = inbound(record, `${event}-${++members}`, event);
+  expect(await store.inboundLog.append(append)).toEqual({ outcome: "stored" });
 }
 
 const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | undefined =>
@@ -60,13 +61,17 @@ describe("the lease of a shard", () => {
     expect(await log.take(member("own-2"), 1)).toBe(true);
   });
 
-  test("runs out when it is not kept", async () => {
+  // time: controlled
+  test("expires when it is not kept", async () => {
     const [one, two] = [member("lapse"), member("lapse")];
-    const began = performance.now();
+    const key = `${store.keys.prefix(2)}:lease:lapse`;
+    const expiresAtMs = async () => asNumber(await store.redis.command(key, ["PEXPIRETIME", key]));
+    const asked = Date.now();
     expect(await log.take(one, 2)).toBe(true);
-    await until("it has run out", () => log.take(two, 2), 6 * LEASE_MS);
-    expect(performance.now() - began).toBeGreaterThan(LEASE_MS / 2);
-    expect(await log.take(one, 2)).toBe(false);
+    expect(await expiresAtMs()).toBeGreaterThanOrEqual(asked + LEASE_MS);
+    expect(await expiresAtMs()).toBeLessThanOrEqual(Date.now() + LEASE_MS);
+    await store.redis.command(key, ["PEXPIRE", key, "0"]);
+    expect([await log.take(two, 2), await log.take(one, 2)]).toEqual([true, false]);
   });
 
   test("is needed for every way of reading", async () => {
@@ -91,7 +96,7 @@ describe("reading", () => {
     await log.open("begin");
     await appendTo(record, "two");
     const reader = member("begin");
-    await log.take(reader, shard);
+    await hold(reader, shard);
     expect(shown(await log.readNew(reader, shard, 1))).toEqual(["one/1"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
@@ -99,18 +104,12 @@ describe("reading", () => {
 
   test("again goes page by page through what is not acked, attempts counting, and passes to the next holder", async () => {
     const group = "again";
-    await log.open(group);
-    const shard = await append("one", "two", "three", "four");
-    const [first, second] = [member(group), member(group)];
-    await log.take(first, shard);
+    const { shard, reader: first } = await startReading(group, "one", "two", "three", "four");
+    const second = member(group);
     const read = (await log.readNew(first, shard, 10)) ?? [];
-    await log.ack(
-      group,
-      shard,
-      read.filter(({ event }) => event.toString() === "two").map(({ entryId }) => entryId),
-    );
+    await log.ack(group, shard, [read[1]?.entryId ?? ""]);
     await log.drop(first, shard);
-    await log.take(second, shard);
+    await hold(second, shard);
 
     const page = await log.readAgain(second, shard, 2, undefined);
     expect(shown(page?.entries)).toEqual(["one/2", "three/2"]);
@@ -122,29 +121,20 @@ describe("reading", () => {
   });
 
   test("leaves out what the log no longer holds, and goes on behind it", async () => {
-    const group = "trimmed";
-    await log.open(group);
-    const shard = await append("one", "two");
-    const reader = member(group);
-    await log.take(reader, shard);
+    const { shard, reader, stream } = await startReading("trimmed", "one", "two");
     const [one] = (await log.readNew(reader, shard, 10)) ?? [];
-    await store.redis.command("", ["XDEL", `${store.keys.prefix(shard)}:in`, one?.entryId ?? ""]);
+    await store.redis.command("", ["XDEL", stream, one?.entryId ?? ""]);
     const page = await log.readAgain(reader, shard, 10, undefined);
     expect(shown(page?.entries)).toEqual(["two/2"]);
   });
 
   test("a thousand entries by their names are read and acked in one go", async () => {
     const group = "many";
-    await log.open(group);
-    const record = await addWorkspace(store);
-    const shard = store.keys.shard(record.workspace.id);
-    const stream = `${store.keys.prefix(shard)}:in`;
+    const { shard, reader, stream } = await startReading(group);
     const adds = Array.from({ length: 1_000 }, (_, i) =>
-      store.redis.command("", ["XADD", stream, "*", "w", record.workspace.id, "e", `${i}`]),
+      store.redis.command("", ["XADD", stream, "*", "w", "w", "e", `${i}`]),
     );
     await Promise.all(adds);
-    const reader = member(group);
-    await log.take(reader, shard);
     const ids = ((await log.readNew(reader, shard, 1_000)) ?? []).map(({ entryId }) => entryId);
     expect(await log.readEntries(reader, shard, ids)).toHaveLength(1_000);
     await log.ack(group, shard, ids);
@@ -152,13 +142,8 @@ describe("reading", () => {
   });
 
   test("a group that Redis lost is made again with all that the log holds", async () => {
-    const group = "lost";
-    await log.open(group);
-    const shard = await append("one");
-    const stream = `${store.keys.prefix(shard)}:in`;
+    const { shard, reader, stream } = await startReading("lost", "one");
     await store.redis.command("", ["DEL", stream]);
-    const reader = member(group);
-    await log.take(reader, shard);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
     await store.redis.command("", ["XADD", stream, "*", "w", "w", "e", "two"]);
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
@@ -181,6 +166,13 @@ describe("reading", () => {
 });
 
 describe("the register of a group", () => {
+  let now: number;
+  let setClock: (us: number) => Promise<void>;
+  beforeAll(async () => {
+    setClock = await stopClock(store);
+    await setClock((now = Math.floor((await redisNowUs(store)) / 1_000) * 1_000));
+  });
+
   test("names who is alive, in order", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
     expect(await log.join(b, true)).toEqual(["b"]);
@@ -212,22 +204,19 @@ describe("the register of a group", () => {
   test("reads the members of a release that knows no ages", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
-    await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${Date.now()}`]);
+    await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${now / 1_000}`]);
     expect(await log.join(newer, false, 0)).toBeUndefined();
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
   });
 
-  test("forgets who is silent for as long as a lease lasts", async () => {
+  // time: controlled
+  test("forgets who is silent for longer than a lease lasts", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
-    await until(
-      "the silent one is gone",
-      async () => {
-        await sleep(200);
-        return (await log.join(alive, true))?.length === 1;
-      },
-      6 * LEASE_MS,
-    );
+    await setClock(now + LEASE_MS * 1_000);
+    expect(await log.join(alive, true)).toEqual(["a", "b"]);
+    await setClock(now + (LEASE_MS + 1) * 1_000);
+    expect(await log.join(alive, false)).toEqual(["b"]);
     expect(await log.join(silent, false)).toEqual(["a", "b"]);
   });
 });

@@ -2,22 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import type { PageStart } from "../../core/domain/cursor";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { startTestRedis, type TestRedis } from "../harness/redis";
-import { addWorkspace, openTestStore, publication, type TestStore } from "../harness/store";
+import { addWorkspace, publication, testStore, type TestStore } from "../harness/store";
 
-jest.setTimeout(120_000);
-
-let redis: TestRedis;
-let stores: readonly [TestStore, TestStore, TestStore];
-beforeAll(async () => {
-  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
-  redis = await startTestRedis(["--appendfsync", "no"]);
-  stores = [await openTestStore(redis.url), await openTestStore(redis.url), await openTestStore(redis.url)];
-});
-afterAll(async () => {
-  for (const store of stores) await store.close();
-  await redis.close();
-});
+const store = testStore();
+const stores = [store, testStore(store), testStore(store)] as const;
 
 interface Seen {
   readonly label: string;
@@ -33,16 +21,13 @@ async function write(
 ): Promise<Seen[]> {
   const written: Seen[] = [];
   for (const [batch, size] of sizes.entries()) {
-    const answers = await Promise.all(
-      Array.from({ length: size }, async (_, i) => {
-        const label = `${name}/${batch}/${i}`;
-        return { label, answer: await store.outboundEvents.publish(publication(workspaceId, label)) };
-      }),
-    );
-    for (const { label, answer } of answers) {
+    const publishing = Array.from({ length: size }, async (_, i) => {
+      const label = `${name}/${batch}/${i}`;
+      const answer = await store.outboundEvents.publish(publication(workspaceId, label));
       if (answer.outcome !== "published") throw new Error(answer.outcome);
-      written.push({ label, sequence: answer.sequence });
-    }
+      return { label, sequence: answer.sequence };
+    });
+    written.push(...(await Promise.all(publishing)));
   }
   return written;
 }
@@ -76,7 +61,7 @@ const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLengt
 const limits = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
 
 // contract: poll-no-skip
-test("whoever follows next sees every event once and in order, while several cores publish", async () => {
+test("a bridge that follows `next` sees every event once and in order, while several cores publish", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(sizes, { minLength: 3, maxLength: 6 }),
@@ -90,10 +75,8 @@ test("whoever follows next sees every event once and in order, while several cor
 
         const writing = Promise.all(writers.map((batches, i) => write(core(i), id, `w${i}`, batches)));
         const reading = readers.map((turns, i) => follow(core(i), record, { from: "oldest" }, turns, isDone));
-        const late = await stores[2].heldEvents.page({
-          record,
-          page: { start: { from: "latest" }, limit: 1 },
-        });
+        const page = { start: { from: "latest" }, limit: 1 } as const;
+        const late = await stores[2].heldEvents.page({ record, page });
         if (late.outcome !== "page") throw new Error(late.outcome);
         const joined = late.last ?? "";
         reading.push(follow(stores[1], record, { from: "after", cursor: joined }, [7], isDone));

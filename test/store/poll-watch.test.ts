@@ -1,143 +1,123 @@
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asText } from "../../core/store/reply";
-import { timePasses } from "../harness/held-events";
-import { startTestRedis, type TestRedis } from "../harness/redis";
-import { addWorkspace, evaluate, openTestStore, publication, type TestStore } from "../harness/store";
+import {
+  addWorkspace,
+  evaluate,
+  prefixOf,
+  publication,
+  redisNowUs,
+  stopClock,
+  testStore,
+} from "../harness/store";
 
 const OUTBOX_MAX = 10_000;
-const FIVE_MINUTES_MS = 300_000;
-const MORE_THAN_A_DAY_US = 26 * 3_600_000_000;
+const MS = 1_000;
+const FIVE_MINUTES = 300_000 * MS;
+const DAY_AND_MORE = 26 * 3_600_000 * MS;
 
-let redis: TestRedis;
-let store: TestStore;
+const store = testStore();
+
+let now: number;
+let setClock: (us: number) => Promise<void>;
 beforeAll(async () => {
-  redis = await startTestRedis();
-  store = await openTestStore(redis.url);
-});
-afterAll(async () => {
-  await store.close();
-  await redis.close();
+  setClock = await stopClock(store);
+  await setClock((now = Math.floor((await redisNowUs(store)) / MS) * MS));
 });
 
-/** A workspace whose events have waited so long that it comes to fail, the only one of its shard; and the shard. */
-async function addOverdue(): Promise<{ readonly id: string; readonly shard: number }> {
-  const { id } = (await addWorkspace(store)).workspace;
-  const shard = store.keys.shard(id);
-  const prefix = store.keys.prefix(shard);
-  await store.redis.command("", ["DEL", `${prefix}:due`, `${prefix}:mail`]);
-  await store.outboundEvents.publish(publication(id, "waits"));
-  await store.redis.command("", ["ZADD", `${prefix}:due`, "XX", "0", id]);
-  return { id, shard };
-}
+const pass = (us: number): Promise<void> => setClock((now += us));
+const publish = ({ workspace }: WorkspaceRecord) =>
+  store.outboundEvents.publish(publication(workspace.id, "waits"));
+const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(workspace.id);
+const isFound = async (record: WorkspaceRecord): Promise<boolean> =>
+  (await store.pollWatch.findFailing(shardOf(record))).workspaceIds.includes(record.workspace.id);
+const outboxKey = ({ workspace }: WorkspaceRecord): string => `${prefixOf(store, workspace.id)}:mail`;
 
 /** The workspaces of the oldest and of the newest mail of an outbox, and how many there are. */
-async function outboxOf(shard: number): Promise<readonly [oldest: string, newest: string, count: number]> {
-  const mails = await store.redis.command("", ["XRANGE", `${store.keys.prefix(shard)}:mail`, "-", "+"]);
+async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, string, number]> {
+  const mails = await store.redis.command("", ["XRANGE", outboxKey(record), "-", "+"]);
   const all = asList(mails).map((mail) => asText(asList(asList(mail)[1])[1]));
   return [all[0] ?? "", all.at(-1) ?? "", all.length];
 }
 
-// contract: health-mail-once
-test("a workspace that comes to fail is found once, with one mail", async () => {
-  const { id, shard } = await addOverdue();
-  expect(await store.pollWatch.findFailing(shard)).toEqual({ workspaceIds: [id], mailsDropped: 0 });
-  expect(await store.pollWatch.findFailing(shard)).toEqual({ workspaceIds: [], mailsDropped: 0 });
-  const mails = await store.pollWatch.readMail(shard, undefined);
-  expect(mails.filter(({ workspaceId }) => workspaceId === id)).toHaveLength(1);
+// time: controlled
+// contract: health-failing, health-mail-once
+test("a workspace whose events wait for five minutes without a poll is found once, with one mail", async () => {
+  const record = await addWorkspace(store);
+  await publish(record);
+  await pass(FIVE_MINUTES - MS);
+  expect(await isFound(record)).toBe(false);
+  await publish(record);
+  await pass(MS);
+  expect([await isFound(record), await isFound(record)]).toEqual([true, false]);
+  const mails = await store.pollWatch.readMail(shardOf(record), undefined);
+  expect(mails.filter(({ workspaceId }) => workspaceId === record.workspace.id)).toHaveLength(1);
 });
 
-test("the outbox is read on from after a mail", async () => {
-  const mails = [];
-  const { shard } = await addOverdue();
-  const mail = `${store.keys.prefix(shard)}:mail`;
-  for (let i = 0; i < 15; i++) {
-    await store.redis.command("", ["XADD", mail, "*", "w", `w${i}`, "s", "1", "o", "1"]);
-  }
+// time: controlled
+// contract: health-failing
+test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
+  ["nobody polls", () => pass(DAY_AND_MORE)],
+  [
+    "a poll comes too late",
+    async (record) => {
+      await pass(DAY_AND_MORE);
+      const page = { start: { from: "after", cursor: "1" }, limit: 10 } as const;
+      expect(await store.heldEvents.page({ record, page })).toMatchObject({ events: [], gap: true });
+      await pass(FIVE_MINUTES);
+      expect(await isFound(record)).toBe(false);
+    },
+  ],
+  [
+    "the workspace is pushed to meanwhile",
+    async ({ workspace, version }) => {
+      const pushed = { ...workspace, targetUrl: "https://bridge.example/" };
+      expect(await store.workspaces.replace(pushed, version)).toBe(true);
+      await pass(DAY_AND_MORE);
+      const current = store.workspaces.recall(workspace.id)?.version ?? 0;
+      expect(await store.workspaces.replace(workspace, current)).toBe(true);
+    },
+  ],
+])("when an event expires and %s, the five minutes begin with the next event", async (_when, expire) => {
+  const record = await addWorkspace(store);
+  await publish(record);
+  await expire(record);
+  await publish(record);
+  await pass(FIVE_MINUTES - MS);
+  expect(await isFound(record)).toBe(false);
+  await pass(MS);
+  expect(await isFound(record)).toBe(true);
+});
+
+test("the outbox is read page by page", async () => {
+  const record = await addWorkspace(store);
+  const key = outboxKey(record);
+  await store.redis.command("", ["DEL", key]);
+  const names = Array.from({ length: 15 }, (_, i) => `w${i}`);
+  for (const name of names) await store.redis.command("", ["XADD", key, "*", "w", name, "s", "1", "o", "1"]);
+  const read: string[] = [];
   for (let after: string | undefined; ;) {
-    const page = await store.pollWatch.readMail(shard, after);
+    const page = await store.pollWatch.readMail(shardOf(record), after);
     if (page.length === 0) break;
-    mails.push(...page.map(({ workspaceId }) => workspaceId));
+    read.push(...page.map(({ workspaceId }) => workspaceId));
     after = page.at(-1)?.entryId;
   }
-  expect(mails.slice(-15)).toEqual(Array.from({ length: 15 }, (_, i) => `w${i}`));
+  expect(read).toEqual(names);
 });
 
-test("what a full outbox has no room for leaves it, the oldest first, and is counted", async () => {
-  const { id, shard } = await addOverdue();
-  const mail = `${store.keys.prefix(shard)}:mail`;
+test("a full outbox drops its oldest mail for a new one, and counts it", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  // Nobody else's of its shard.
+  await store.redis.command("", ["DEL", `${prefixOf(store, id)}:due`]);
   await evaluate(
     store,
     `redis.call('DEL', KEYS[1])
      for i = 1, tonumber(ARGV[1]) do redis.call('XADD', KEYS[1], '*', 'w', 'w' .. i, 's', 1, 'o', 1) end`,
-    [mail],
+    [outboxKey(record)],
     OUTBOX_MAX,
   );
-  expect(await outboxOf(shard)).toEqual(["w1", `w${OUTBOX_MAX}`, OUTBOX_MAX]);
-  expect(await store.pollWatch.findFailing(shard)).toEqual({ workspaceIds: [id], mailsDropped: 1 });
-  expect(await outboxOf(shard)).toEqual(["w2", id, OUTBOX_MAX]);
-});
-
-describe("after events have expired that nobody fetched", () => {
-  const dueKey = (id: string): string => `${store.keys.prefix(store.keys.shard(id))}:due`;
-  /** Makes it as if so many ms had passed since the workspace's wait began. */
-  const pass = (id: string, ms: number): Promise<unknown> =>
-    store.redis.command("", ["ZINCRBY", dueKey(id), String(-ms), id]);
-  const isDue = async (id: string): Promise<boolean> =>
-    (await store.redis.command("", ["ZSCORE", dueKey(id), id])) !== null;
-  const isFound = async (id: string): Promise<boolean> =>
-    (await store.pollWatch.findFailing(store.keys.shard(id))).workspaceIds.includes(id);
-
-  /** A workspace whose only event expired unfetched, and then a poll. */
-  async function addForgotten(): Promise<string> {
-    const record = await addWorkspace(store);
-    const { id } = record.workspace;
-    await store.outboundEvents.publish(publication(id, "expires"));
-    await timePasses(store, id, MORE_THAN_A_DAY_US);
-    const start = { from: "after", cursor: "1" } as const;
-    expect(await store.heldEvents.page({ record, page: { start, limit: 10 } })).toMatchObject({
-      events: [],
-      gap: true,
-    });
-    return id;
-  }
-
-  // contract: health-failing
-  test("nothing waits, and the next event that waits for five minutes is found", async () => {
-    const id = await addForgotten();
-    expect(await isDue(id)).toBe(false);
-    await store.outboundEvents.publish(publication(id, "waits"));
-    expect(await isDue(id)).toBe(true);
-    expect(await isFound(id)).toBe(false);
-    await pass(id, FIVE_MINUTES_MS);
-    expect(await isFound(id)).toBe(true);
-  });
-
-  // contract: health-failing
-  test("the five minutes begin with the event", async () => {
-    const record = await addWorkspace(store);
-    const { id } = record.workspace;
-    await store.outboundEvents.publish(publication(id, "expires"));
-    await pass(id, FIVE_MINUTES_MS - 1_000);
-    await timePasses(store, id, MORE_THAN_A_DAY_US);
-    await store.outboundEvents.publish(publication(id, "waits"));
-    await pass(id, FIVE_MINUTES_MS - 10_000);
-    expect(await isFound(id)).toBe(false);
-    await pass(id, 10_000);
-    expect(await isFound(id)).toBe(true);
-  });
-
-  test("the same when the workspace was pushed to meanwhile", async () => {
-    const record = await addWorkspace(store);
-    const { id } = record.workspace;
-    await store.outboundEvents.publish(publication(id, "expires"));
-    const pushed = { ...record.workspace, targetUrl: "https://bridge.example/" };
-    expect(await store.workspaces.replace(pushed, record.version)).toBe(true);
-    await timePasses(store, id, MORE_THAN_A_DAY_US);
-    const version = store.workspaces.recall(id)?.version ?? 0;
-    expect(await store.workspaces.replace(record.workspace, version)).toBe(true);
-    await pass(id, FIVE_MINUTES_MS).catch(() => undefined);
-    expect(await isFound(id)).toBe(false);
-    await store.outboundEvents.publish(publication(id, "waits"));
-    await pass(id, FIVE_MINUTES_MS);
-    expect(await isFound(id)).toBe(true);
-  });
+  await publish(record);
+  await pass(FIVE_MINUTES);
+  expect(await store.pollWatch.findFailing(shardOf(record))).toEqual({ workspaceIds: [id], mailsDropped: 1 });
+  expect(await outboxOf(record)).toEqual(["w2", id, OUTBOX_MAX]);
 });

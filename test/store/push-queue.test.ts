@@ -1,63 +1,50 @@
 import type { Delivery } from "../../core/domain/delivery";
 import type { Workspace } from "../../core/domain/workspace";
-import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
+import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/push-queue";
 import { heldEvents } from "../harness/held-events";
-import { startTestRedis, type TestRedis } from "../harness/redis";
-import {
-  addWorkspace,
-  newWorkspace,
-  openTestStore,
-  publication,
-  texts,
-  type TestStore,
-} from "../harness/store";
+import { addWorkspace, prefixOf, publication, testStore, texts } from "../harness/store";
 import { until } from "../harness/wait";
 
-const URL = "https://bridge.example/events";
 const TOKEN = "a token";
 
-let redis: TestRedis;
-let store: TestStore;
-beforeAll(async () => {
-  // Many writes, one after the other: how long the disk takes over each is nothing to what is tested.
-  redis = await startTestRedis(["--appendfsync", "no"]);
-  store = await openTestStore(redis.url);
-});
-afterAll(async () => {
-  await store.close();
-  await redis.close();
-});
-// Each test has the queues for itself, and the lease of every shard.
-beforeEach(async () => {
-  await store.redis.command("", ["FLUSHALL"]);
-  for (let shard = 0; shard < 16; shard++) await take(shard, TOKEN);
-});
+const store = testStore();
+// Each test has the queues for itself.
+beforeEach(() => store.redis.command("", ["FLUSHALL"]));
 
-const take = (shard: number, token: string) =>
-  store.leases.take({ group: "!cores", name: token, token }, shard);
-/** A publication whose sequence is followed by something, as it is in an envelope. */
-const rendered = (id: string, label: string, fields: Parameters<typeof publication>[2]) =>
-  publication(id, label, {
-    envelope: { beforeSequence: `{"label":"${label}","sequence":`, afterSequence: ',"sequence_is":1}' },
-    ...fields,
-  });
-const shardOf = ({ id }: Workspace): number => store.keys.shard(id);
-const addPushed = async (fields: Partial<Workspace> = {}): Promise<Workspace> =>
-  (await addWorkspace(store, { targetUrl: URL, ...fields })).workspace;
-const publishAll = (id: string, ...labels: readonly string[]) =>
-  Promise.all(labels.map((label) => store.outboundEvents.publish(rendered(id, label, { push: "retried" }))));
+const addPushed = async (): Promise<Workspace> =>
+  (await addWorkspace(store, { targetUrl: "https://bridge.example/events" })).workspace;
+const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
+/** Takes the lease of a shard, or keeps it, as whoever works on it does. */
+const keepLease = (shard: number) => store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
-async function queueOf(workspace: Workspace, after?: string): Promise<readonly QueuedPush[]> {
-  // Kept, as whoever works on a shard keeps it.
-  await take(shardOf(workspace), TOKEN);
-  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, 100);
-  if (read === undefined) throw new Error("the lease is lost");
-  return read;
+/** Publishes an event whose sequence is followed by something, as it is in an envelope; answers its sequence. */
+async function publish(
+  { id }: Workspace,
+  label: string,
+  fields: Parameters<typeof publication>[2] = {},
+): Promise<number> {
+  const envelope = { beforeSequence: `{"label":"${label}","sequence":`, afterSequence: ',"z":1}' };
+  const published = await store.outboundEvents.publish(publication(id, label, { envelope, ...fields }));
+  if (published.outcome !== "published") throw new Error(published.outcome);
+  return published.sequence;
 }
 
-async function onlyPush(workspace: Workspace): Promise<QueuedPush> {
-  const [push, ...more] = await queueOf(workspace);
-  if (push === undefined || more.length > 0) throw new Error("not just one is queued");
+async function queueOf(workspace: Workspace, after?: string): Promise<readonly QueuedPush[]> {
+  await keepLease(shardOf(workspace));
+  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, 100);
+  if (read === undefined) throw new Error("the lease is lost");
+  return read.filter(({ workspaceId }) => workspaceId === workspace.id);
+}
+
+/** Publishes an event, and answers how it is queued. */
+async function queue(
+  workspace: Workspace,
+  label: string,
+  fields: Parameters<typeof publication>[2] = {},
+): Promise<QueuedPush> {
+  await publish(workspace, label, fields);
+  const push = (await queueOf(workspace)).at(-1);
+  if (push?.eventId !== `evt_${label}`) throw new Error("it is not queued");
   return push;
 }
 
@@ -70,12 +57,26 @@ const deliveryOf = (push: QueuedPush, attempt: number, result: Delivery["result"
   latencyMs: 12,
   address: "127.0.0.1",
 });
-const record = (workspace: Workspace, item: PushRecord, token = TOKEN) =>
-  store.pushQueue.record(token, shardOf(workspace), item);
-const logOf = ({ id }: Workspace) => store.deliveryLog.read(id, 100, undefined);
 
-async function setUrl(workspace: Workspace, targetUrl: string): Promise<void> {
-  const current = await store.workspaces.read(workspace.id);
+async function record(
+  push: QueuedPush,
+  next: PushRecord["next"]["do"] | PushRecord["next"],
+  delivery?: Delivery,
+  token = TOKEN,
+): Promise<Recorded> {
+  const shard = shardOf({ id: push.workspaceId });
+  await keepLease(shard);
+  const does = (typeof next === "string" ? { do: next } : next) as PushRecord["next"];
+  return store.pushQueue.record(token, shard, { push, delivery, next: does });
+}
+
+async function logged({ id }: Workspace): Promise<readonly string[]> {
+  const deliveries = await store.deliveryLog.read(id, 100, undefined);
+  return deliveries.map(({ eventId, attempt, result }) => `${eventId} ${attempt} ${result}`);
+}
+
+async function setUrl({ id }: Workspace, targetUrl: string): Promise<void> {
+  const current = await store.workspaces.read(id);
   if (current === undefined) throw new Error("no such workspace");
   expect(await store.workspaces.replace({ ...current.workspace, targetUrl }, current.version)).toBe(true);
 }
@@ -83,11 +84,9 @@ async function setUrl(workspace: Workspace, targetUrl: string): Promise<void> {
 test("events are read in the order of publication, as they were rendered, with their sequence", async () => {
   const workspace = await addPushed();
   const fields = { push: "once", type: "message.update", expiresAtMs: 1_800_000_000_000 } as const;
-  const first = await store.outboundEvents.publish(rendered(workspace.id, "ä 🎲", fields));
-  const [second] = await publishAll(workspace.id, "b");
-  const queue = await queueOf(workspace);
-  const sequences = [first, second].map((each) => (each?.outcome === "published" ? each.sequence : 0));
-  expect(queue).toEqual([
+  const first = await publish(workspace, "ä 🎲", fields);
+  const second = await publish(workspace, "b", { push: "retried" });
+  expect(await queueOf(workspace)).toEqual([
     expect.objectContaining({
       workspaceId: workspace.id,
       eventId: "evt_ä 🎲",
@@ -97,28 +96,25 @@ test("events are read in the order of publication, as they were rendered, with t
       isRetried: false,
       attempts: 0,
       firstFailedAtMs: 0,
-      envelope: Buffer.from(`{"label":"ä 🎲","sequence":${sequences[0]},"sequence_is":1}`),
+      envelope: Buffer.from(`{"label":"ä 🎲","sequence":${first},"z":1}`),
     }),
     expect.objectContaining({
       eventId: "evt_b",
       expiresAtMs: null,
       isRetried: true,
-      envelope: Buffer.from(`{"label":"b","sequence":${sequences[1]},"sequence_is":1}`),
+      envelope: Buffer.from(`{"label":"b","sequence":${second},"z":1}`),
     }),
   ]);
 });
 
 test("a long queue is read in parts, each event once", async () => {
   const workspace = await addPushed();
-  const labels = Array.from({ length: 450 }, (_, i) => String(i));
-  await publishAll(workspace.id, ...labels);
+  const labels = Array.from({ length: 250 }, (_, i) => String(i));
+  await Promise.all(labels.map((label) => publish(workspace, label)));
   const read: QueuedPush[] = [];
-  for (
-    let part = await queueOf(workspace);
-    part.length > 0;
-    part = await queueOf(workspace, read.at(-1)?.entryId)
-  ) {
+  for (let part = await queueOf(workspace); part.length > 0;) {
     read.push(...part);
+    part = await queueOf(workspace, read.at(-1)?.entryId);
   }
   expect(read.map(({ eventId }) => eventId)).toEqual(labels.map((label) => `evt_${label}`));
 });
@@ -126,8 +122,8 @@ test("a long queue is read in parts, each event once", async () => {
 // contract: workspace-modes
 test("what a poll workspace is sent, and what its caller pushes, is not queued", async () => {
   const [pushed, polls] = [await addPushed(), (await addWorkspace(store)).workspace];
-  await store.outboundEvents.publish(publication(pushed.id, "ping", { push: "direct" }));
-  await publishAll(polls.id, "held");
+  await publish(pushed, "ping", { push: "direct" });
+  await publish(polls, "held");
   expect([await queueOf(pushed), await queueOf(polls)]).toEqual([[], []]);
 });
 
@@ -135,115 +131,124 @@ test("listeners are woken with the shard that has something new", async () => {
   const workspace = await addPushed();
   const woken: number[] = [];
   const stop = store.pushQueue.onWake((shard) => woken.push(shard));
-  await publishAll(workspace.id, "x");
+  await publish(workspace, "x");
   await until("woken", () => woken.length > 0);
   expect(woken).toEqual([shardOf(workspace)]);
   stop();
 });
 
-test("an event that is done leaves the queue, with a line in the log", async () => {
+test("a retried event stays until it is done; what is recorded again, as its answer was lost, is logged once", async () => {
   const workspace = await addPushed();
-  await publishAll(workspace.id, "x");
-  const push = await onlyPush(workspace);
-  const delivery = deliveryOf(push, 1, "success");
-  expect(await record(workspace, { push, delivery, next: { do: "done" } })).toBe("recorded");
-  expect(await queueOf(workspace)).toEqual([]);
-  expect(await logOf(workspace)).toMatchObject([delivery]);
-});
-
-test("an event that is to be retried stays, with what was done, until it is done with", async () => {
-  const workspace = await addPushed();
-  await publishAll(workspace.id, "x");
-  const push = await onlyPush(workspace);
-  const retry = (attempts: number): PushRecord => ({
-    push,
-    delivery: deliveryOf(push, attempts, "timeout"),
-    next: { do: "retry", attempts, firstFailedAtMs: 1_799_999_999_999 },
-  });
-  await record(workspace, retry(1));
-  expect(await onlyPush(workspace)).toEqual({ ...push, attempts: 1, firstFailedAtMs: 1_799_999_999_999 });
-  await record(workspace, retry(2));
-  expect(await onlyPush(workspace)).toEqual({ ...push, attempts: 2, firstFailedAtMs: 1_799_999_999_999 });
-  await record(workspace, { push, delivery: deliveryOf(push, 3, "status"), next: { do: "done" } });
-  expect(await queueOf(workspace)).toEqual([]);
-  expect((await logOf(workspace)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
-  expect(await texts(store, "KEYS", "*:tries")).toEqual([]);
-});
-
-test("without the lease nothing is read and nothing recorded", async () => {
-  const workspace = await addPushed();
-  await publishAll(workspace.id, "x");
-  const push = await onlyPush(workspace);
-  expect(await store.pushQueue.read("another's", shardOf(workspace), undefined, 100)).toBeUndefined();
-  const delivery = deliveryOf(push, 1, "success");
-  for (const next of [
-    { do: "done" },
-    { do: "hold" },
-    { do: "retry", attempts: 1, firstFailedAtMs: 1 },
-  ] as const) {
-    expect(await record(workspace, { push, delivery, next }, "another's")).toBe("lost");
+  const push = await queue(workspace, "x");
+  for (const attempts of [1, 2]) {
+    const next = { do: "retry", attempts, firstFailedAtMs: 1_799_999_999_999 } as const;
+    const retry = () => record(push, next, deliveryOf(push, attempts, "timeout"));
+    expect([await retry(), await retry()]).toEqual(["recorded", "recorded"]);
+    expect(await queueOf(workspace)).toEqual([{ ...push, attempts, firstFailedAtMs: 1_799_999_999_999 }]);
   }
-  expect(await onlyPush(workspace)).toEqual(push);
-  expect(await logOf(workspace)).toEqual([]);
+  const success = deliveryOf(push, 3, "success");
+  expect([await record(push, "done", success), await record(push, "done", success)]).toEqual([
+    "recorded",
+    "recorded",
+  ]);
+  expect(await queueOf(workspace)).toEqual([]);
+  expect(await logged(workspace)).toEqual(["evt_x 3 success", "evt_x 2 timeout", "evt_x 1 timeout"]);
+  expect(await store.deliveryLog.read(workspace.id, 1, undefined)).toMatchObject([success]);
+  expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("records made together are judged each by its own lease", async () => {
+test("without the lease nothing is read and nothing recorded, and each record is judged by its own", async () => {
   const workspace = await addPushed();
-  await publishAll(workspace.id, "a", "b");
-  const [a, b] = await queueOf(workspace);
-  if (a === undefined || b === undefined) throw new Error("two were published");
-  const done = (push: QueuedPush): PushRecord => ({ push, delivery: undefined, next: { do: "done" } });
-  expect(
-    await Promise.all([
-      record(workspace, done(a)),
-      record(workspace, done(b), "another's"),
-      record(workspace, done(b)),
-    ]),
-  ).toEqual(["recorded", "lost", expect.stringMatching(/recorded|lost/)]);
-  expect((await queueOf(workspace)).map(({ eventId }) => eventId)).not.toContain("evt_a");
+  const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
+  expect(await store.pushQueue.read("another's", shardOf(workspace), undefined, 100)).toBeUndefined();
+  const retry = { do: "retry", attempts: 1, firstFailedAtMs: 1 } as const;
+  const others = (["done", "hold", retry] as const).map(
+    (next) => () => record(b, next, deliveryOf(b, 1, "success"), "another's"),
+  );
+  const outcomes = await Promise.all([() => record(a, "done"), ...others].map((each) => each()));
+  expect(outcomes).toEqual(["recorded", "lost", "lost", "lost"]);
+  expect(await queueOf(workspace)).toEqual([b]);
+  expect(await logged(workspace)).toEqual([]);
 });
 
-describe("an event that was not tried before its workspace polled", () => {
+describe("an event that is queued when its workspace turns to polling", () => {
+  const update = { type: "message.update" } as const;
+
   test("is held under a new sequence, with the same id", async () => {
     const workspace = await addPushed();
-    await publishAll(workspace.id, "queued");
-    const push = await onlyPush(workspace);
+    const push = await queue(workspace, "queued");
     await setUrl(workspace, "");
-    const [held] = await publishAll(workspace.id, "held at once");
-    expect(await record(workspace, { push, delivery: undefined, next: { do: "hold" } })).toBe("recorded");
+    const sequence = await publish(workspace, "held at once");
+    expect(await record(push, "hold")).toBe("recorded");
     expect(await queueOf(workspace)).toEqual([]);
-    const envelopes = await heldEvents<{ label: string; sequence: number }>(store, workspace.id);
-    expect(envelopes.map(({ label }) => label)).toEqual(["held at once", "queued"]);
-    expect(envelopes[0]?.sequence).toBe(held?.outcome === "published" ? held.sequence : 0);
-    expect(envelopes[1]?.sequence).toBeGreaterThan(envelopes[0]?.sequence ?? Infinity);
-    expect(await logOf(workspace)).toEqual([]);
+    const held = await heldEvents<{ label: string; sequence: number }>(store, workspace.id);
+    expect(held).toMatchObject([{ label: "held at once", sequence }, { label: "queued" }]);
+    expect(held[1]?.sequence).toBeGreaterThan(sequence);
+    expect(await logged(workspace)).toEqual([]);
+  });
+
+  test("is held with what was queued before it, updates too, when nothing was held since", async () => {
+    const workspace = await addPushed();
+    const labels = ["card", "question", "answer"];
+    const queued = [];
+    for (const label of labels) queued.push(await queue(workspace, label, label === "card" ? {} : update));
+    await setUrl(workspace, "");
+    for (const push of queued) expect(await record(push, "hold")).toBe("recorded");
+    expect(await heldEvents(store, workspace.id)).toMatchObject(labels.map((label) => ({ label })));
+  });
+
+  test("is dropped, and logged so, as an update that a later one may be held of: it would undo that", async () => {
+    const workspace = await addPushed();
+    const [create, old] = [await queue(workspace, "card"), await queue(workspace, "question", update)];
+    await setUrl(workspace, "");
+    await publish(workspace, "final board");
+    expect([await record(create, "hold"), await record(old, "hold")]).toEqual(["recorded", "dropped"]);
+    expect(await heldEvents(store, workspace.id)).toMatchObject([
+      { label: "final board" },
+      { label: "card" },
+    ]);
+    expect(await logged(workspace)).toEqual(["evt_question 0 polls"]);
+    expect(await queueOf(workspace)).toEqual([]);
   });
 
   test("stays queued when the workspace is pushed to again", async () => {
     const workspace = await addPushed();
-    await publishAll(workspace.id, "x");
-    const push = await onlyPush(workspace);
-    expect(await record(workspace, { push, delivery: undefined, next: { do: "hold" } })).toBe("pushed");
-    expect(await onlyPush(workspace)).toEqual(push);
-  });
-
-  test("leaves the queue when the workspace is gone by then", async () => {
-    const workspace = await addPushed();
-    await publishAll(workspace.id, "x");
-    const push = await onlyPush(workspace);
-    await store.workspaces.delete(newWorkspace(workspace));
-    expect(await record(workspace, { push, delivery: undefined, next: { do: "hold" } })).toBe("recorded");
-    expect(await queueOf(workspace)).toEqual([]);
-    expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
+    const push = await queue(workspace, "x");
+    expect(await record(push, "hold")).toBe("pushed");
+    expect(await queueOf(workspace)).toEqual([push]);
   });
 });
 
-test("of a workspace that is gone nothing is logged", async () => {
+test("of a workspace that is gone nothing stays queued or is logged", async () => {
   const workspace = await addPushed();
-  await publishAll(workspace.id, "x");
-  const push = await onlyPush(workspace);
+  const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   await store.workspaces.delete(workspace);
-  await record(workspace, { push, delivery: deliveryOf(push, 0, "disconnected"), next: { do: "done" } });
-  await store.deliveryLog.append(workspace.id, deliveryOf(push, 1, "success"));
+  expect(await record(a, "hold")).toBe("recorded");
+  await record(b, "done", deliveryOf(b, 0, "disconnected"));
+  await store.deliveryLog.append(workspace.id, deliveryOf(b, 1, "success"));
+  expect(await queueOf(workspace)).toEqual([]);
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
+});
+
+test("when the memory is full, what is stored is refused, and everything that ends or frees something works", async () => {
+  const workspace = await addPushed();
+  const push = await queue(workspace, "stuck");
+  const shard = shardOf(workspace);
+  const member = { group: "g", name: "c", token: "t" };
+  await store.redis.command("", ["CONFIG", "SET", "maxmemory", "1000000"]);
+  try {
+    await expect(publish(workspace, "more")).rejects.toThrow("out of reach");
+    expect(await keepLease(shard)).toBe(true);
+    expect(await store.leases.join(member, true)).toEqual(["c"]);
+    expect(await queueOf(workspace)).toEqual([push]);
+    expect(await record(push, "done")).toBe("recorded");
+    await store.followLog.ack("g", shard, ["1-0"]);
+    await store.pollWatch.findFailing(shard);
+    await store.pollWatch.removeMail(shard, "1-0");
+    await store.leases.leave(member);
+    expect(await store.workspaces.delete(workspace)).toBe(true);
+    await store.leases.drop({ ...member, group: "!cores", token: TOKEN }, shard);
+  } finally {
+    await store.redis.command("", ["CONFIG", "SET", "maxmemory", "0"]);
+  }
 });

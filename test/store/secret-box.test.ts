@@ -15,25 +15,18 @@ test("what is sealed opens to the same text, and never looks the same twice", ()
   );
 });
 
-test("any change of what is sealed keeps it shut", () => {
+test("what is sealed stays shut after any change, and cut short at any length", () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, where, flip) => {
       const [name = "", body = ""] = box.seal(text, "w").split(".");
       const bytes = Buffer.from(body, "base64url");
       const at = where % bytes.length;
+      const opens = (sealed: Buffer) => () => box.open(`${name}.${sealed.toString("base64url")}`, "w");
+      expect(opens(bytes.subarray(0, at))).toThrow();
       bytes.writeUInt8(bytes.readUInt8(at) ^ flip, at);
-      expect(() => box.open(`${name}.${bytes.toString("base64url")}`, "w")).toThrow();
+      expect(opens(bytes)).toThrow();
     }),
   );
-});
-
-test("what is cut short stays shut, at every length", () => {
-  const [name = "", body = ""] = box.seal("a secret", "w").split(".");
-  const bytes = Buffer.from(body, "base64url");
-  for (let length = 0; length < bytes.length; length++) {
-    const cut = bytes.subarray(0, length).toString("base64url");
-    expect(() => box.open(`${name}.${cut}`, "w")).toThrow();
-  }
 });
 
 test("a sealed text opens in its own context only", () => {

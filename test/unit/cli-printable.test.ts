@@ -3,32 +3,28 @@ import * as fc from "fast-check";
 import { printable, printableJson } from "../../cli/printable";
 import { tableLines } from "../../cli/table";
 
-/** Whatever could steer a terminal, hide text or turn it around. */
+/** What could control a terminal, hide text or reverse it. */
 const STEERING =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]/;
 const withoutPairs = (text: string) => text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "");
 
-/** Texts with more of what is dangerous than chance would give. */
+const SEQUENCES = [
+  "\u001b[2J",
+  "\u001b]0;title\u0007",
+  "\u009b31m",
+  "\r",
+  "\n",
+  "\u202e",
+  "\ud83d",
+  "\u007f",
+];
+/** Texts with many dangerous sequences. */
 const hostile = fc
-  .array(
-    fc.oneof(
-      fc.string({ unit: "binary" }),
-      fc.constantFrom(
-        "\u001b[2J",
-        "\u001b]0;title\u0007",
-        "\u009b31m",
-        "\r",
-        "\n",
-        "\u202e",
-        "\ud83d",
-        "\u007f",
-      ),
-    ),
-  )
+  .array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(...SEQUENCES)))
   .map((parts) => parts.join(""));
 
-test("no text of others can steer a terminal, whatever is in it", () => {
+test("printed text cannot control a terminal", () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const shown = printable(text);
@@ -38,7 +34,7 @@ test("no text of others can steer a terminal, whatever is in it", () => {
   );
 });
 
-test("JSON for programs has nothing for a terminal either, is one line, and keeps its value", () => {
+test("printed JSON cannot control a terminal, is one line, and keeps its value", () => {
   fc.assert(
     fc.property(fc.jsonValue(), hostile, (value, text) => {
       const line = printableJson({ value, text });
@@ -48,7 +44,7 @@ test("JSON for programs has nothing for a terminal either, is one line, and keep
   );
 });
 
-test("text without such characters is shown as it is", () => {
+test("text without control characters is printed unchanged", () => {
   fc.assert(fc.property(fc.string({ unit: "grapheme-ascii" }), (text) => expect(printable(text)).toBe(text)));
   expect(printable('Zoë 日本 👩‍🚀 می‌خواهم \\ "')).toBe('Zoë 日本 👩‍🚀 می‌خواهم \\ "');
 });
@@ -63,14 +59,12 @@ test.each([
   expect(printable(text)).toBe(shown);
 });
 
-test("a table's columns begin at the same place, whatever is in them", () => {
-  const lines = tableLines(
-    ["name", "mode"],
-    [
-      ["Ann", "poll"],
-      ["日本語", "push"],
-      ["a\nb", "poll"],
-    ],
-  );
-  expect(lines).toEqual(["NAME    MODE", "Ann     poll", "日本語  push", "a\\nb    poll"]);
+test("the columns of a table are aligned", () => {
+  const rows = [
+    ["Ann", "poll"],
+    ["日本語", "push"],
+    ["a\nb", "poll"],
+  ];
+  const lines = ["NAME    MODE", "Ann     poll", "日本語  push", "a\\nb    poll"];
+  expect(tableLines(["name", "mode"], rows)).toEqual(lines);
 });

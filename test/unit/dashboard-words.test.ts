@@ -6,24 +6,12 @@ import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const CUSTOM = { custom: true, connected: true };
 
-const PUSH: PushHealthShape = {
-  mode: "push",
-  lastSuccess: null,
-  lastFailure: null,
-  attempts: 0,
-  successes: 0,
-  latencyP50Ms: 0,
-  latencyP95Ms: 0,
-  latencyP99Ms: 0,
-};
-const POLL = {
-  mode: "poll",
-  failing: false,
-  failingSince: null,
-  lastPollAt: null,
-  waiting: 0,
-  oldestWaitingAt: null,
-} as const;
+const NO_LATENCY = { latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
+const NO_PUSH = { lastSuccess: null, lastFailure: null, attempts: 0, successes: 0, ...NO_LATENCY };
+const pushed = (more: Partial<PushHealthShape> = {}): HealthShape => ({ mode: "push", ...NO_PUSH, ...more });
+const NO_POLL = { failing: false, failingSince: null, lastPollAt: null, waiting: 0, oldestWaitingAt: null };
+const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): HealthShape =>
+  ({ mode: "poll", ...NO_POLL, ...more }) as HealthShape;
 
 describe("what to do", () => {
   test.each(RESULTS.filter((result) => result !== "success"))("is said for the error class %s", (result) => {
@@ -62,86 +50,45 @@ describe("what to do", () => {
 describe("health in words", () => {
   const failure = delivery({ at: ago(60_000), result: "tls", status: 0 });
   const success = delivery({ at: ago(120_000) });
-  test.each<[string, typeof CUSTOM, HealthShape, string, string]>([
-    ["a native workspace", { custom: false, connected: false }, null, "idle", "No bridge"],
-    ["a disconnected one", { custom: true, connected: false }, null, "idle", "Disconnected"],
-    [
-      "a poll workspace that fails",
-      CUSTOM,
-      { ...POLL, failing: true, waiting: 3, oldestWaitingAt: ago(400_000) },
-      "bad",
-      "Failing",
-    ],
-    ["one that never polled, with nothing waiting", CUSTOM, POLL, "idle", "Never polled"],
-    [
-      "one that never polled, with events waiting",
-      CUSTOM,
-      { ...POLL, waiting: 1, oldestWaitingAt: ago(1_000) },
-      "warn",
-      "Never polled",
-    ],
-    ["one that polls", CUSTOM, { ...POLL, lastPollAt: ago(2_000) }, "good", "Polling"],
-    [
-      "one that has stopped, with nothing waiting",
-      CUSTOM,
-      { ...POLL, lastPollAt: ago(3_600_000) },
-      "idle",
-      "Quiet",
-    ],
-    [
-      "one that has stopped, with events waiting",
-      CUSTOM,
-      { ...POLL, lastPollAt: ago(100_000), waiting: 2, oldestWaitingAt: ago(90_000) },
-      "warn",
-      "Quiet",
-    ],
-    ["a push workspace without pushes", CUSTOM, PUSH, "idle", "Nothing pushed"],
-    [
-      "one whose last push failed",
-      CUSTOM,
-      { ...PUSH, lastSuccess: success, lastFailure: failure, attempts: 2, successes: 1 },
-      "bad",
-      "Failing",
-    ],
-    [
-      "one whose last push went well after a failure",
-      CUSTOM,
-      { ...PUSH, lastSuccess: delivery(), lastFailure: failure, attempts: 2, successes: 1 },
-      "warn",
-      "Some fail",
-    ],
-    [
-      "one where all went well",
-      CUSTOM,
-      { ...PUSH, lastSuccess: success, attempts: 4, successes: 4 },
-      "good",
-      "Pushing",
-    ],
-    [
-      "one without pushes in the last hour",
-      CUSTOM,
-      { ...PUSH, lastSuccess: delivery({ at: ago(7_200_000) }) },
-      "good",
-      "Quiet",
-    ],
-  ])("of %s", (_what, workspace, health, tone, label) => {
-    expect(healthWords(workspace, health, NOW)).toMatchObject({
-      tone,
-      label,
-      sentence: expect.stringMatching(/\.$/) as string,
-    });
+  const waiting = (count: number, ageMs: number) => ({ waiting: count, oldestWaitingAt: ago(ageMs) });
+  const failed = { lastSuccess: success, lastFailure: failure, attempts: 2, successes: 1 };
+  const stopped = { lastPollAt: ago(100_000), ...waiting(2, 90_000) };
+
+  test.each<[string, HealthShape, string]>([
+    ["a poll workspace that fails", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
+    ["one that never polled", polled(), "idle Never polled"],
+    ["one that never polled, with events waiting", polled(waiting(1, 1_000)), "warn Never polled"],
+    ["one that polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
+    ["one that has stopped", polled({ lastPollAt: ago(3_600_000) }), "idle Quiet"],
+    ["one that has stopped, with events waiting", polled(stopped), "warn Quiet"],
+    ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
+    ["one whose last push failed", pushed(failed), "bad Failing"],
+    ["one that recovered", pushed({ ...failed, lastSuccess: delivery() }), "warn Some fail"],
+    ["one without failures", pushed({ lastSuccess: success, attempts: 4, successes: 4 }), "good Pushing"],
+    ["one without recent pushes", pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }), "good Quiet"],
+  ])("of %s", (_what, health, words) => {
+    const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
+    expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
   });
 
-  test("what is bad always says what to do", () => {
+  test.each([
+    [{ custom: false, connected: false }, "No bridge"],
+    [{ custom: true, connected: false }, "Disconnected"],
+  ])("of a workspace that is %j", (workspace, label) => {
+    const sentence = expect.stringMatching(/\.$/) as string;
+    expect(healthWords(workspace, null, NOW)).toMatchObject({ tone: "idle", label, sentence });
+  });
+
+  test("every failure has advice", () => {
     for (const result of RESULTS.filter((each) => outcomeOf(each) === "failed")) {
-      const health = { ...PUSH, lastFailure: delivery({ result, status: 500 }) };
+      const health = pushed({ lastFailure: delivery({ result, status: 500 }) });
       expect(healthWords(CUSTOM, health, NOW).advice).toMatch(/\w/);
     }
   });
 
-  test("what failed is named within the sentence as in the log", () => {
+  test("a sentence names the failure as the log does", () => {
     const sentenceOf = (result: "connect" | "tls") =>
-      healthWords(CUSTOM, { ...PUSH, lastFailure: delivery({ result, at: ago(60_000) }) }, NOW).sentence;
+      healthWords(CUSTOM, pushed({ lastFailure: delivery({ result, at: ago(60_000) }) }), NOW).sentence;
     expect(sentenceOf("connect")).toBe("The last push failed 1 min ago: no connection.");
     expect(sentenceOf("tls")).toBe("The last push failed 1 min ago: TLS failed.");
   });

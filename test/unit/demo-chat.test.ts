@@ -1,84 +1,62 @@
 import * as fc from "fast-check";
+import { sign } from "../../bridge/signature";
+import { createObservation } from "../../demo/chat/link/observation";
 import { applyEvent, unreadIn, type ChatState } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";
 import type { Exchange, Post, ServicePost } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
+import { message } from "../harness/sample-events";
 
 const ME = { id: "u-me", name: "Me" };
-const MESSAGE = {
-  id: "msg_1",
-  kind: "card",
-  text: "t",
-  buttons: [],
-  image: null,
-  awaitsReply: false,
-  data: null,
-};
+const MESSAGE = message();
 const LINK = { mode: "poll", isCut: false, isSwitching: false, whyFixed: null, problem: null } as const;
+const GENERAL = { id: "general", name: "general" };
 
 function postOf(id: number, edits: number, conversation = "general"): ServicePost {
-  return {
-    by: "service",
-    id,
-    at: "2026-01-01T00:00:00Z",
-    conversation,
-    onlyFor: null,
-    message: MESSAGE,
-    edits,
-  };
+  const at = "2026-01-01T00:00:00Z";
+  return { by: "service", id, at, conversation, onlyFor: null, message: MESSAGE, edits };
 }
 
-function welcomed(posts: readonly Post[] = []): ChatState | undefined {
-  const seen = { me: ME, channels: [], posts, members: [ME], link: LINK, exchanges: [] };
-  return applyEvent(undefined, { type: "welcome", ...seen });
-}
+const welcome = (posts: readonly Post[], before?: ChatState): ChatState | undefined =>
+  applyEvent(before, {
+    type: "welcome",
+    me: ME,
+    channels: [],
+    posts,
+    members: [],
+    link: LINK,
+    exchanges: [],
+  });
 
-describe("what a page shows of the stream", () => {
+test("a page shows posts in order, each once and in its last version", () => {
   const told = fc.array(fc.record({ id: fc.integer({ min: 1, max: 30 }), edits: fc.nat({ max: 9 }) }));
-
-  test("posts are in their order, each once and as it was told of last", () => {
-    fc.assert(
-      fc.property(told, (events) => {
-        const state = events.reduce(
-          (before, { id, edits }) => applyEvent(before, { type: "post", post: postOf(id, edits) }),
-          welcomed(),
-        );
-        const last = new Map(events.map(({ id, edits }) => [id, edits]));
-        const expected = [...last].toSorted(([a], [b]) => a - b);
-        expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
-      }),
-    );
-  });
-
-  test("before it is welcomed there is nothing, and a welcome replaces all that was", () => {
-    expect(applyEvent(undefined, { type: "missed" })).toBeUndefined();
-    const before = applyEvent(welcomed([postOf(1, 0)]), { type: "missed" });
-    expect(before?.notice).toMatch(/expired/);
-    const seen = { me: ME, channels: [], posts: [postOf(2, 0)], members: [], link: LINK, exchanges: [] };
-    expect(applyEvent(before, { type: "welcome", ...seen })).toMatchObject({
-      posts: [{ id: 2 }],
-      notice: null,
-      isLive: true,
-    });
-  });
-
-  test("unread are the posts of others after the last that was seen", () => {
-    const mine: Post = {
-      ...postOf(9, 0),
-      by: "member",
-      author: ME,
-      text: "x",
-      isCommand: false,
-      replyTo: null,
-      report: { is: "sent" },
-    };
-    const state = welcomed([postOf(1, 0), postOf(2, 0), postOf(3, 0, "lounge"), mine]);
-    if (state === undefined) throw new Error("nothing is there");
-    expect([0, 1, 2].map((seen) => unreadIn(state, "general", seen))).toEqual([2, 1, 0]);
-  });
+  fc.assert(
+    fc.property(told, (events) => {
+      const state = events.reduce(
+        (before, { id, edits }) => applyEvent(before, { type: "post", post: postOf(id, edits) }),
+        welcome([]),
+      );
+      const last = new Map(events.map(({ id, edits }) => [id, edits]));
+      const expected = [...last].toSorted(([a], [b]) => a - b);
+      expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
+    }),
+  );
 });
 
-test("what is for one member alone, or in a direct conversation, is seen by that member only", () => {
+test("a welcome replaces the whole state; unread are the posts of others after the last that was seen", () => {
+  expect(applyEvent(undefined, { type: "missed" })).toBeUndefined();
+  const before = applyEvent(welcome([postOf(1, 0)]), { type: "missed" });
+  expect(before?.notice).toMatch(/expired/);
+  expect(welcome([postOf(2, 0)], before)).toMatchObject({ posts: [{ id: 2 }], notice: null, isLive: true });
+
+  const report = { is: "sent" } as const;
+  const member = { by: "member", author: ME, text: "x", isCommand: false, replyTo: null, report } as const;
+  const mine: Post = { ...postOf(9, 0), ...member };
+  const state = welcome([postOf(1, 0), postOf(2, 0), postOf(3, 0, "lounge"), mine]);
+  expect([0, 1, 2].map((seen) => state && unreadIn(state, "general", seen))).toEqual([2, 1, 0]);
+});
+
+test("posts for one member alone, or in a DM, are seen by that member only", () => {
   const ids = fc.constantFrom("a", "b");
   const conversations = fc.constantFrom("general", "dm:a", "dm:b");
   fc.assert(
@@ -90,48 +68,33 @@ test("what is for one member alone, or in a direct conversation, is seen by that
   );
 });
 
-test("a room keeps the last 300 posts of a conversation, and what is for nowhere is shown to nobody", () => {
-  const room = createRoom([{ id: "general", name: "general" }]);
+test("a room keeps the last 300 posts of a conversation, and shows nothing of unknown conversations", () => {
+  const room = createRoom([GENERAL]);
   const shown = Array.from({ length: 305 }, () => room.show("general", MESSAGE));
   room.show("elsewhere", MESSAGE);
   room.edit(shown[0] ?? 0, { ...MESSAGE, text: "late" });
   expect(room.postsFor("anyone").map(({ id }) => id)).toEqual(shown.slice(5));
 });
 
-describe("a chat that is full", () => {
-  const FULL = 500;
-  const name = (i: number): string => `member ${i}`;
-
-  test("forgets whoever was away the longest, with their direct conversation, and lets the next one in", () => {
-    const room = createRoom([{ id: "general", name: "general" }]);
-    const joined = Array.from({ length: FULL }, (_, i) => room.join(name(i)));
-    const [first, second, third] = joined;
-    if (first === undefined || second === undefined || third === undefined) throw new Error("it was full");
-    // The first is here, and the second came back and left: the third was away the longest.
-    room.enter(first.member);
-    const leave = [room.enter(second.member), room.enter(second.member)];
-    for (const each of leave) each();
-    room.show(`dm:${third.member.id}`, MESSAGE);
-    const posts = room.allPosts().length;
-
-    const late = room.join("late");
-    expect(late && room.memberOf(late.key)).toEqual(late?.member);
-    const known = [first, second, third].map(({ key }) => room.memberOf(key)?.name);
-    expect(known).toEqual([name(0), name(1), undefined]);
-    expect([posts, room.allPosts().length]).toEqual([1, 0]);
+test("a full room forgets the member who was away the longest, with their DM, and nobody who is present", () => {
+  const room = createRoom([GENERAL]);
+  const joined = Array.from({ length: 500 }, (_, i) => {
+    const each = room.join(`member ${i}`);
+    if (each === undefined) throw new Error("it was full");
+    return each;
   });
-
-  test("never forgets who is here, and lets nobody in while all are", () => {
-    const room = createRoom([]);
-    const all = Array.from({ length: FULL }, (_, i) => room.join(name(i)));
-    const leaves = all.map((each) => each && room.enter(each.member));
-    expect(room.join("late")).toBeUndefined();
-    leaves[7]?.();
-    expect(room.join("later")?.member.name).toBe("later");
-    expect(all.filter((each) => each && room.memberOf(each.key) === undefined)).toEqual([all[7]]);
-    expect(room.join("latest")?.member.name).toBe("latest");
-    expect(all.filter((each) => each && room.memberOf(each.key) === undefined)).toEqual([all[7]]);
-  });
+  const isKnown = ({ key }: { key: string }) => room.memberOf(key) !== undefined;
+  // The first is present, and the second has come back and left: the third was away the longest.
+  const leaves = joined.map(({ member }, i) => (i === 2 ? () => undefined : room.enter(member)));
+  leaves[1]?.();
+  room.show(`dm:${joined[2]?.member.id}`, MESSAGE);
+  expect(room.allPosts()).toHaveLength(1);
+  const late = room.join("late");
+  expect(late && room.memberOf(late.key)).toEqual(late?.member);
+  expect([joined.filter((each) => !isKnown(each)), room.allPosts()]).toEqual([[joined[2]], []]);
+  for (const each of [late, room.join("later")]) if (each !== undefined) room.enter(each.member);
+  expect(room.join("too late")).toBeUndefined();
+  expect(joined.filter((each) => !isKnown(each))).toEqual([joined[1], joined[2]]);
 });
 
 describe("the log of the wire", () => {
@@ -146,40 +109,26 @@ describe("the log of the wire", () => {
     ms: 1,
   });
   const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
+  const REPORT = exchange("report", "{}", 202);
 
-  test("empty polls in a row are one entry, and nothing else is put together", () => {
+  test("joins empty polls in a row, and keeps the last 100 entries", () => {
     const log = createWireLog();
-    for (const each of [
-      EMPTY,
-      EMPTY,
-      exchange("report", "{}", 202),
-      EMPTY,
-      exchange("poll", "{}", 503),
-      EMPTY,
-    ])
-      log.add(each);
-    expect(log.exchanges.map(({ id, times }) => [id, times])).toEqual([
-      [5, 1],
-      [4, 1],
-      [3, 1],
-      [2, 1],
-      [1, 2],
+    const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
+    for (const each of all) log.add(each);
+    expect(log.exchanges.map(({ id, times }) => `${id}: ${times}`)).toEqual([
+      "5: 1",
+      "4: 1",
+      "3: 1",
+      "2: 1",
+      "1: 2",
     ]);
+    for (let i = 0; i < 150; i++) log.add(REPORT);
+    expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
   });
 
-  test("it is bounded", () => {
-    const log = createWireLog();
-    for (let i = 0; i < 150; i++) log.add(exchange("report", "{}", 202));
-    expect(log.exchanges.length).toBe(100);
-    expect(log.exchanges[0]?.id).toBe(150);
-  });
-
-  test("signatures are cut short, headers that are not known are left out, and long bodies are shortened", () => {
-    const hex = fc.string({
-      unit: fc.constantFrom(..."0123456789abcdefABCDEF"),
-      minLength: 64,
-      maxLength: 64,
-    });
+  test("cuts signatures short, omits unknown headers, and shortens long bodies", () => {
+    const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
+    const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
     fc.assert(
       fc.property(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
         const header = `t=1,${digests.map((each) => `v1=${each}`).join(",")}`;
@@ -191,5 +140,38 @@ describe("the log of the wire", () => {
         expect(side.body).toContain("10000 bytes");
       }),
     );
+  });
+});
+
+describe("the observation of the chat", () => {
+  const SECRETS = ["the new secret", "the old secret"];
+
+  test("answers the end of a long chat, oldest first, edited messages in place, in little over 1 MiB", () => {
+    const mib = 1024 * 1024;
+    const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(lengths, (each) => {
+        const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
+        const room = createRoom([GENERAL]);
+        const ids = texts.map(() => room.show("general", MESSAGE));
+        for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
+        const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
+        const { messages } = JSON.parse(body) as { messages: { text: string }[] };
+        expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
+        const bytes = Buffer.byteLength(body);
+        expect(bytes).toBeLessThan(mib + 1024);
+        // Nothing is left out that would fit.
+        const next = texts.at(-messages.length - 1) ?? "";
+        if (messages.length < texts.length)
+          expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("needs a signature under either secret while one is rotated", () => {
+    const observe = createObservation(createRoom([]), SECRETS);
+    const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
+    expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);
   });
 });

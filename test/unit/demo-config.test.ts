@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { readChatConfig } from "../../demo/chat/config";
 import { readGameConfig } from "../../demo/game/config";
 
@@ -20,57 +17,15 @@ test("the game needs a token, and has a default for everything else", () => {
     secondsPerQuestion: 20,
     logLevel: "info",
   });
+  expect(() => readGameConfig({})).toThrow(/CORE_TOKEN/);
+  const { picturesUrl } = readGameConfig({ ...TOKEN, PICTURES_URL: "https://a.example/trivia" });
+  expect(picturesUrl).toBe("https://a.example/trivia/");
 });
 
-test.each(["https://pictures.example/trivia", "https://pictures.example/trivia/"])(
-  "pictures are found under %s, with a slash at its end or not",
-  (url) => {
-    expect(readGameConfig({ ...TOKEN, PICTURES_URL: url }).picturesUrl).toBe(
-      "https://pictures.example/trivia/",
-    );
-  },
-);
-
-let folder: string;
-let pem: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cb-demo-"));
-  pem = join(folder, "a.pem");
-  writeFileSync(pem, "a certificate");
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-describe("TLS", () => {
-  test("is turned on by core's authority", () => {
-    const { core } = readGameConfig({ ...TOKEN, CORE_TLS_CA: pem });
-    expect(core.tls).toEqual({ ca: Buffer.from("a certificate"), cert: undefined, key: undefined });
-  });
-
-  test.each<[string, readonly string[], RegExp]>([
-    ["a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"], /go together/],
-    [
-      "a certificate and a key without core's authority",
-      ["CORE_TLS_CERT", "CORE_TLS_KEY"],
-      /CORE_TLS_CA is missing/,
-    ],
-  ])("refuses %s", (_name, names, fault) => {
-    const files = Object.fromEntries(names.map((name) => [name, pem]));
-    expect(() => readGameConfig({ ...TOKEN, ...files })).toThrow(fault);
-  });
-});
-
-describe("what the chat shows", () => {
-  const JOINED = { BASE_URL: "http://127.0.0.1:8080", WORKSPACE_ID: "w", SIGNING_SECRET: "s" };
-  const pushed = (): Record<string, string> => ({ ...JOINED, PUSH_TLS_CERT: pem, PUSH_TLS_KEY: pem });
-
-  test("is told to nobody unless it is asked for", () => {
-    expect(readChatConfig(pushed()).push?.isObserved).toBe(false);
-    expect(readChatConfig({ ...pushed(), CHAT_OBSERVE: "off" }).push?.isObserved).toBe(false);
-    expect(readChatConfig({ ...pushed(), CHAT_OBSERVE: "on" }).push?.isObserved).toBe(true);
-  });
-
-  test("cannot be told where nothing is pushed, nor half", () => {
-    expect(() => readChatConfig({ ...JOINED, CHAT_OBSERVE: "on" })).toThrow(/CHAT_OBSERVE .* PUSH_TLS_CERT/);
-    expect(() => readChatConfig({ ...pushed(), CHAT_OBSERVE: "yes" })).toThrow(/CHAT_OBSERVE .* on, off/);
-  });
+test("the chat can be observed only where it is pushed to and CHAT_OBSERVE is on", () => {
+  const joined = { BASE_URL: "http://127.0.0.1:8080", WORKSPACE_ID: "w", SIGNING_SECRET: "s" };
+  const read = (CHAT_OBSERVE: string) => readChatConfig({ ...joined, CHAT_OBSERVE }).push;
+  expect(read("off")).toBeUndefined();
+  expect(() => read("on")).toThrow(/CHAT_OBSERVE .* PUSH_TLS_CERT/);
+  expect(() => read("yes")).toThrow(/CHAT_OBSERVE .* on, off/);
 });

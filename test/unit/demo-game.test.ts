@@ -1,166 +1,139 @@
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import type { Output } from "../../demo/game/rules/output";
-import { atQuestion, CHOICE, kinds, table, texts } from "../harness/game-table";
+import { atQuestion, CHOICE, kinds, MESSAGE_ID, table, texts } from "../harness/game-table";
 
 test("a live game keeps one message: created with its lobby, updated to its final board", () => {
   const here = table();
   expect(kinds(here.command("ann", "start"))).toEqual(["message.create GAME_START"]);
   expect(kinds(here.press("ann", "begin:e1"))).toEqual(["message.update QUESTION"]);
-  expect(kinds(here.press("ann", "answer:0:1:e1"))).toEqual([
-    "message.update TIME_UP",
-    "message.ephemeral CARD",
-  ]);
+  const answered = ["message.update TIME_UP", "message.ephemeral CARD"];
+  expect(kinds(here.press("ann", "answer:0:1:e1"))).toEqual(answered);
   expect(kinds(here.after(5_000))).toEqual(["message.update QUESTION"]);
-  expect(kinds(here.types("ann", "99"))).toEqual(["message.update TIME_UP", "message.ephemeral CARD"]);
+  expect(kinds(here.types("ann", "99"))).toEqual(answered);
   expect(kinds(here.after(5_000))).toEqual(["message.update GAME_END", "dm.create CARD"]);
   expect(here.after(60_000)).toEqual([]);
 });
 
-test.each<[string, (here: ReturnType<typeof table>) => readonly Output[], string]>([
-  ["locked in", (here) => here.press("bob", "answer:0:0:e1"), "Locked in: **A · wrong**"],
-  [
-    "already answered",
-    (here) => {
-      here.press("bob", "answer:0:0:e1");
-      return here.press("bob", "answer:0:1:e1");
-    },
-    "You have already answered: **A · wrong**",
-  ],
-  [
-    "too late",
-    (here) => {
-      here.after(10_000);
-      return here.press("bob", "answer:0:1:e1");
-    },
-    "Too late",
-  ],
-  ["over", (here) => here.press("bob", "answer:0:1:e99"), "That game is over"],
-])("a press on an answer is answered %s to its member alone", (_name, press, text) => {
-  const outputs = press(atQuestion()).filter(({ type }) => type === "message.ephemeral");
-  expect(outputs).toHaveLength(1);
-  expect(outputs[0]).toMatchObject({ channel: "c1", user: "bob" });
-  expect(texts(outputs)).toContain(text);
-});
-
-test("answers that come close together are one update", () => {
+test.each<[string, readonly string[], number, string]>([
+  ["locked in", ["answer:0:0:e1"], 0, "Locked in: **A · wrong**"],
+  ["already answered", ["answer:0:0:e1", "answer:0:1:e1"], 0, "You have already answered: **A · wrong**"],
+  ["too late", ["answer:0:1:e1"], 10_000, "Too late"],
+  ["over", ["answer:0:1:e99"], 0, "That game is over"],
+])("a press on an answer is answered to its member alone: %s", (_name, presses, afterMs, text) => {
   const here = atQuestion();
-  here.after(600);
-  expect(kinds(here.press("carl", "answer:0:0:e1"))).toContain("message.update ANSWER_UPDATE");
-  expect(kinds(here.press("dora", "answer:0:0:e1"))).toEqual(["message.ephemeral CARD"]);
-  expect(kinds(here.press("emil", "answer:0:0:e1"))).toEqual(["message.ephemeral CARD"]);
-  expect(here.after(499)).toEqual([]);
-  const late = here.after(1);
-  expect(kinds(late)).toEqual(["message.update ANSWER_UPDATE"]);
-  expect(texts(late)).toContain("3 of 5 have answered");
+  here.after(afterMs);
+  const [outputs = []] = presses.map((press) => here.press("bob", press)).toReversed();
+  const ephemerals = outputs.filter(({ type }) => type === "message.ephemeral");
+  expect(ephemerals).toMatchObject([{ channel: "c1", user: "bob" }]);
+  expect(texts(ephemerals)).toContain(text);
 });
 
-test("a question shows its picture and its buttons, and gives nothing away", () => {
+test("a question shows its picture and its buttons, and does not reveal the answer", () => {
   const here = table();
   here.command("ann", "start");
   const [question] = here.press("ann", "begin:e1");
-  expect(question?.content).toMatchObject({
-    image: CHOICE.picture,
-    rows: [
-      {
-        buttons: [
-          { label: "A · wrong", press: { $case: "action", value: "answer:0:0:e1" } },
-          { label: "B · right_one", press: { $case: "action", value: "answer:0:1:e1" } },
-        ],
-      },
-    ],
-    data: { phase: "question", question: 1, questions: 2, answered: 0 },
-  });
+  const button = (label: string, value: string) => ({ label, press: { $case: "action", value } });
+  const buttons = [button("A · wrong", "answer:0:0:e1"), button("B · right_one", "answer:0:1:e1")];
+  const data = { phase: "question", question: 1, questions: 2, answered: 0 };
+  expect(question?.content).toMatchObject({ image: CHOICE.picture, rows: [{ buttons }], data });
   expect(JSON.stringify(question?.content.data)).not.toContain("right");
 });
 
 // contract: text-escaped
-test("names of members and texts of questions are escaped", () => {
+test("names of members and texts of questions are escaped; the right answer wins points, sooner more", () => {
+  expect(texts(table().command("bob", "start"))).toContain("\\*Bob\\*\\|\\~");
   const here = table();
-  expect(texts(here.command("bob", "start"))).toContain("\\*Bob\\*\\|\\~");
-  expect(texts(here.press("bob", "begin:e1"))).toContain("> Which of \\*these\\* is 2\\|3?");
-  expect(texts(here.press("bob", "answer:0:1:e1"))).toContain("**B · right\\_one**");
-});
-
-test("the right answer wins points, sooner more, and time up says who had it and where to read more", () => {
-  const here = atQuestion();
-  here.press("ann", "answer:0:1:e1");
+  here.command("ann", "start");
+  here.press("bob", "join:e1");
+  expect(texts(here.press("ann", "begin:e1"))).toContain("> Which of \\*these\\* is 2\\|3?");
+  expect(texts(here.press("ann", "answer:0:1:e1"))).toContain("**B · right\\_one**");
   here.after(5_000);
   const [timeUp] = here.press("bob", "answer:0:1:e1");
   expect(timeUp?.content.text).toContain("Ann +150 · \\*Bob\\*\\|\\~ +125");
-  expect(timeUp?.content.rows).toEqual([
-    { buttons: [{ label: "Read more", press: { $case: "url", value: "https://example.com/more" } }] },
-  ]);
+  const more = { label: "Read more", press: { $case: "url", value: "https://example.com/more" } };
+  expect(timeUp?.content.rows).toEqual([{ buttons: [more] }]);
 });
 
-describe("a question for a number", () => {
-  function atNumber() {
-    const here = atQuestion();
-    here.press("ann", "answer:0:0:e1");
-    here.press("bob", "answer:0:0:e1");
-    return { here, asked: here.after(5_000) };
-  }
-
-  test("awaits a reply and has no buttons", () => {
-    const { asked } = atNumber();
-    expect(asked).toMatchObject([{ content: { kind: MessageKind.QUESTION, awaitsReply: true } }]);
-    expect(asked[0]?.content.rows).toBeUndefined();
-  });
-
-  test.each<[string, string | undefined]>([
-    ["a reply to it", "e1"],
-    ["a plain message, where the chat has no replies", undefined],
-  ])("takes %s", (_name, replyTo) => {
-    expect(texts(atNumber().here.types("bob", "1,234", replyTo))).toContain("Locked in: **1234 keys**");
-  });
-
-  test.each<[string, string, string | null | undefined]>([
-    ["what is said beside the game", "I think 100", undefined],
-    ["a reply to something else", "100", null],
-  ])("ignores %s", (_name, text, replyTo) => {
-    expect(atNumber().here.types("bob", text, replyTo)).toEqual([]);
-  });
-
-  test("tells who replies with something else that it wants a number", () => {
-    expect(texts(atNumber().here.types("bob", "many", "e1"))).toContain("That is no number");
-  });
-
-  test("is won by the closest, all of them when they are as close", () => {
-    const { here } = atNumber();
-    here.types("ann", "90");
-    expect(texts(here.types("bob", "110"))).toContain("Ann +150 · \\*Bob\\*\\|\\~ +150");
-    const end = here.after(5_000);
-    expect(end.map((output) => ("user" in output ? output.user : output.type))).toEqual([
-      "message.update",
-      "ann",
-      "bob",
-    ]);
-    expect(texts(here.command("ann", "leaderboard"))).toContain("🥇 **Ann** · 150 points, 1 win");
-  });
-});
-
-test("a game ends when nobody answers any more, and nobody is offered a rematch", () => {
+test("a question for a number awaits a reply, takes numbers only, and is won by the closest", () => {
   const here = atQuestion();
-  here.after(10_000);
-  here.after(5_000);
-  here.after(10_000);
-  expect(kinds(here.after(5_000))).toEqual(["message.update GAME_END"]);
+  for (const who of ["ann", "bob"]) here.press(who, "answer:0:0:e1");
+  const [asked] = here.after(5_000);
+  expect(asked?.content).toMatchObject({ kind: MessageKind.QUESTION, awaitsReply: true });
+  expect(asked?.content.rows).toBeUndefined();
+  expect(here.types("bob", "I think 100")).toEqual([]);
+  expect(here.types("bob", "100", null)).toEqual([]);
+  expect(texts(here.types("bob", "many", "e1"))).toContain("That is no number");
+  expect(texts(here.types("ann", "90"))).toContain("Locked in: **90 keys**");
+  expect(texts(here.types("bob", "110", "e1"))).toContain("Ann +150 · \\*Bob\\*\\|\\~ +150");
+  const end = here.after(5_000).map((output) => ("user" in output ? output.user : output.type));
+  expect(end).toEqual(["message.update", "ann", "bob"]);
+  expect(texts(here.command("ann", "leaderboard"))).toContain("🥇 **Ann** · 150 points, 1 win");
 });
 
-describe("the questions of a game", () => {
-  const pictureUrl = (name: string): string => `http://pictures/${name}.png`;
-
-  test("are the same for the same seed, and others for another", () => {
-    expect(drawQuestions(5, "a", pictureUrl)).toEqual(drawQuestions(5, "a", pictureUrl));
-    expect(drawQuestions(5, "a", pictureUrl)).not.toEqual(drawQuestions(5, "b", pictureUrl));
-  });
-
-  test.each([1, 2, 5, 15])("are %i, different ones, and a number at the end of two or more", (count) => {
-    const drawn = drawQuestions(count, "seed", pictureUrl);
-    expect(drawn).toHaveLength(count);
+test.each([1, 2, 5, 15])(
+  "a game of %i draws different questions by its seed, a number at the end",
+  (count) => {
+    const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
+    const drawn = draw("a");
+    expect(draw("a")).toEqual(drawn);
+    expect(draw("b")).not.toEqual(drawn);
     expect(new Set(drawn.map((question) => JSON.stringify(question))).size).toBe(count);
-    expect(drawn.map(({ kind }) => kind)).toEqual(
-      drawn.map((_, i) => (count >= 2 && i === count - 1 ? "number" : "choice")),
-    );
-  });
+    const numberAt = drawn.flatMap(({ kind }, i) => (kind === "number" ? [i] : []));
+    expect(numberAt).toEqual(count >= 2 ? [count - 1] : []);
+  },
+);
+
+test("a rematch pressed in a direct message opens a lobby in the channel, and removes the buttons", () => {
+  const here = table();
+  expect(here.press("ann", "rematch:c9", "dm:ann")).toMatchObject([
+    { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },
+    { type: "message.update", channel: "dm:ann", target: { messageId: MESSAGE_ID } },
+  ]);
+  expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is on there already");
+});
+
+test("buttons change the settings of their channel within limits", () => {
+  const here = table();
+  expect(texts(here.command("ann", "settings"))).toContain("Rounds: **2**");
+  for (const _ of [1, 2]) expect(texts(here.press("ann", "rounds:-1"))).toContain("Rounds: **1**");
+  for (let i = 0; i < 20; i++) here.press("ann", "seconds:5");
+  expect(texts(here.command("ann", "settings"))).toContain("question: **60**");
+  expect(texts(here.press("ann", "seconds:-5", "c2"))).toContain("question: **5**");
+});
+
+// contract: message-awaits-reply
+test.each([
+  ["without a reply", undefined],
+  ["as a reply to it", "e1"],
+  ["as a reply to something else", null],
+] as const)("a prompt in a DM takes its member's next message there, %s, once", (_name, replyTo) => {
+  const here = table();
+  const prompt = { type: "dm.create", user: "ann", ref: "e1", content: { awaitsReply: true } };
+  expect(here.command("ann", "suggest")).toMatchObject([prompt]);
+  expect(here.types("ann", "volcanoes", undefined, "c1")).toEqual([]);
+  expect(here.types("bob", "volcanoes", undefined, "dm:bob")).toEqual([]);
+  const text = "**Ann** suggests a topic:\n\n> \\*volcanoes\\*";
+  expect(here.types("ann", "*volcanoes*", replyTo, "dm:ann")).toMatchObject([
+    { type: "message.update", channel: "dm:ann", target: { ref: "e1" } },
+    { type: "message.create", channel: "c1", content: { text } },
+  ]);
+  expect(here.types("ann", "more", undefined, "dm:ann")).toEqual([]);
+});
+
+test.each<[string, string]>([
+  ["", "message.create HELP"],
+  ["help", "message.create HELP"],
+  ["leaderboard", "message.create LEADERBOARD"],
+  ["settings", "message.create SETTINGS"],
+  ["suggest", "dm.create CARD"],
+  ["stop", "message.ephemeral CARD"],
+  ["dance", "message.ephemeral CARD"],
+])("the command %j is answered by %s", (text, answer) => {
+  expect(kinds(table().command("ann", text))).toEqual([answer]);
+});
+
+test("only the member who opened a game can stop it", () => {
+  const here = atQuestion();
+  expect(kinds(here.command("bob", "stop"))).toEqual(["message.ephemeral CARD"]);
+  expect(kinds(here.command("ann", "stop"))).toEqual(["message.update GAME_END"]);
 });

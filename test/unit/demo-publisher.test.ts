@@ -8,6 +8,7 @@ import { PublishRefusal, PublishResult, type OutboundEvent } from "../../proto/g
 import { until } from "../harness/wait";
 
 const CREATE: Output = { type: "message.create", channel: "c1", ref: "game", content: { text: "lobby" } };
+const createOf = (text: string): Output => ({ type: "message.create", channel: "c1", content: { text } });
 const update = (text: string, target: { ref: string } | { messageId: string } = { ref: "game" }): Output => ({
   type: "message.update",
   channel: "c1",
@@ -20,13 +21,15 @@ const published = (messageId: string): PublishResult =>
 const refused = (reason: PublishRefusal): PublishResult =>
   PublishResult.create({ outcome: { $case: "refused", value: { reason, field: "f" } } });
 
-/** A publisher over a core whose calls the test answers, one after the other. */
+interface Call {
+  readonly events: readonly OutboundEvent[];
+  readonly answer: (...results: readonly PublishResult[]) => void;
+  readonly fail: (code?: status) => void;
+}
+
+/** A publisher over a core whose calls the test answers one by one. */
 function start() {
-  const calls: {
-    readonly events: readonly OutboundEvent[];
-    readonly answer: (...results: readonly PublishResult[]) => void;
-    readonly fail: (code?: status) => void;
-  }[] = [];
+  const calls: Call[] = [];
   const core: CoreClient = {
     publishEvents: (events) =>
       new Promise((resolve, reject) => {
@@ -49,40 +52,21 @@ function start() {
   });
   let keys = 0;
   const settled: string[] = [];
-  return {
-    publisher,
-    gone,
-    logged,
-    settled,
-    publish(output: Output, workspaceId = "w1") {
-      const key = `k${++keys}`;
-      const posting = { workspaceId, idempotencyKey: key, output };
-      return publisher.publish(posting).then(() => settled.push(key));
-    },
-    call: (i: number) => until(`call ${i}`, () => calls[i]),
-    calls,
+  const publish = (output: Output, workspaceId = "w1") => {
+    const idempotencyKey = `k${++keys}`;
+    const posting = { workspaceId, idempotencyKey, output };
+    return publisher.publish(posting).then(() => settled.push(idempotencyKey));
   };
+  return { publish, gone, logged, settled, calls, call: (i: number) => until(`call ${i}`, () => calls[i]) };
 }
 
-const shown = (events: readonly OutboundEvent[]): readonly string[] =>
+const shown = ({ events }: Call): readonly string[] =>
   events.map(({ idempotencyKey, content }) => {
     const { id, text } = content?.value.message ?? {};
     return `${idempotencyKey} ${id ?? ""} ${text ?? ""}`;
   });
 
-test("an update waits for the id that its message was created with", async () => {
-  const { publish, call } = start();
-  const all = [publish(CREATE), publish(update("question"))];
-  const first = await call(0);
-  expect(shown(first.events)).toEqual(["k1  lobby"]);
-  first.answer(published("msg_1"));
-  const second = await call(1);
-  expect(shown(second.events)).toEqual(["k2 msg_1 question"]);
-  second.answer(published("msg_1"));
-  await Promise.all(all);
-});
-
-test("a call that core did not answer is made again with the same keys, before anything else", async () => {
+test("a failed call is retried with the same keys before anything else; an update waits for its message's id", async () => {
   const { publish, call, settled } = start();
   const all = [publish(CREATE)];
   const first = await call(0);
@@ -90,15 +74,17 @@ test("a call that core did not answer is made again with the same keys, before a
   first.fail();
   const again = await call(1);
   expect(again.events).toEqual(first.events);
-  expect(settled).toEqual([]);
+  expect([settled, shown(again)]).toEqual([[], ["k1  lobby"]]);
   again.fail();
   (await call(2)).answer(published("msg_1"));
-  (await call(3)).answer(published("msg_1"));
+  const last = await call(3);
+  expect(shown(last)).toEqual(["k2 msg_1 question"]);
+  last.answer(published("msg_1"));
   await Promise.all(all);
   expect(settled).toEqual(["k1", "k2"]);
 });
 
-test("an update that waits is replaced by the next one of its message, in its workspace alone", async () => {
+test("a waiting update is replaced by the next one of its message, in its own workspace only", async () => {
   const { publish, call } = start();
   const target = { messageId: "msg_1" };
   const all = [publish(CREATE)];
@@ -110,84 +96,65 @@ test("an update that waits is replaced by the next one of its message, in its wo
   );
   first.answer(published("msg_9"));
   const second = await call(1);
-  expect(shown(second.events)).toEqual(["k3 msg_1 other", "k4 msg_1 two"]);
+  expect(shown(second)).toEqual(["k3 msg_1 other", "k4 msg_1 two"]);
   second.answer(published("msg_1"), published("msg_1"));
   await Promise.all(all);
 });
 
 test("a call carries at most 100 events, in order", async () => {
   const { publish, call } = start();
-  const all = Array.from({ length: 150 }, (_, i) =>
-    publish({ type: "message.create", channel: "c1", content: { text: String(i) } }),
-  );
-  const sizes = [];
-  for (const i of [0, 1]) {
+  const all = Array.from({ length: 150 }, (_, i) => publish(createOf(String(i))));
+  for (const [i, size] of [100, 50].entries()) {
     const { events, answer } = await call(i);
-    sizes.push(events.length);
-    expect(events[0]?.idempotencyKey).toBe(`k${1 + i * 100}`);
+    expect([events.length, events[0]?.idempotencyKey]).toEqual([size, `k${1 + i * 100}`]);
     answer(...events.map(() => published("msg_1")));
   }
-  expect(sizes).toEqual([100, 50]);
   await Promise.all(all);
 });
 
-test("updates of a message that core refused are not sent, and those behind them are", async () => {
-  const { publish, call, calls, settled } = start();
-  const all = [publish(CREATE), publish(update("question"))];
-  (await call(0)).answer(refused(PublishRefusal.INVALID));
-  await Promise.all(all);
-  const next = publish({ ...CREATE, ref: "next" });
-  (await call(1)).answer(published("msg_2"));
-  await next;
-  expect([calls.length, settled]).toEqual([2, ["k1", "k2", "k3"]]);
-});
-
-test("an event that core will never take is given up, with the reason in the log and nothing of the event's body", async () => {
+test.each<[string, (call: Call) => void, object]>([
+  ["refuses", ({ answer }) => answer(refused(PublishRefusal.INVALID)), { field: "f" }],
+  [
+    "can never take",
+    ({ fail }) => fail(status.INVALID_ARGUMENT),
+    { code: "INVALID_ARGUMENT", details: "why not" },
+  ],
+])("updates of a message that core %s are not sent, and what follows is", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
-  const all = [publish(CREATE), publish(update("of what was given up"))];
-  (await call(0)).fail(status.INVALID_ARGUMENT);
+  const all = [publish(CREATE), publish(update("of what was refused"))];
+  end(await call(0));
   await Promise.all(all);
   const next = publish({ ...CREATE, ref: "next" });
   (await call(1)).answer(published("msg_2"));
   await next;
   expect([calls.length, settled]).toEqual([2, ["k1", "k2", "k3"]]);
-  expect(logged.map((line) => JSON.parse(line) as object)).toEqual([
-    expect.objectContaining({ level: 50, code: "INVALID_ARGUMENT", details: "why not", workspaceId: "w1" }),
-  ]);
+  const fault = { level: 50, workspaceId: "w1", ...why };
+  expect(logged.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining(fault)]);
+  // The log has no text of an event.
   expect(logged.join("")).not.toContain("lobby");
 });
 
-test("an event that core will never take takes no other with it", async () => {
+test("an event that core can never take is dropped alone", async () => {
   const { publish, call, settled } = start();
-  const all = ["one", "bad", "two"].map((text) =>
-    publish({ type: "message.create", channel: "c1", content: { text } }),
-  );
+  const all = ["one", "bad", "two"].map((text) => publish(createOf(text)));
   (await call(0)).fail(status.INVALID_ARGUMENT);
   (await call(1)).answer(published("msg_1"));
   (await call(2)).fail(status.INVALID_ARGUMENT);
   const last = await call(3);
-  expect(shown(last.events)).toEqual(["k3  two"]);
-  last.fail(status.UNAVAILABLE);
-  (await call(4)).answer(published("msg_3"));
+  expect(shown(last)).toEqual(["k3  two"]);
+  last.answer(published("msg_3"));
   await Promise.all(all);
   expect(settled).toEqual(["k1", "k2", "k3"]);
 });
 
 test.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED, status.INTERNAL])(
-  "an event is not given up for the status %i, which passes",
+  "a call with the status %i is retried; an unknown workspace is reported",
   async (code) => {
-    const { publish, call } = start();
-    const done = publish(CREATE);
+    const { publish, call, gone } = start();
+    const done = publish(CREATE, "w7");
     (await call(0)).fail(code);
-    (await call(1)).answer(published("msg_1"));
+    (await call(1)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
     await done;
+    expect(gone).toEqual(["w7"]);
   },
 );
-
-test("a workspace that is not there is told of", async () => {
-  const { publish, call, gone } = start();
-  const all = [publish(CREATE, "w7")];
-  (await call(0)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
-  await Promise.all(all);
-  expect(gone).toEqual(["w7"]);
-});

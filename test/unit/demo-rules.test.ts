@@ -30,60 +30,57 @@ const anyGame = fc.oneof(
   fc.nat(12).map((n) => `e${n}`),
 );
 
+const anyText = fc.string({ unit: "grapheme", minLength: 1 });
+const COMMANDS = ["start", "START now", "stop", "", "help", "leaderboard", "settings", "suggest", "dance"];
+const SETTINGS = [
+  "rounds:1",
+  "rounds:-1",
+  "seconds:5",
+  "seconds:-5",
+  "rematch:c1",
+  "rematch:dm:u1",
+  "no-rematch",
+];
+
+interface Step {
+  readonly waitMs: number;
+  readonly input: (eventId: string) => Input;
+}
+
 /** Presses of any member on any button there can be, and things typed, some of which mean something. */
-const anyInput: fc.Arbitrary<{ readonly waitMs: number; readonly input: (eventId: string) => Input }> = fc
+const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
-    member: fc.record({
-      id: fc.constantFrom("u1", "u2", "u3", "u4", "u5"),
-      name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: "grapheme" })),
-    }),
+    id: fc.constantFrom("u1", "u2", "u3", "u4", "u5"),
+    name: fc.oneof(fc.constantFrom("Ann", "*B* | ~b~", "[x](http://y)"), fc.string({ unit: "grapheme" })),
     channel: fc.constantFrom("c1", "c2"),
-    text: fc.oneof(
-      fc.constantFrom("start", "START now", "stop", "", "help", "leaderboard", "settings", "suggest", "42"),
-      fc.constantFrom("1 969", "-3.5", "volcanoes", "dance"),
-      fc.string({ unit: "grapheme", minLength: 1 }),
-    ),
+    text: fc.oneof(fc.constantFrom(...COMMANDS), fc.constantFrom("42", "1 969", "-3.5"), anyText),
     action: fc.oneof(
-      fc.tuple(fc.constantFrom("join", "begin"), anyGame).map(([verb, game]) => `${verb}:${game}`),
-      fc
-        .tuple(fc.nat(3), fc.nat(4), anyGame)
-        .map(([question, option, game]) => `answer:${question}:${option}:${game}`),
-      fc.constantFrom(
-        "rounds:1",
-        "rounds:-1",
-        "seconds:5",
-        "seconds:-5",
-        "rematch:c1",
-        "rematch:dm:u1",
-        "no-rematch",
-      ),
+      fc.tuple(fc.constantFrom("join", "begin"), anyGame).map((parts) => parts.join(":")),
+      fc.tuple(fc.constant("answer"), fc.nat(3), fc.nat(4), anyGame).map((parts) => parts.join(":")),
+      fc.constantFrom(...SETTINGS),
       fc.string(),
     ),
     replyTo: fc.constantFrom(undefined, null, "e0", "e1", "e2"),
     isDm: fc.boolean(),
     type: fc.constantFrom("command", "action", "action", "action", "message", "tick"),
   })
-  .map(({ waitMs, member, channel, text, action, replyTo, isDm, type }) => ({
+  .map(({ waitMs, id, name, channel, text, action, replyTo, isDm, type }) => ({
     waitMs,
-    input: (eventId) => {
-      const where = isDm && type !== "command" ? `dm:${member.id}` : channel;
-      const from = { eventId, channel: where, member };
-      switch (type) {
-        case "command":
-          return { type, ...from, text };
-        case "action":
-          return { type, ...from, messageId: MESSAGE_ID, action };
-        case "message":
-          return { type, ...from, text, replyTo };
-        default:
-          return { type: "tick" };
-      }
+    input(eventId) {
+      const from = {
+        eventId,
+        channel: isDm && type !== "command" ? `dm:${id}` : channel,
+        member: { id, name },
+      };
+      if (type === "command") return { type, ...from, text };
+      if (type === "action") return { type, ...from, messageId: MESSAGE_ID, action };
+      return type === "message" ? { type, ...from, text, replyTo } : { type: "tick" };
     },
   }));
 
 /** Plays inputs from an open lobby on, with the clock ticking whenever it has something to do. */
-function playAll(steps: readonly { readonly waitMs: number; readonly input: (eventId: string) => Input }[]) {
+function playAll(steps: readonly Step[]) {
   let workspace: Workspace = EMPTY_WORKSPACE;
   let nowMs = 1_000_000;
   const sent: Sent[] = [];
@@ -119,9 +116,9 @@ function playAll(steps: readonly { readonly waitMs: number; readonly input: (eve
   };
 }
 
-const steps = fc.array(anyInput, { maxLength: 60 });
+const steps = fc.array(anyStep, { maxLength: 60 });
 
-test("whatever members do, every output keeps the rules of what may be published", () => {
+test("whatever members do, core would accept every output", () => {
   fc.assert(
     fc.property(steps, (all) => {
       for (const { output } of playAll(all).sent) {
@@ -134,15 +131,7 @@ test("whatever members do, every output keeps the rules of what may be published
   );
 });
 
-test("the same inputs at the same times have the same outputs, and leave their arguments as they were", () => {
-  fc.assert(
-    fc.property(steps, (all) => {
-      expect(playAll(all).sent).toEqual(playAll(all).sent);
-    }),
-    { numRuns: 50 },
-  );
-});
-
+// time: controlled
 test("games end by themselves, each with one final board", () => {
   fc.assert(
     fc.property(steps, (all) => {
@@ -150,15 +139,13 @@ test("games end by themselves, each with one final board", () => {
       // The longest lobby, and the most of the longest questions, each with its reveal.
       run.tickUntil(run.nowMs + 30_000 + 15 * (60_000 + 5_000));
       expect(run.workspace.games.size).toBe(0);
-      const opened = run.sent.flatMap(({ output }) =>
-        output.type === "message.create" && output.content.kind === MessageKind.GAME_START
-          ? [output.ref]
-          : [],
+      const { GAME_START, GAME_END } = MessageKind;
+      const outputs = run.sent.map(({ output }) => output);
+      const opened = outputs.flatMap((output) =>
+        output.type === "message.create" && output.content.kind === GAME_START ? [output.ref] : [],
       );
-      const ended = run.sent.flatMap(({ output }) =>
-        output.type === "message.update" && output.content.kind === MessageKind.GAME_END
-          ? [output.target]
-          : [],
+      const ended = outputs.flatMap((output) =>
+        output.type === "message.update" && output.content.kind === GAME_END ? [output.target] : [],
       );
       expect(ended).toHaveLength(opened.length);
       expect(ended).toEqual(expect.arrayContaining(opened.map((ref) => ({ ref }))));
@@ -166,11 +153,10 @@ test("games end by themselves, each with one final board", () => {
   );
 });
 
-test("a question is updated at most twice a second however fast its answers come, and shows the last of them", () => {
-  const answers = fc.array(fc.record({ who: fc.nat(40), waitMs: fc.nat(300) }), {
-    minLength: 5,
-    maxLength: 30,
-  });
+// time: controlled
+test("a question is updated at most twice a second however fast its answers come, and shows the last", () => {
+  const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
+  const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
   fc.assert(
     fc.property(answers, (all) => {
       const press = (who: number, action: string) => (eventId: string) =>
@@ -203,11 +189,9 @@ test("the state of a workspace stays small", () => {
   let workspace: Workspace = EMPTY_WORKSPACE;
   for (let i = 0; i < 1_500; i++) {
     const from = { eventId: `e${i}`, channel: `c${i}`, member: { id: `u${i}`, name: "Ann" } };
-    for (const input of [
-      { type: "command", ...from, text: "start" },
-      { type: "command", ...from, text: "suggest" },
-      { type: "action", ...from, messageId: MESSAGE_ID, action: "rounds:1" },
-    ] as const) {
+    const press = { type: "action", ...from, messageId: MESSAGE_ID, action: "rounds:1" } as const;
+    const commands = ["start", "suggest"].map((text) => ({ type: "command", ...from, text }) as const);
+    for (const input of [...commands, press]) {
       workspace = play(RULES, workspace, input, 0).workspace;
     }
   }

@@ -25,21 +25,24 @@ test("every kind has a lifetime", () => {
   expect(Object.keys(LIFETIME_BY_KIND).toSorted()).toEqual(MESSAGE_KINDS.toSorted());
 });
 
+// time: controlled
 // contract: lifetime-10min, lifetime-never
 test.each(MESSAGE_KINDS.map((kind) => [kind, NEVER_STALE.has(kind) ? null : 600_000] as const))(
-  "a message of the kind %s goes stale after %s ms (null: never)",
+  "a message of the kind %s expires after %s ms (null: never)",
   (kind, lifetimeMs) => {
     const types = ["message.create", "message.update", "dm.create"] as const;
     expect(types.map((type) => defaultLifetimeMs(type, kind))).toEqual(types.map(() => lifetimeMs));
   },
 );
 
+// time: controlled
 // contract: lifetime-60s
-test.each(MESSAGE_KINDS)("an ephemeral of the kind %s goes stale after 60 seconds", (kind) => {
+test.each(MESSAGE_KINDS)("an ephemeral of the kind %s expires after 60 seconds", (kind) => {
   expect(defaultLifetimeMs("message.ephemeral", kind)).toBe(60_000);
 });
 
+// time: controlled
 // contract: lifetime-60s
-test("a ping goes stale after 60 seconds", () => {
+test("a ping expires after 60 seconds", () => {
   expect(defaultLifetimeMs("ping", undefined)).toBe(60_000);
 });

@@ -1,4 +1,6 @@
 import * as fc from "fast-check";
+import { addBacklogMetrics } from "../../core/metrics/backlog-metrics";
+import type { GroupBacklog, ShardBacklog } from "../../core/ports/backlog";
 import { byLabel, countsOf, createMetrics } from "../../runtime/metrics";
 import { parseMetrics } from "../harness/metrics";
 
@@ -56,7 +58,7 @@ test("a counter and a gauge are read when somebody looks, and have no value whil
   expect(await read("things_waiting")).toMatchObject({ type: "gauge", values: new Map([["", 7]]) });
 });
 
-test("what has to be asked for is asked before each reading, and a failure of it spoils nothing", async () => {
+test("values that must be fetched are fetched before each reading, and a failure spoils nothing", async () => {
   const metrics = createMetrics();
   let readings = 0;
   metrics.beforeReading(async () => {
@@ -66,11 +68,8 @@ test("what has to be asked for is asked before each reading, and a failure of it
   });
   metrics.gauge("readings", "words", () => readings);
   for (const count of [1, 2, 3]) {
-    expect(
-      parseMetrics(await metrics.text())
-        .get("readings")
-        ?.values.get(""),
-    ).toBe(count);
+    const read = parseMetrics(await metrics.text()).get("readings");
+    expect(read?.values.get("")).toBe(count);
   }
 });
 
@@ -86,11 +85,88 @@ test("a label's value may be any text", async () => {
   expect(await metrics.text()).toContain('one{group="a \\"b\\" \\\\ \\n c"} 1\n');
 });
 
-test.each(["", "3", "name value", "# TYPE other counter", 'unknown{label="x"} 1'])(
-  "the tests' reader of the format takes no other lines, such as %j",
-  (line) => {
-    const text = `# HELP name words\n# TYPE name gauge\nname 1\n${line}\n`;
-    if (line === "") expect(parseMetrics(text).get("name")?.values.get("")).toBe(1);
-    else expect(() => parseMetrics(text)).toThrow(line);
-  },
-);
+describe("the backlog of a core's shards", () => {
+  const NOW_MS = 1_000_000;
+  const EMPTY: ShardBacklog = {
+    pushes: 0,
+    oldestPushAtMs: undefined,
+    mails: 0,
+    inboundEvents: 0,
+    groups: [],
+  };
+
+  /** What a core says that holds these shards. */
+  async function read(shards: readonly (Partial<ShardBacklog> | "away")[]) {
+    const metrics = createMetrics();
+    addBacklogMetrics(metrics).begin({
+      now: () => NOW_MS,
+      heldShards: () => shards.map((_shard, i) => i),
+      backlog: {
+        async read(shard) {
+          const found = shards[shard];
+          if (found === undefined || found === "away") throw new Error("the store is away");
+          return { ...EMPTY, ...found };
+        },
+      },
+    });
+    const found = parseMetrics(await metrics.text());
+    return (name: string): object => Object.fromEntries(found.get(`chatbridge_core_${name}`)?.values ?? []);
+  }
+
+  const group = (name: string, fields: Partial<GroupBacklog> = {}): GroupBacklog => ({
+    group: name,
+    unread: 0,
+    unacked: 0,
+    oldestAtMs: undefined,
+    ...fields,
+  });
+
+  test("a backlog is the sum over the held shards, and its age the highest of them", async () => {
+    const of = await read([
+      { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
+      { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },
+      {},
+    ]);
+    expect(of("push_queue_length")).toEqual({ "": 7 });
+    expect(of("push_oldest_seconds")).toEqual({ "": 5 });
+    expect(of("mail_outbox_length")).toEqual({ "": 1 });
+    expect(of("inbound_log_length")).toEqual({ "": 30 });
+    expect(of("shards_held")).toEqual({ "": 3 });
+  });
+
+  test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])("a queue like %j has an age of 0", async (shard) => {
+    expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
+  });
+
+  test("a group's numbers are summed over the shards", async () => {
+    const of = await read([
+      {
+        groups: [
+          group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 }),
+          group("b", { unread: 5 }),
+        ],
+      },
+      { groups: [group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 })] },
+    ]);
+    expect(of("follow_unread")).toEqual({ 'group="a"': 11, 'group="b"': 5 });
+    expect(of("follow_unacked")).toEqual({ 'group="a"': 22, 'group="b"': 0 });
+    expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });
+  });
+
+  test("groups from the 21st on are summed as one, as games choose their names", async () => {
+    const groups = Array.from({ length: 30 }, (_, i) => group(`g${i}`, { unread: 1 }));
+    const unread = (await read([{ groups }, { groups }]))("follow_unread");
+    expect(Object.keys(unread)).toHaveLength(21);
+    expect(unread).toMatchObject({ 'group="g0"': 2, 'group="g19"': 2, 'group="(others)"': 20 });
+  });
+
+  test.each<[string, readonly (Partial<ShardBacklog> | "away")[]]>([
+    ["the store is away for one of the shards", [{ pushes: 1 }, "away"]],
+    ["no shard is held", []],
+  ])("no backlog is reported while %s", async (_when, shards) => {
+    const of = await read(shards);
+    for (const name of "push_queue_length push_oldest_seconds mail_outbox_length follow_unread".split(" "))
+      expect(of(name)).toEqual({});
+    expect(of("shards_held")).toEqual({ "": shards.length });
+  });
+});

@@ -9,8 +9,6 @@ import { contractOf, inboundEvents, inboundRule } from "../harness/openapi";
 import { ONE_OF_EACH } from "../harness/sample-events";
 import { faultByTable } from "./inbound-event-model";
 
-jest.setTimeout(120_000);
-
 const document = openApiDocument("https://hooks.example");
 const { schemas } = document.components;
 const contract = contractOf(document);
@@ -19,17 +17,12 @@ const edgeAllows = (body: unknown) => "event" in readInboundEvent(body);
 const events = inboundEvents(document);
 
 test("the document passes the strict rules of an OpenAPI 3.1 linter", async () => {
-  const config = await createConfig({
-    extends: ["recommended-strict"],
-    rules: {
-      // A local address stands where no public one is known.
-      "no-server-example.com": "off",
-    },
-  });
+  // A local address stands where no public one is known.
+  const rules = { "no-server-example.com": "off" } as const;
+  const config = await createConfig({ extends: ["recommended-strict"], rules });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
-  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
-    [],
-  );
+  const found = problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]);
+  expect(found).toEqual([]);
 });
 
 test("the document is of the contract's version, in plain JSON", () => {
@@ -55,7 +48,7 @@ test("the schema of inbound events allows what the edge takes, and nothing else:
       expect(edgeAllows(body)).toBe(documentAllows(body));
       seen[edgeAllows(body) ? "taken" : "refused"]++;
     }),
-    { numRuns: 3_000 },
+    { numRuns: 2_000 },
   );
   // Near means near: some of them are still right.
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
@@ -65,33 +58,24 @@ test("the query parameters allow what the edge takes, and nothing else", () => {
   const parameters = document.paths["/hooks/{workspaceId}/events"]?.get?.parameters ?? [];
   const query = parameters.filter(({ in: where }) => where === "query");
   expect(query.map(({ name }) => name)).toEqual(["after", "limit"]);
-  const isValid = Object.fromEntries(
-    query.map(({ name, schema }) => [
-      name,
-      contractOf({
-        ...document,
-        components: { ...document.components, schemas: { [name]: schema } },
-      }).component(name),
-    ]),
-  );
-  const value = fc.oneof(
-    fc.constantFrom(
-      "latest",
-      "Latest",
-      "",
-      "0",
-      "1",
-      "100",
-      "101",
-      "-1",
-      "1.5",
-      "1e1",
-      "9".repeat(18),
-      "9".repeat(19),
-    ),
-    fc.integer().map(String),
-    fc.string(),
-  );
+  const schemaOf = Object.fromEntries(query.map(({ name, schema }) => [name, schema]));
+  const validators = contractOf({ ...document, components: { ...document.components, schemas: schemaOf } });
+  const isValid = Object.fromEntries(query.map(({ name }) => [name, validators.component(name)]));
+  const edges = [
+    "latest",
+    "Latest",
+    "",
+    "0",
+    "1",
+    "100",
+    "101",
+    "-1",
+    "1.5",
+    "1e1",
+    "9".repeat(18),
+    "9".repeat(19),
+  ];
+  const value = fc.oneof(fc.constantFrom(...edges), fc.integer().map(String), fc.string());
   fc.assert(
     fc.property(fc.constantFrom("after", "limit"), value, (name, text) => {
       // Zeros before a number are of neither: a schema knows numbers, not how they are written.

@@ -44,17 +44,9 @@ test.each<[string, object, string]>([
   ["type, before all others", { bogus: 1 }, "type"],
   ["id, before channel", { type: "command", id: "", bogus: 1 }, "id"],
   ["channel, before user", { type: "command", bogus: 1 }, "channel"],
-  ["channel.id, before channel.name", { ...COMMAND, channel: { name: 1, bogus: 1 } }, "channel.id"],
-  [
-    "channel.name, before what is unknown",
-    { ...COMMAND, channel: { bogus: 1, id: "c1", name: 1 } },
-    "channel.name",
-  ],
-  [
-    "what is unknown in channel, before user",
-    { type: "command", channel: { id: "c", bogus: 1 } },
-    "channel.bogus",
-  ],
+  ["channel.id, before its name", { ...COMMAND, channel: { name: 1, bogus: 1 } }, "channel.id"],
+  ["channel.name, before others", { ...COMMAND, channel: { bogus: 1, id: "c1", name: 1 } }, "channel.name"],
+  ["the unknown in channel, before user", { type: "command", channel: { id: "c", x: 1 } }, "channel.x"],
   ["user, before text", { type: "command", channel: "c1", bogus: 1 }, "user"],
   ["user.id, before user.name", { ...COMMAND, user: { name: 1, bogus: 1 } }, "user.id"],
   ["user.name, before what is unknown", { ...COMMAND, user: { bogus: 1, id: "u1", name: 1 } }, "user.name"],
@@ -172,19 +164,15 @@ test("an event is judged by the contract's table, and so is the field at fault",
       const start = swap === null ? event : { ...event, [level]: level === "user" ? { id } : `dm:${id}` };
       return changes.reduce((body, change) => change(body), start);
     });
+  const anyJson: fc.Arbitrary<unknown> = fc.jsonValue();
   fc.assert(
-    fc.property(nearlyGood, (body) => {
-      const sent: unknown = JSON.parse(JSON.stringify(body));
-      expect(outcome(body)).toBe(faultByTable(sent));
-    }),
+    fc.property(
+      fc.oneof({ weight: 40, arbitrary: nearlyGood }, { weight: 1, arbitrary: anyJson }),
+      (body) => {
+        const sent: unknown = JSON.parse(JSON.stringify(body));
+        expect(outcome(body)).toBe(faultByTable(sent));
+      },
+    ),
     { numRuns: 5_000 },
-  );
-});
-
-test("whatever else is JSON is judged by the table too", () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), (body) => {
-      expect(outcome(body)).toBe(faultByTable(JSON.parse(JSON.stringify(body))));
-    }),
   );
 });

@@ -3,43 +3,42 @@ import { parseRedisUrl } from "../../core/store/redis-url";
 
 const OPEN = { username: undefined, password: undefined, database: 0, tls: false };
 
+const server = (host: string, port: number, access = {}) => ({
+  kind: "server",
+  address: { host, port },
+  access: { ...OPEN, ...access },
+});
+
 test.each([
-  ["redis://r1", { kind: "server", address: { host: "r1", port: 6379 }, access: OPEN }],
-  ["redis://r1:7000/", { kind: "server", address: { host: "r1", port: 7000 }, access: OPEN }],
+  ["redis://r1", server("r1", 6379)],
+  ["redis://r1:7000/", server("r1", 7000)],
   [
     "rediss://app:p%40ss%3A@[::1]:7000/3",
-    {
-      kind: "server",
-      address: { host: "::1", port: 7000 },
-      access: { username: "app", password: "p@ss:", database: 3, tls: true },
-    },
+    server("::1", 7000, { username: "app", password: "p@ss:", database: 3, tls: true }),
   ],
-  [
-    "redis://:word@r1",
-    { kind: "server", address: { host: "r1", port: 6379 }, access: { ...OPEN, password: "word" } },
-  ],
+  ["redis://:word@r1", server("r1", 6379, { password: "word" })],
   ["unix:///run/a%20b.sock", { kind: "server", address: { path: "/run/a b.sock" }, access: OPEN }],
   [
-    "redis+sentinel://s1,s2:5000/events",
+    "rediss+sentinel://app:word@s1,s2:5000/events/2?sentinel_user=ops&sentinel_password=p%26w&sentinel_tls=no",
     {
       kind: "sentinel",
       sentinels: [
         { host: "s1", port: 26379 },
         { host: "s2", port: 5000 },
       ],
-      sentinelAccess: OPEN,
-      master: "events",
-      access: OPEN,
-    },
-  ],
-  [
-    "rediss+sentinel://app:word@s1/events/2?sentinel_user=ops&sentinel_password=p%26w&sentinel_tls=no",
-    {
-      kind: "sentinel",
-      sentinels: [{ host: "s1", port: 26379 }],
       sentinelAccess: { username: "ops", password: "p&w", database: 0, tls: false },
       master: "events",
       access: { username: "app", password: "word", database: 2, tls: true },
+    },
+  ],
+  [
+    "redis+sentinel://s1/events",
+    {
+      kind: "sentinel",
+      sentinels: [{ host: "s1", port: 26379 }],
+      sentinelAccess: OPEN,
+      master: "events",
+      access: OPEN,
     },
   ],
   [
@@ -85,13 +84,8 @@ test("users and passwords of any characters come through, and are never in a fau
   fc.assert(
     fc.property(words, words, (username, password) => {
       const user = `${encodeURIComponent(username)}:${encodeURIComponent(password)}@`;
-      for (const url of [
-        `redis://${user}r1`,
-        `redis+cluster://${user}r1,r2`,
-        `redis+sentinel://${user}r1/m`,
-      ]) {
+      for (const url of [`redis://${user}r1`, `redis+cluster://${user}r1,r2`, `redis+sentinel://${user}r1/m`])
         expect(parseRedisUrl(url).access).toMatchObject({ username, password });
-      }
     }),
   );
   expect(() => parseRedisUrl("redis://app:secret@r1/x")).toThrow(/^(?!.*secret)/);

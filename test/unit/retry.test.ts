@@ -1,6 +1,8 @@
-import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { FAILURES, type PushOutcome } from "../../core/domain/delivery";
 import type { MessageBody, MessageKind as Kind } from "../../core/domain/outbound-event";
-import { isRetried, RETRY_OFFSETS_MS } from "../../core/domain/retry";
+import { isRetried } from "../../core/domain/retry";
+import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { after, OK, pass, queued, REFUSED, TIMEOUT, testShard, WORKSPACE } from "../harness/test-shard";
 
 const body = (kind: Kind): MessageBody => ({
   kind,
@@ -15,13 +17,8 @@ const KINDS = Object.entries(MessageKind).flatMap(([name, code]) =>
 );
 const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"];
 
-// contract: retry-create, retry-phase
-test("retries are 1 s and 4 s after the failure", () => {
-  expect(RETRY_OFFSETS_MS).toEqual([1_000, 4_000]);
-});
-
 // contract: retry-create, retry-phase, retry-never
-test.each(KINDS)("of kind %s, creates are retried; an update is when it starts a phase", (kind) => {
+test.each(KINDS)("creates of kind %s are retried; updates only if the kind starts a phase", (kind) => {
   const message = body(kind);
   expect([
     isRetried({ type: "message.create", channel: "c", message }),
@@ -32,6 +29,149 @@ test.each(KINDS)("of kind %s, creates are retried; an update is when it starts a
 });
 
 // contract: retry-never
-test("all 32 kinds are in the table, and a ping is never retried", () => {
+test("there are 32 kinds, and a ping is never retried", () => {
   expect([KINDS.length, isRetried({ type: "ping" })]).toEqual([32, false]);
+});
+
+/** The shortest time of a timer. */
+const AT_ONCE_MS = 1;
+
+const shard = testShard();
+
+type Answer = () => PushOutcome | Promise<PushOutcome>;
+const refused: Answer = () => REFUSED;
+const accepted: Answer = () => OK;
+const unanswered: Answer = () => after(5_000, TIMEOUT);
+const within =
+  (ms: number, outcome: PushOutcome): Answer =>
+  () =>
+    after(ms, outcome);
+
+/** Answers attempts 1, 2 and 3 of each event. */
+function answerWith(answers: readonly Answer[]): void {
+  shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
+}
+
+/** When the attempts are made, by the core that starts now, if they are answered so. */
+async function attemptTimes(...answers: readonly Answer[]): Promise<readonly number[]> {
+  answerWith(answers);
+  shard().start();
+  await pass(60_000);
+  return shard().times();
+}
+
+// time: controlled
+// contract: retry-create, retry-phase
+test.each<readonly [name: string, answers: readonly Answer[], starts: readonly number[]]>([
+  ["is refused three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
+  ["is accepted at the second attempt is done", [refused, accepted], [0, 1_000]],
+  ["is accepted at the third attempt is done", [refused, refused, accepted], [0, 1_000, 4_000]],
+  ["is refused after 2 s is retried 1 s and 4 s after that", [within(2_000, REFUSED)], [0, 3_000, 6_000]],
+  ["gets no answer is retried 1 s and 4 s after its deadline", [unanswered], [0, 6_000, 9_000]],
+  [
+    "has its second attempt under way at +4 s is tried again as soon as that fails",
+    [refused, within(4_000, REFUSED)],
+    [0, 1_000, 5_000 + AT_ONCE_MS],
+  ],
+  [
+    "gets no answer to its second attempt is tried again at its deadline",
+    [refused, unanswered],
+    [0, 1_000, 6_000 + AT_ONCE_MS],
+  ],
+])("an event that %s", async (_name, answers, starts) => {
+  expect(await attemptTimes(...answers)).toEqual(starts);
+  const isFailed = answers[starts.length - 1] !== accepted;
+  expect(shard().drops.map(({ reason }) => reason)).toEqual(isFailed ? ["failed"] : []);
+  expect(shard().recorded.map(({ delivery, next }) => [delivery?.attempt, next.do])).toEqual(
+    starts.map((_, i) => [i + 1, i === starts.length - 1 ? "done" : "retry"]),
+  );
+});
+
+// time: controlled
+test.each(FAILURES)("an attempt that failed by %s is retried", async (failure) => {
+  expect(await attemptTimes(() => ({ ...REFUSED, failure }), accepted)).toEqual([0, 1_000]);
+});
+
+// time: controlled
+// contract: retry-never
+test("an event that is not retried is dropped after its first attempt", async () => {
+  shard().world.queue = [queued(1, { isRetried: false })];
+  expect(await attemptTimes(refused)).toEqual([0]);
+  expect(shard().drops).toEqual([{ eventId: "evt_1", reason: "failed", atMs: 0 }]);
+});
+
+// time: controlled
+test.each([
+  ["its workspace is disconnected", "disconnected", { workspace: { ...WORKSPACE, connected: false } }],
+  ["its workspace is deleted", "disconnected", { workspace: "gone" as const }],
+  ["its workspace was switched to polling", "polls", { workspace: { ...WORKSPACE, targetUrl: "" } }],
+  ["it has expired", "expired", { clockMs: 600_000 }],
+])("an event is not retried once %s", async (_when, reason, change) => {
+  answerWith([refused]);
+  shard().world.queue = [queued(1, { expiresAtMs: 600_000 })];
+  shard().start();
+  await pass(2_500);
+  Object.assign(shard().world, change);
+  await pass(60_000);
+  expect([shard().times(), shard().drops]).toEqual([[0, 1_000], [{ eventId: "evt_1", reason, atMs: 4_000 }]]);
+  expect(shard().recorded.at(-1)).toMatchObject({
+    delivery: { result: reason, attempt: 2 },
+    next: { do: "done" },
+  });
+});
+
+// time: controlled
+test.each([
+  [999, [0]],
+  [1_000, [0]],
+  [1_001, [0, 1_000]],
+  [4_000, [0, 1_000]],
+  [4_001, [0, 1_000, 4_000]],
+])("an event that expires after %i ms is tried at %j", async (expiresAtMs, starts) => {
+  shard().world.queue = [queued(1, { expiresAtMs })];
+  expect(await attemptTimes(refused)).toEqual(starts);
+});
+
+// time: controlled
+test.each([
+  [700, [0, 1_000, 4_000]],
+  [3_200, [0, 3_200, 4_000]],
+  [9_000, [0, 9_000, 9_000 + AT_ONCE_MS]],
+])(
+  "a core that takes over after %i ms counts from the recorded first failure: %j",
+  async (takenMs, starts) => {
+    answerWith([refused]);
+    shard().start();
+    await pass(500);
+    shard().lose();
+    await pass(takenMs - 500);
+    expect(await attemptTimes(refused)).toEqual(starts);
+    expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
+  },
+);
+
+// time: controlled
+test("an attempt under way when its core lost the shard is made again by the next core", async () => {
+  answerWith([unanswered, refused, refused, refused]);
+  shard().start();
+  await pass(500);
+  shard().lose();
+  await pass(2_500);
+  shard().start();
+  await pass(60_000);
+  expect(shard().times()).toEqual([0, 3_000, 4_000, 7_000]);
+  expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
+});
+
+// time: controlled
+// contract: retry-create
+test("steps of the service's clock move no retry", async () => {
+  answerWith([refused]);
+  shard().start();
+  for (const stepMs of [10_000, -60_000]) {
+    await pass(500);
+    shard().world.clockMs += stepMs;
+  }
+  await pass(60_000);
+  expect(shard().times()).toEqual([0, 1_000, 4_000]);
 });

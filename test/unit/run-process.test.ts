@@ -1,41 +1,58 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import type { Logger } from "pino";
+import { runProcess } from "../../runtime/run-process";
 
-const RUNTIME = join(__dirname, "../../dist/runtime");
+const STOPPING = ["info", "stopping", { signal: "SIGTERM" }];
 
-/** How a process ends that is asked to stop as soon as it runs, and what it logs; `close` is a function's text. */
-function stopped(close: string): { readonly code: number | null; readonly log: readonly object[] } {
-  const script = `
-    const { createLogger } = require(${JSON.stringify(join(RUNTIME, "logger.js"))});
-    const { runProcess } = require(${JSON.stringify(join(RUNTIME, "run-process.js"))});
-    setImmediate(() => process.kill(process.pid, "SIGTERM"));
-    void runProcess(async () => ({ running: { close: ${close} }, log: createLogger("short", "info") }));
-    // A signal that is awaited keeps no process alive.
-    setTimeout(() => undefined, 60_000);`;
-  const { status, stdout } = spawnSync(process.execPath, ["-e", script]);
-  const lines = stdout.toString().trim().split("\n");
-  return { code: status, log: lines.map((line) => JSON.parse(line)) };
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => {
+  for (const signal of ["SIGTERM", "SIGINT"]) process.removeAllListeners(signal);
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+/** What a process logs, and at last its exit code, that is asked to stop; `close` closes what it runs. */
+async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise<readonly unknown[]> {
+  const said: unknown[] = [];
+  const note = (level: string) => (fields: unknown, text?: string) =>
+    said.push([level, ...(text === undefined ? [fields] : [text, fields])]);
+  const log = { info: note("info"), error: note("error") } as unknown as Logger;
+  const exit = (code: unknown): never => {
+    said.push(code);
+    throw new Error("the process has exited");
+  };
+  jest.spyOn(process, "exit").mockImplementation(exit);
+  void runProcess(async () => ({ running: { close }, log })).catch(() => undefined);
+  await jest.advanceTimersByTimeAsync(0);
+  process.emit(signal, signal);
+  await jest.advanceTimersByTimeAsync(0);
+  return said;
 }
 
-test("a process that is asked to stop closes, says so and exits with 0", () => {
-  const { code, log } = stopped("async () => {}");
-  expect(log).toMatchObject([{ msg: "stopping", signal: "SIGTERM" }, { msg: "stopped" }]);
-  expect(code).toBe(0);
-});
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "a process that gets %s closes, says so and exits with 0",
+  async (signal) => {
+    expect(await stop(signal, async () => undefined)).toEqual([
+      ["info", "stopping", { signal }],
+      ["info", "stopped"],
+      0,
+    ]);
+  },
+);
 
-test("one that cannot close as it should logs why and exits with 1", () => {
-  const { code, log } = stopped("async () => { throw new Error('it is stuck') }");
-  expect(log).toMatchObject([
-    { msg: "stopping" },
-    { level: 50, msg: "did not stop as it should", err: { message: "it is stuck" } },
+test("a process that cannot close logs why and exits with 1", async () => {
+  const err = new Error("it is stuck");
+  expect(await stop("SIGTERM", () => Promise.reject(err))).toEqual([
+    STOPPING,
+    ["error", "did not stop as it should", { err }],
+    1,
   ]);
-  expect(code).toBe(1);
 });
 
-test("one that does not close within ten seconds is ended, with 1", () => {
-  const began = performance.now();
-  const { code, log } = stopped("() => new Promise(() => undefined)");
-  expect(log).toMatchObject([{ msg: "stopping" }, { level: 50, msg: "did not stop in time, giving up" }]);
-  expect(code).toBe(1);
-  expect(performance.now() - began).toBeGreaterThan(9_900);
+// time: controlled
+test("a process that does not close within ten seconds exits with 1", async () => {
+  const said = await stop("SIGTERM", () => new Promise(() => undefined));
+  await jest.advanceTimersByTimeAsync(9_999);
+  expect(said).toEqual([STOPPING]);
+  await expect(jest.advanceTimersByTimeAsync(1)).rejects.toThrow("exited");
+  expect(said).toEqual([STOPPING, ["error", "did not stop in time, giving up"], 1]);
 });

@@ -49,11 +49,8 @@ test("the edge needs a token, and has a default for everything else", () => {
   });
 });
 
-test("settings do not change once they are read", () => {
+test("settings do not change once they are read, and an empty one is an unset one", () => {
   expect(Object.isFrozen(readEdgeConfig(EDGE))).toBe(true);
-});
-
-test("an empty setting is an unset one", () => {
   expect(readEdgeConfig({ ...EDGE, EDGE_LISTEN: "", TRUST_PROXY: "", LOG_LEVEL: "" })).toEqual(
     readEdgeConfig(EDGE),
   );
@@ -156,39 +153,30 @@ describe("the edge's settings", () => {
 describe("settings that name files", () => {
   let folder: string;
   let pem: string;
+  const bytes = Buffer.from("a certificate");
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "cb-settings-"));
     pem = join(folder, "a.pem");
-    writeFileSync(pem, "a certificate");
+    writeFileSync(pem, bytes);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   test("are read at once", () => {
-    const tls = readCoreConfig({ ...CORE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem }).tls;
-    expect(tls).toEqual({
-      cert: Buffer.from("a certificate"),
-      key: Buffer.from("a certificate"),
-      clientCa: undefined,
-    });
-    expect(readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem }).core.tls).toEqual({
-      ca: Buffer.from("a certificate"),
-      cert: undefined,
-      key: undefined,
-    });
+    const { tls } = readCoreConfig({ ...CORE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem });
+    expect(tls).toEqual({ cert: bytes, key: bytes, clientCa: undefined });
+    const { core } = readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem });
+    expect(core.tls).toEqual({ ca: bytes, cert: undefined, key: undefined });
   });
 
   test.each([
-    ["a certificate without its key", () => readCoreConfig({ ...CORE, CORE_TLS_CERT: pem })],
-    ["an authority without a certificate", () => readCoreConfig({ ...CORE, CORE_TLS_CLIENT_CA: pem })],
-    [
-      "the edge's certificate without its key",
-      () => readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem, CORE_TLS_CERT: pem }),
-    ],
-    [
-      "the edge's certificate without an authority",
-      () => readEdgeConfig({ ...EDGE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem }),
-    ],
-  ])("belong together: %s is a fault", (_what, read) => {
+    ["core", "a certificate without its key", ["CORE_TLS_CERT"]],
+    ["core", "an authority without a certificate", ["CORE_TLS_CLIENT_CA"]],
+    ["edge", "a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"]],
+    ["edge", "a certificate without an authority", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
+  ])("belong together: at the %s %s is a fault", (process, _what, names) => {
+    const files = Object.fromEntries(names.map((name) => [name, pem]));
+    const read = () =>
+      process === "core" ? readCoreConfig({ ...CORE, ...files }) : readEdgeConfig({ ...EDGE, ...files });
     expect(faults(read)).toHaveLength(1);
   });
 });
@@ -224,15 +212,12 @@ test("every fault is named at once, each on a line of one message, and no value 
 });
 
 test("an address is written as it was read", () => {
+  const hosts = fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain());
   fc.assert(
-    fc.property(
-      fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain()),
-      fc.integer({ min: 0, max: 65_535 }),
-      (host, port) => {
-        const written = formatHostPort({ host, port });
-        const { at } = readSettings({ AT: written }, (settings) => ({ at: settings.hostPort("AT", "") }));
-        expect(at).toEqual({ host, port });
-      },
-    ),
+    fc.property(hosts, fc.integer({ min: 0, max: 65_535 }), (host, port) => {
+      const written = formatHostPort({ host, port });
+      const { at } = readSettings({ AT: written }, (settings) => ({ at: settings.hostPort("AT", "") }));
+      expect(at).toEqual({ host, port });
+    }),
   );
 });

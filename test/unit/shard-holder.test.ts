@@ -61,69 +61,42 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test("one core holds every shard, once, and keeps them", async () => {
-  const one = holders.start("one");
-  await pass(20_000);
-  expect(sorted(one)).toEqual([0, 1, 2, 3]);
-  expect(holders.holds).toHaveLength(SHARDS);
-});
+/** Lets no work on these shards end until the answered function is called. */
+function keepWorkingOn(...shards: readonly number[]): () => void {
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  holders.working.until = async (hold) => {
+    await aborted(hold.stopping);
+    if (shards.includes(hold.shard)) await finished;
+  };
+  return finish;
+}
 
-test("shards are spread evenly over the cores that there are", async () => {
+// time: controlled
+test("a core that closes hands over at once what is not worked on, and the rest when it is done", async () => {
+  const finish = keepWorkingOn(2);
   const one = holders.start("one");
-  await pass(1_000);
   const two = holders.start("two");
   await pass(2_000);
   expect([sorted(one), sorted(two)]).toEqual([
     [0, 2],
     [1, 3],
   ]);
-});
-
-test("a core that closes hands over at once what is not being worked on, and the rest when it is done", async () => {
-  const one = holders.start("one");
-  const two = holders.start("two");
-  await pass(2_000);
-  // The work on the last shard of the first core takes a second more.
-  holders.working.until = (hold) => aborted(hold.stopping);
-  const [busy] = holders.holds.filter(({ name, hold }) => name === "one" && hold.shard === 2);
-  expect(busy).toBeDefined();
   const closed = one.close();
   await pass(800);
-  expect(sorted(two)).toEqual([0, 1, 2, 3]);
+  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 3], ["one"]]);
+  finish();
+  await pass(1_000);
+  expect([sorted(two), holders.on(2)]).toEqual([[0, 1, 2, 3], ["two"]]);
   await closed;
   expect(memory.members.has("one")).toBe(false);
 });
 
-test("a lease is kept from the others while what is under way is finished", async () => {
-  let finish: () => void = () => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  holders.working.until = async (hold) => {
-    await aborted(hold.stopping);
-    if (hold.shard === 2) await finished;
-  };
-  const one = holders.start("one");
-  const two = holders.start("two");
-  await pass(2_000);
-  const closed = one.close();
-  await pass(1_000);
-  expect(sorted(two)).toEqual([0, 1, 3]);
-  expect(holders.on(2)).toEqual(["one"]);
-  finish();
-  await pass(1_000);
-  expect(sorted(two)).toEqual([0, 1, 2, 3]);
-  expect(holders.on(2)).toEqual(["two"]);
-  await closed;
-});
-
+// time: controlled
 test.each(Array.from({ length: 12 }, (_, i) => [i]))(
   "a core that closes %i ms into a beat keeps what is worked on until the work has stopped",
   async (intoMs) => {
-    let finish: () => void = () => undefined;
-    const finished = new Promise<void>((resolve) => (finish = resolve));
-    holders.working.until = async (hold) => {
-      await aborted(hold.stopping);
-      await finished;
-    };
+    const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
     // The first beat takes 2 ms, and the next one begins 750 ms after it.
     await pass(752 - 4 + intoMs);
@@ -138,6 +111,7 @@ test.each(Array.from({ length: 12 }, (_, i) => [i]))(
   },
 );
 
+// time: controlled
 test("a lease that cannot be kept counts as lost before another core can have it", async () => {
   const one = holders.start("one");
   await pass(1_000);
@@ -154,13 +128,14 @@ test("a lease that cannot be kept counts as lost before another core can have it
   expect(holders.on(0)).toEqual(["one"]);
 });
 
-test("a lease that turns out to be another's is lost at once", async () => {
+// time: controlled
+test("a lease that turns out to be another's is lost at once, and the others are kept", async () => {
   const one = holders.start("one");
-  await pass(1_000);
+  await pass(20_000);
+  expect([sorted(one), holders.holds.length]).toEqual([[0, 1, 2, 3], SHARDS]);
   memory.steal(1);
   await pass(800);
-  expect(sorted(one)).toEqual([0, 2, 3]);
-  expect(holders.on(1)).toEqual([]);
+  expect([sorted(one), holders.on(1)]).toEqual([[0, 2, 3], []]);
 });
 
 test("work that fails is reported, and closing twice is harmless", async () => {
@@ -176,7 +151,8 @@ test("work that fails is reported, and closing twice is harmless", async () => {
   await closed;
 });
 
-test("whatever cores come and go, no shard is ever two cores' at once, and in the end each is somebody's", async () => {
+// time: controlled
+test("however cores come and go, no shard ever has two cores, and in the end each has one", async () => {
   const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(1_500), away: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
@@ -185,13 +161,10 @@ test("whatever cores come and go, no shard is ever two cores' at once, and in th
       const open = new Map<number, ShardHolder>();
       const closing: Promise<void>[] = [];
       let started = 0;
-      const check = (): void => {
-        for (let shard = 0; shard < SHARDS; shard++) expect(some.on(shard).length).toBeLessThanOrEqual(1);
-      };
       const watch = async (ms: number): Promise<void> => {
         for (let passed = 0; passed < ms; passed += 50) {
           await pass(50);
-          check();
+          for (let shard = 0; shard < SHARDS; shard++) expect(some.on(shard).length).toBeLessThanOrEqual(1);
         }
       };
       for (const { core, waitMs, away } of steps) {
@@ -217,7 +190,8 @@ test("whatever cores come and go, no shard is ever two cores' at once, and in th
   );
 });
 
-test("a hold that ends after its lease was lost leaves the lease of the next one alone", async () => {
+// time: controlled
+test("a hold that ends after its lease was lost does not release the next holder's lease", async () => {
   let first = true;
   holders.working.until = async (hold) => {
     await aborted(hold.stopping);
@@ -238,7 +212,8 @@ test("a hold that ends after its lease was lost leaves the lease of the next one
   expect(holders.on(1)).toEqual(["a"]);
 });
 
-test("a hold is over by the time, whether or not a timer has said so", async () => {
+// time: controlled
+test("a hold ends by the clock, whether or not its timer has run", async () => {
   holders.start("a");
   await pass(1_000);
   const hold = holders.holds[0]?.hold;

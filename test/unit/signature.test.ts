@@ -1,10 +1,11 @@
-import { createSecretKey } from "node:crypto";
+import crypto, { createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
-import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
 import { signatureOf } from "../harness/bridge";
+import { newWorkspace } from "../harness/new-workspace";
 
 const keyOf = (secret: string) => createSecretKey(Buffer.from(secret));
 
@@ -16,23 +17,38 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
 const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
-describe.each(SIGNATURE_VECTORS)("the digest that openssl makes of $what", ({ secret, t, raw, mac }) => {
-  test("is accepted, in lower and in upper case", () => {
+test.each(SIGNATURE_VECTORS)(
+  "the digest that openssl makes of $what is right under its secret, timestamp and text alone",
+  ({ secret, t, raw, mac }) => {
     expect(matches(`t=${t},v1=${mac}`, raw, secret)).toBe(true);
     expect(matches(`t=${t},v1=${mac.toUpperCase()}`, raw, secret)).toBe(true);
-  });
-
-  test("is refused under another secret, timestamp or text", () => {
     expect(matches(`t=${t},v1=${mac}`, raw, `${secret}x`)).toBe(false);
     expect(matches(`t=0${t},v1=${mac}`, raw, secret)).toBe(false);
     expect(matches(`t=${t},v1=${mac}`, Buffer.concat([Buffer.from(raw), Buffer.from(" ")]), secret)).toBe(
       false,
     );
-  });
-
-  test("is what the tests' own signer makes", () => {
+    // The tests' own signer agrees.
     expect(signatureOf(secret, raw, t)).toBe(`t=${t},v1=${mac}`);
-  });
+  },
+);
+
+// contract: signature-constant-time
+test("digests are compared in constant time: timingSafeEqual decides, for every secret and entry", () => {
+  const compare = jest.spyOn(crypto, "timingSafeEqual");
+  const wrong = [MAC, "cd".repeat(32)];
+  const header = `t=1,v1=${wrong.join(",v1=")}`;
+  const secrets = ["one", "two", "three"];
+  expect(matches(header, "{}", ...secrets)).toBe(false);
+  const right = secrets.map((secret) => signatureOf(secret, "{}", 1).replace("t=1,v1=", ""));
+  const hex = (digest: NodeJS.ArrayBufferView): string => (digest as Buffer).toString("hex");
+  expect(compare.mock.calls.map((pair) => pair.map(hex).join(" "))).toEqual(
+    right.flatMap((expected) => wrong.map((sent) => `${sent} ${expected}`)),
+  );
+  compare.mockReturnValue(true);
+  expect(matches(header, "{}", ...secrets)).toBe(true);
+  compare.mockReturnValue(false);
+  expect(matches(`t=1,v1=${right[0]}`, "{}", ...secrets)).toBe(false);
+  compare.mockRestore();
 });
 
 // contract: signature-format
@@ -119,49 +135,32 @@ describe("by the service clock", () => {
   /** What is decided on a request that is signed with `secret` at `t`, `nowMs` by the service clock. */
   async function judge(nowMs: number, t: number | string, secret = "newest", workspace = ROTATED) {
     const record = { workspace, version: 1 };
-    const outcome = await judgeCaller(
-      {
-        now: () => nowMs,
-        requestLimits: { admitAddress: async () => undefined },
-        workspaces: {
-          recall: () => record,
-          read: async () => record,
-          create: async () => false,
-          replace: async () => false,
-          delete: async () => false,
-          list: async () => undefined,
-        },
-      },
-      {
-        workspaceId: workspace.id,
-        sourceAddress: "127.0.0.1",
-        signature: signatureOf(secret, "{}", t),
-        signed: "{}",
-      },
-      async () => ({ accepted: true }),
-    );
+    const context = {
+      now: () => nowMs,
+      requestLimits: { admitAddress: async () => undefined },
+      workspaces: { recall: () => record, read: async () => record },
+    } as unknown as Parameters<typeof judgeCaller>[0];
+    const signature = signatureOf(secret, "{}", t);
+    const caller = { workspaceId: workspace.id, sourceAddress: "127.0.0.1", signature, signed: "{}" };
+    const outcome = await judgeCaller(context, caller, async () => ({ accepted: true }));
     return "refused" in outcome ? outcome.refused : "accepted";
   }
 
-  const ROTATED: Workspace = {
-    id: "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11",
-    name: "test",
-    ownerEmail: "",
-    platform: "custom",
-    connected: true,
-    targetUrl: "",
+  const ROTATED = newWorkspace({
     secrets: [
       createSigningSecret("newest", NOW_S * 1000),
       createSigningSecret("retired", 0, NOW_S * 1000),
       createSigningSecret("retired before", 0, NOW_S * 1000 - HOUR_MS),
     ],
-    createdAtMs: 0,
-  };
+  });
 
+  // time: controlled
   // contract: check-5
   test.each([
     ["exactly 5 minutes old", NOW_S * 1000, NOW_S - 300, "accepted"],
     ["a millisecond older than 5 minutes", NOW_S * 1000 + 1, NOW_S - 300, "timestamp"],
+    ["301 seconds old", NOW_S * 1000, NOW_S - 301, "timestamp"],
+    ["301 seconds ahead", NOW_S * 1000, NOW_S + 301, "timestamp"],
     ["exactly 5 minutes ahead", NOW_S * 1000, NOW_S + 300, "accepted"],
     ["a millisecond further ahead than 5 minutes", NOW_S * 1000 - 1, NOW_S + 300, "timestamp"],
     ["written with leading zeros", NOW_S * 1000, `000${NOW_S}`, "accepted"],
@@ -177,6 +176,7 @@ describe("by the service clock", () => {
     expect(await judge(NOW_S * 1000, NOW_S - 301, "unknown")).toBe("signature");
   });
 
+  // time: controlled
   // contract: rotation-inbound
   test.each([
     ["the newest secret", "newest", 0, "accepted"],

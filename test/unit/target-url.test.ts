@@ -1,30 +1,38 @@
 import { createTargetUrlCheck } from "../../core/delivery/target-url-check";
 import { literalAddress, parseTargetUrl } from "../../core/domain/target-url";
 
+const FAULTS: Readonly<Record<string, readonly string[]>> = {
+  "must begin with https://": ["http://bridge.example/events", "ftp://bridge.example/events"],
+  "must be an absolute URL": [
+    "bridge.example/events",
+    "/events",
+    "https://",
+    " https://bridge.example/",
+    "https://bridge.example/a b",
+    "https://bridge.example/\n",
+  ],
+  "must not carry a user name or password": [
+    "https://user@bridge.example/",
+    "https://:word@bridge.example/",
+    "https://user:word@bridge.example/",
+  ],
+  "must not have a fragment": ["https://bridge.example/#top"],
+  "must be at most 2048 characters": [`https://bridge.example/${"a".repeat(2048)}`],
+};
+
 // contract: push-https
-test.each([
-  ["http://bridge.example/events", "must begin with https://"],
-  ["ftp://bridge.example/events", "must begin with https://"],
-  ["bridge.example/events", "must be an absolute URL"],
-  ["/events", "must be an absolute URL"],
-  ["https://", "must be an absolute URL"],
-  [" https://bridge.example/", "must be an absolute URL"],
-  ["https://bridge.example/a b", "must be an absolute URL"],
-  ["https://bridge.example/\n", "must be an absolute URL"],
-  ["https://user@bridge.example/", "must not carry a user name or password"],
-  ["https://:word@bridge.example/", "must not carry a user name or password"],
-  ["https://user:word@bridge.example/", "must not carry a user name or password"],
-  ["https://bridge.example/#top", "must not have a fragment"],
-  [`https://bridge.example/${"a".repeat(2048)}`, "must be at most 2048 characters"],
-])("the target URL %j is refused: it %s", (text, why) => {
-  expect(parseTargetUrl(text)).toEqual(expect.stringContaining(why));
-});
+test.each(Object.entries(FAULTS).flatMap(([why, urls]) => urls.map((url) => [url, why] as const)))(
+  "the target URL %j is refused: it %s",
+  (text, why) => {
+    expect(parseTargetUrl(text)).toEqual(expect.stringContaining(why));
+  },
+);
 
 test.each([
-  ["https://bridge.example/events"],
-  ["HTTPS://Bridge.Example:8443/a/b?c=d&e"],
-  ["https://bridge.example"],
-  ["https://[2001:4860:4860::8888]/events"],
+  "https://bridge.example/events",
+  "HTTPS://Bridge.Example:8443/a/b?c=d&e",
+  "https://bridge.example",
+  "https://[2001:4860:4860::8888]/events",
 ])("the target URL %s has the form of one", (text) => {
   expect(parseTargetUrl(text)).toBeInstanceOf(URL);
 });
@@ -43,35 +51,29 @@ test.each([
   expect(literalAddress(new URL(text))).toBe(address);
 });
 
-// contract: push-https, push-private
-describe("where pushes may go", () => {
-  const addresses: Readonly<Record<string, readonly string[]>> = {
-    "public.example": ["8.8.8.8", "2001:4860:4860::8888"],
-    "mixed.example": ["8.8.8.8", "10.0.0.1"],
-    "empty.example": [],
-  };
-  const check = createTargetUrlCheck({
-    names: {
-      async addresses(name) {
-        const found = addresses[name];
-        if (found === undefined) throw new Error("ENOTFOUND");
-        return found;
-      },
-    },
-    allow: [],
-  });
+const ADDRESSES = new Map([
+  ["public.example", ["8.8.8.8", "2001:4860:4860::8888"]],
+  ["mixed.example", ["8.8.8.8", "10.0.0.1"]],
+  ["empty.example", []],
+]);
+const check = createTargetUrlCheck({
+  names: {
+    addresses: async (name) => ADDRESSES.get(name) ?? Promise.reject(new Error("ENOTFOUND")),
+  },
+  allow: [],
+});
 
-  test.each([
-    ["https://public.example/events", undefined],
-    ["https://8.8.4.4/events", undefined],
-    ["https://mixed.example/events", "10.0.0.1, which is not a public address (private)"],
-    ["https://empty.example/events", "has no address"],
-    ["https://unknown.example/events", "could not be looked up"],
-    ["https://2130706433/events", "127.0.0.1 is not a public address (loopback)"],
-    ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
-    ["http://public.example/events", "must begin with https://"],
-  ])("the fault of %s is %s", async (url, why) => {
-    const fault = await check.findFault(url);
-    expect(fault).toEqual(why === undefined ? undefined : expect.stringContaining(why));
-  });
+// contract: push-https, push-private
+test.each([
+  ["https://public.example/events", undefined],
+  ["https://8.8.4.4/events", undefined],
+  ["https://mixed.example/events", "10.0.0.1, which is not a public address (private)"],
+  ["https://empty.example/events", "has no address"],
+  ["https://unknown.example/events", "could not be looked up"],
+  ["https://2130706433/events", "127.0.0.1 is not a public address (loopback)"],
+  ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
+  ["http://public.example/events", "must begin with https://"],
+])("pushes to %s are refused: %s", async (url, why) => {
+  const fault = await check.findFault(url);
+  expect(fault).toEqual(why === undefined ? undefined : expect.stringContaining(why));
 });

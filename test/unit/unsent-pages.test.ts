@@ -10,8 +10,8 @@ const PAGE = Buffer.alloc(8 * MB, "x");
 let server: Server;
 let unsent: UnsentPages;
 
-async function start(bytesMax: number, takenWithinMs?: number): Promise<void> {
-  unsent = createUnsentPages(bytesMax, takenWithinMs);
+async function start(bytesMax: number): Promise<void> {
+  unsent = createUnsentPages(bytesMax);
   server = createServer((_request, response) => {
     if (unsent.add(response, PAGE.length)) response.end(PAGE);
     else response.writeHead(503).end();
@@ -22,6 +22,7 @@ afterEach(() => {
   unsent.close();
   server.closeAllConnections();
   server.close();
+  jest.useRealTimers();
 });
 
 /** The answer to a request, of which nothing is read yet. */
@@ -31,7 +32,7 @@ function ask(): Promise<IncomingMessage> {
   });
 }
 
-test("pages count until they are sent, and those that there is no room for are refused", async () => {
+test("pages count until they are sent, and pages beyond the limit are refused", async () => {
   await start(20 * MB);
   const first = await ask();
   const second = await ask();
@@ -48,23 +49,29 @@ test("pages count until they are sent, and those that there is no room for are r
   expect((await ask()).statusCode).toBe(200);
 });
 
-test("a page that is not taken in time is given up with its connection", async () => {
-  await start(20 * MB, 300);
+// time: controlled
+test("a page that is not taken within a minute is dropped with its connection", async () => {
+  const sockets = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
+  jest.useFakeTimers({ doNotFake: [...sockets, "queueMicrotask", "hrtime", "Date"] });
+  await start(20 * MB);
   const page = await ask();
   const ended = once(page, "error");
-  await until("it counts no more", () => unsent.bytes === 0, 10_000);
+  jest.advanceTimersByTime(59_000);
+  expect([unsent.bytes, page.socket.destroyed]).toEqual([PAGE.length, false]);
+  jest.advanceTimersByTime(2_000);
+  await until("it counts no more", () => unsent.bytes === 0);
   page.resume();
   expect((await ended)[0]).toMatchObject({ code: "ECONNRESET" });
-}, 20_000);
+});
 
-test("what fits into the system's own buffers is not counted", async () => {
+test("a page that fits into the system's buffers is not counted", async () => {
   await start(0);
   expect(unsent.add({} as ServerResponse, 16_384)).toBe(true);
   expect(unsent.bytes).toBe(0);
 });
 
-test("pages for who has hung up, or asked for several and hung up, count no more", async () => {
-  await start(200 * MB, 300);
+test("pages of closed connections, pipelined ones too, no longer count", async () => {
+  await start(200 * MB);
   const { port } = server.address() as AddressInfo;
   const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   const connected = once(server, "connection") as Promise<[Socket]>;

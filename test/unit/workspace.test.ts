@@ -9,21 +9,13 @@ import {
   withRotatedSecret,
   type Workspace,
 } from "../../core/domain/workspace";
+import { newWorkspace } from "../harness/new-workspace";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const T0 = Date.UTC(2025, 0, 1);
 
-const WORKSPACE: Workspace = {
-  id: "11111111-2222-4333-8444-555555555555",
-  name: "test",
-  ownerEmail: "",
-  platform: "custom",
-  connected: true,
-  targetUrl: "",
-  secrets: [createSigningSecret("s0", T0)],
-  createdAtMs: T0,
-};
+const WORKSPACE = newWorkspace({ secrets: [createSigningSecret("s0", T0)] });
 
 const URL = "https://bridge.example/";
 
@@ -50,6 +42,7 @@ function values(workspace: Workspace, nowMs: number): readonly string[] {
   return activeSecrets(workspace, nowMs).map(({ value }) => value);
 }
 
+// time: controlled
 // contract: rotation-inbound, rotation-outbound
 test("for 24 hours after a rotation both secrets are active, the new one first", () => {
   const rotated = rotate(WORKSPACE, "s1", T0 + HOUR_MS);
@@ -58,6 +51,7 @@ test("for 24 hours after a rotation both secrets are active, the new one first",
   expect(values(rotated, T0 + HOUR_MS + DAY_MS)).toEqual(["s1"]);
 });
 
+// time: controlled
 test("each secret lapses 24 hours after its own retirement, and the newest does not", () => {
   const twice = rotate(rotate(WORKSPACE, "s1", T0 + HOUR_MS), "s2", T0 + 2 * HOUR_MS);
   expect(twice.secrets.map(lapsesAtMs)).toEqual([
@@ -67,6 +61,7 @@ test("each secret lapses 24 hours after its own retirement, and the newest does 
   ]);
 });
 
+// time: controlled
 test("four secrets may be active; a fifth is refused until one lapses", () => {
   let workspace = WORKSPACE;
   for (let i = 1; i <= 3; i++) workspace = rotate(workspace, `s${i}`, T0 + i * HOUR_MS);

@@ -14,7 +14,7 @@ afterEach(() => {
 test.each([
   ["a file", () => cursorFile(join(folder, "cursor"))],
   ["memory", cursorInMemory],
-])("what was saved last in %s is what is loaded, and nothing before that", async (_what, open) => {
+])("%s answers the cursor that was saved last", async (_what, open) => {
   const store = open();
   expect(await store.load()).toBeUndefined();
   await store.save("17");

@@ -7,12 +7,9 @@ const NEVER = new AbortController().signal;
 const NOW_MS = Date.parse("2026-01-01T00:05:00.000Z");
 const timing = { ...REAL_TIMING, now: () => NOW_MS };
 
-const pageOf = (...events: readonly OutboundEvent[]): EventPage => ({
-  events,
-  next: "1",
-  hasMore: false,
-  gap: false,
-});
+const pageOf = (...events: readonly OutboundEvent[]): EventPage => {
+  return { events, next: "1", hasMore: false, gap: false };
+};
 
 /** A handler for pages that shows events, and refuses those that are asked of it. */
 function setUp() {
@@ -29,19 +26,14 @@ function setUp() {
   return { shown, refused, problems, handle };
 }
 
-test("the events of a page are shown one by one, in their order", async () => {
-  const { shown, handle } = setUp();
-  await handle(pageOf(create(1), create(2), create(3)), NEVER);
-  expect(shown).toEqual([1, 2, 3].map((number) => create(number).id));
-});
-
+// time: controlled
 // contract: kit-expired
-test("an event past its expiresAt is dropped unapplied", async () => {
+test("the events of a page are shown in order, except those past their expiresAt", async () => {
   const { shown, handle } = setUp();
   const stale = create(1, { expiresAt: "2026-01-01T00:04:59.999Z" });
   const fresh = create(2, { expiresAt: "2026-01-01T00:05:00.000Z" });
-  await handle(pageOf(stale, fresh), NEVER);
-  expect(shown).toEqual([fresh.id]);
+  await handle(pageOf(stale, fresh, create(3), create(4)), NEVER);
+  expect(shown).toEqual([fresh, create(3), create(4)].map(({ id }) => id));
 });
 
 // contract: kit-refused-create, kit-dedupe
@@ -62,7 +54,7 @@ test.each(["message.create", "dm.create"] as const)(
 
 // contract: kit-refused-update
 test.each(["message.update", "message.ephemeral", "ping"] as const)(
-  "a refused %s is dropped, and told of",
+  "a refused %s is dropped and reported",
   async (type) => {
     const { shown, refused, problems, handle } = setUp();
     refused.add(ONE_OF_EACH[type].id);
@@ -74,7 +66,7 @@ test.each(["message.update", "message.ephemeral", "ping"] as const)(
   },
 );
 
-test("a handler that was stopped leaves its event, of whatever type, for the next time", async () => {
+test("an aborted handler leaves its event for the next poll, whatever its type", async () => {
   const abort = new AbortController();
   const shown: string[] = [];
   const handle = eachEvent(async ({ id }, signal) => {

@@ -2,6 +2,7 @@ import type { HttpClient } from "../../../bridge/check/http-client";
 import { createEventMaker } from "../../../bridge/check/push/event-maker";
 import type { ShownEvent } from "../../../bridge/check/push/judge-shown";
 import { createObservedChat } from "../../../bridge/check/push/observed-chat";
+import { HANG_MS } from "../../harness/wait";
 
 const make = createEventMaker({ workspace: "a workspace", channel: "c1", user: "u1" });
 const IMAGE = "https://example.com/image.png";
@@ -21,8 +22,8 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** A chat that shows these in turn, a look each, and the last one for ever; it is given no time to speak of. */
-const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(250, ...looks);
+/** A chat that shows these in turn, one at each look, and from then on the last; it is looked at once for each event. */
+const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
   let count = 0;
@@ -43,9 +44,6 @@ test.each<[string, ShownEvent, object]>([
   ["a create, without anything optional", looked, {}],
   ["a create for all", plain, { to: null }],
   ["a create with its buttons and its image", looked, { buttons: ["A", "B", "C"], image: IMAGE }],
-  ["a create with its buttons alone", looked, { buttons: ["A", "B", "C"] }],
-  ["a create with its image alone", looked, { image: IMAGE }],
-  ["a create that has neither", plain, { buttons: [], image: null }],
   ["a create that has neither, as nulls", plain, { buttons: null, image: null }],
   ["a DM for all who are in it", dm, { ...DM, to: null }],
   ["a DM for its member alone", dm, { ...DM, to: "u1" }],
@@ -54,49 +52,41 @@ test.each<[string, ShownEvent, object]>([
   ["an ephemeral for its member alone", ephemeral, { to: "u1" }],
   ["an ephemeral in a chat that cannot show it to one alone", ephemeral, { to: null }],
   ["an ephemeral by DM", ephemeral, { ...DM, to: "u1" }],
-])("%s is as it should be", async (_what, event, fields) => {
+])("%s is accepted", async (_what, event, fields) => {
   await chatOf([shown(event, fields)]).shows(event);
 });
 
 test.each<[string, ShownEvent, object, RegExp]>([
-  ["an ephemeral for another member", ephemeral, { to: "u2" }, /in c1 to "u2" alone, not to u1$/],
   ["an ephemeral by another's DM", ephemeral, { channel: "dm:u2" }, /in dm:u2, not in c1 or dm:u1/],
-  ["a create for one member alone", plain, { to: "u1" }, /in c1 to "u1" alone, not to everybody/],
   ["an update for one member alone", bare, { to: "u1" }, /to "u1" alone, not to everybody/],
   ["a DM for another member", dm, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
   ["an update of a DM for another member", dmUpdate, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
-  ["no buttons", looked, { buttons: [] }, /with no buttons, not with the buttons \["A","B","C"\]/],
   ["null for its buttons", looked, { buttons: null }, /with no buttons, not with the buttons/],
-  ["fewer buttons", looked, { buttons: ["A", "C"] }, /the buttons \["A","C"\], not with the buttons \["A"/],
   ["buttons in another order", looked, { buttons: ["A", "C", "B"] }, /the buttons \["A","C","B"\], not/],
   ["buttons of its own", plain, { buttons: ["Report"] }, /the buttons \["Report"\], not with no buttons/],
-  ["no image", looked, { image: null }, /with no image, not with the image "https:/],
-  ["another image", looked, { image: `${IMAGE}?` }, /with the image ".*\?", not with the image/],
-  ["the old buttons after an update", bare, { buttons: ["A", "B", "C"] }, /not with no buttons/],
   ["the old image after an update", bare, { image: IMAGE }, /not with no image/],
-])("%s is told", async (_what, event, fields, told) => {
+])("%s is a fault", async (_what, event, fields, told) => {
   await expect(chatOf([shown(event, fields)]).shows(event)).rejects.toThrow(told);
 });
 
 test.each<[string, object, RegExp]>([
   ["buttons", { buttons: ["A", "B", "C"] }, /with no buttons, not/],
   ["image", { image: IMAGE }, /with no image, not/],
-])("an endpoint that gives %s of a message must give them of others, too", async (_field, fields, told) => {
+])("an endpoint that lists %s of one message must list them for others", async (_field, fields, told) => {
   const without = shown(dm, DM);
   await chatOf([without]).shows(dm);
   await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
-  // Also once the message that had them is gone.
+  // Even when the message that had them is gone.
   const chat = chatOf([shown(looked, fields)], [without]);
   await chat.read();
   await expect(chat.shows(dm)).rejects.toThrow(told);
 });
 
+// time: ordering
 test("buttons and an image may be shown a little later than the text", async () => {
-  const [text, all] = [
-    { buttons: [], image: null },
-    { buttons: ["A", "B", "C"], image: IMAGE },
-  ];
-  await chatWithin(20_000, [], [shown(looked, text)], [shown(looked, all)]).shows(looked);
+  const text = shown(looked, { buttons: [], image: null });
+  const all = shown(looked, { buttons: ["A", "B", "C"], image: IMAGE });
+  await chatWithin(HANG_MS, [], [text], [all]).shows(looked);
 });
 
 test.each<[string, object, RegExp]>([
@@ -106,6 +96,6 @@ test.each<[string, object, RegExp]>([
   ["rows of buttons", { buttons: [["A"]] }, /"buttons" is not a list of labels/],
   ["the number of buttons", { buttons: 3 }, /"buttons" is not a list of labels/],
   ["an image that is an object", { image: {} }, /"image" is neither a URI nor null/],
-])("an observation with %s is told from one that has the form", async (_what, fields, told) => {
+])("an observation with %s is malformed", async (_what, fields, told) => {
   await expect(chatOf([shown(plain, fields)]).read()).rejects.toThrow(told);
 });

@@ -1,0 +1,62 @@
+import { makeCertificate } from "../certificate";
+import { createWorkspaces } from "../core-clients";
+import type { Part } from "../part";
+import { startService } from "../service";
+import { shareWithin, spreadOf } from "../statistics";
+import { createTable } from "../table";
+import type { LatencyLoad } from "../workers/latency-load";
+import { startWorker } from "../worker";
+
+const WORKSPACES = 8;
+/** For each workspace. All attempts but the last of each event fail. */
+const PER_SECOND = 6;
+const WARM_UP_SECONDS = 2;
+const OFFSETS_MS = [1_000, 4_000];
+const ON_TIME_MS = 50;
+
+/** How late retries start, at a load that the service is far from its end at. */
+export const retries: Part = {
+  name: "retries",
+  what: "how late retries start, against +1 s and +4 s after the first attempt failed; figures only",
+  async run(context) {
+    const { scope, options, say } = context;
+    const certificate = makeCertificate(scope);
+    const { clients, coreAddress } = await startService(context, {
+      PUSH_ALLOW: "127.0.0.0/8",
+      PUSH_CA: certificate.certPath,
+    });
+    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const { port } = await load.call("start", { ...certificate, coreAddress });
+    const workspaces = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
+    const retry = (seconds: number) =>
+      load.call("retry", { workspaces, perSecond: PER_SECOND, seconds, offsetsMs: OFFSETS_MS });
+
+    await retry(WARM_UP_SECONDS);
+    const row = createTable(say, [
+      "round",
+      "due",
+      "count",
+      "p50 ms",
+      "p95 ms",
+      "p99 ms",
+      "max ms",
+      "in 50 ms",
+    ]);
+    const show = (round: number | string, due: string, lateMs: readonly number[]) => {
+      const { count, p50, p95, p99, max } = spreadOf(lateMs);
+      const share = shareWithin(lateMs, ON_TIME_MS);
+      row([round, due, count, ...[p50, p95, p99, max].map((ms) => ms.toFixed(2)), share.toFixed(3)]);
+      return { count, p50, p95, p99, max, share };
+    };
+    const rounds: object[] = [];
+    const all: number[] = [];
+    for (let number = 1; number <= options.rounds; number++) {
+      const late = await retry(options.seconds);
+      rounds.push(OFFSETS_MS.map((offset, i) => show(number, `+${offset / 1000} s`, late[i] ?? [])));
+      all.push(...late.flat());
+    }
+    const { p50, p95, p99, share } = show("all", "both", all);
+    const figures = Object.entries({ p50, p95, p99 }).map(([name, ms]) => `${name}=${ms.toFixed(2)}`);
+    return { lastLine: `${figures.join(" ")} within50=${share.toFixed(3)}`, raw: { rounds } };
+  },
+};

@@ -1,0 +1,173 @@
+import type { Page } from "playwright-core";
+import { status } from "../harness/behaviours";
+import { poll } from "../harness/bridge";
+import { focusedWords, testBrowser, untilFocused, type Visitor } from "../harness/browser";
+import { create, update } from "../harness/contents";
+import { sharedPush, type PushedBridge } from "../harness/push";
+import { expectUsable } from "../harness/usable";
+import { until } from "../harness/wait";
+
+const push = sharedPush();
+const { dashboardUrl } = push.service;
+const browser = testBrowser();
+let failing: PushedBridge;
+let polling: { readonly id: string; readonly secret: string };
+let visitor: Visitor;
+
+beforeAll(async () => {
+  polling = await push.workspaces.make({ name: "Harbour quiz night", ownerEmail: "ada@example.com" });
+  await push.publish({ workspaceId: polling.id, content: create("c1") });
+  await poll(push.service.url, polling);
+  failing = await push.bridge();
+  const { workspaceId } = failing;
+  await push.workspaces.update(workspaceId, { name: "Friday trivia" });
+  await push.publish(...Array.from({ length: 6 }, () => ({ workspaceId, content: create("c1") })));
+  await failing.waitFor(6);
+  failing.behave(status(500));
+  await push.publish({ workspaceId, content: update("c1") });
+  await push.logged(workspaceId, 7);
+  const off = await push.workspaces.make({ name: "Closed club" });
+  await push.workspaces.disconnect(off.id);
+  visitor = await browser.visitSignedIn(dashboardUrl);
+});
+
+const pageOf = (workspaceId: string): string => `/workspaces/${workspaceId}`;
+
+/** The pages, each brought to where there is something to see. */
+const PAGES: readonly (readonly [
+  string,
+  path: string | (() => string),
+  act: (page: Page) => Promise<unknown>,
+])[] = [
+  ["the list", "/", (page) => page.getByText("Failing").first().waitFor()],
+  [
+    "a search without a result",
+    "/?search=nothing+is+called+this",
+    (page) => page.getByText("Nothing matches").waitFor(),
+  ],
+  [
+    "the form that connects a workspace",
+    "/connect",
+    async (page) => {
+      await page.getByRole("radio", { name: "It is pushed to" }).check();
+      await page.getByLabel("Name").fill("x".repeat(20));
+      await page.getByLabel("Target URL").fill("https://127.0.0.1:1/events?a");
+    },
+  ],
+  [
+    "a new secret",
+    "/connect",
+    async (page) => {
+      await page.getByLabel("Name").fill("The lighthouse keepers' chat");
+      await page.getByRole("button", { name: "Connect" }).click();
+      await page.locator("[data-secret]").waitFor();
+    },
+  ],
+  [
+    "a poll workspace",
+    () => pageOf(polling.id),
+    async (page) => {
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.locator(".log tbody tr").first().waitFor();
+    },
+  ],
+  [
+    "a failing push workspace after a test event, with details open",
+    () => pageOf(failing.workspaceId),
+    async (page) => {
+      await page.getByRole("button", { name: "Send test event" }).click();
+      await page.locator(".steps li.failed").waitFor();
+      const failed = page.locator(".log tbody tr", { hasText: "ping" }).first();
+      await failed.getByRole("button", { name: /^Details of/ }).click();
+    },
+  ],
+  [
+    "a dialog",
+    () => pageOf(polling.id),
+    async (page) => {
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  ],
+  [
+    "the page of a workspace that does not exist",
+    "/workspaces/11111111-2222-4333-8444-555555555555",
+    (page) => page.getByRole("heading", { name: "There is no such workspace" }).waitFor(),
+  ],
+  ["the API reference", "/docs", async () => {}],
+];
+
+test.each(PAGES)(
+  "%s is accessible and fits, in both themes, on a desktop and on a phone",
+  async (name, path, act) => {
+    await visitor.page.goto(`${dashboardUrl}${typeof path === "string" ? path : path()}`);
+    await act(visitor.page);
+    await expectUsable(visitor.page, name);
+  },
+);
+
+test("the sign-in page is accessible and fits, in both themes, on a desktop and on a phone", async () => {
+  const { page } = await browser.visit(dashboardUrl);
+  await page.getByLabel("Operator's token").fill("wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("This is not an operator's token.").waitFor();
+  await expectUsable(page, "sign-in");
+});
+
+test("the keyboard reaches everything, and the focus is always visible", async () => {
+  const { page } = visitor;
+  await page.goto(`${dashboardUrl}/`);
+  // A new page is read from its heading on.
+  await untilFocused(page, "Workspaces");
+  await page.getByRole("row").nth(1).waitFor();
+  const reached: string[] = [];
+  for (const _ of Array(4)) {
+    await page.keyboard.press("Tab");
+    reached.push(await focusedWords(page));
+    const outline = await page.evaluate<string>(
+      "[document.activeElement, '::after'].reduce((e, after) => getComputedStyle(e).outlineStyle + getComputedStyle(e, after).outlineStyle)",
+    );
+    expect(outline).toContain("solid");
+  }
+  expect(reached.slice(0, 2)).toEqual([
+    "Connect a workspace",
+    "Search by name, id, owner's e-mail or target URL",
+  ]);
+
+  await page.goto(`${dashboardUrl}${pageOf(polling.id)}`);
+  await untilFocused(page, "Harbour quiz night");
+  await page.getByRole("button", { name: "Rotate", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  for (const _ of Array(5)) await page.keyboard.press("Tab");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await untilFocused(page, "Rotate");
+});
+
+test.each([
+  ["the dashboard", "/", "Skip to the page", "main"],
+  ["the API reference", "/docs", "Skip to the content", "content"],
+])("the first link of %s skips to the content", async (_name, path, words, id) => {
+  const { page } = visitor;
+  await page.goto(`${dashboardUrl}${path}`);
+  const skip = page.getByRole("link", { name: words });
+  expect(await page.getByRole("link").first().innerText()).toBe(words);
+  await skip.focus();
+  expect((await skip.boundingBox())?.x).toBeGreaterThanOrEqual(0);
+  await page.keyboard.press("Enter");
+  const hasArrived = `document.activeElement.id === '${id}'`;
+  await until("the focus is on the content", () => page.evaluate<boolean>(hasArrived));
+});
+
+test("changes of health and finished actions are read out", async () => {
+  const bridge = await push.bridge();
+  const { page } = visitor;
+  await page.goto(`${dashboardUrl}${pageOf(bridge.workspaceId)}`);
+  const statuses = page.getByRole("status");
+  await statuses.getByText("Nothing pushed").waitFor();
+  await push.ping(bridge.workspaceId);
+  await statuses.getByText("Pushing").waitFor();
+  await page.getByRole("button", { name: "Copy the workspace id" }).click();
+  await statuses.getByText("Copied the workspace id.").waitFor();
+});

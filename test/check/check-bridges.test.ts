@@ -1,0 +1,102 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { checkBridge, type BridgeCheckOptions } from "../../bridge/check/push/check-bridge";
+import { createPrinter, summaryOf } from "../../bridge/check/report";
+import type { CheckResult } from "../../bridge/check/result";
+import { RULES } from "../../bridge/check/rules";
+import { BROKEN_BRIDGES } from "./broken-bridges/broken-bridges";
+import { startKitBridge } from "./broken-bridges/kit-bridge";
+import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
+import { startPlainBridge } from "./broken-bridges/plain-bridge";
+
+// Pauses are on the fake clock, too.
+jest.mock<object>("node:timers/promises", () => ({
+  ...jest.requireActual<object>("node:timers/promises"),
+  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+}));
+
+/** How far the clock goes on while the event loop turns a few times. */
+const STEP_MS = 25;
+const TURNS = 3;
+
+async function check(
+  start: Promise<RunningBridge>,
+  change: Partial<BridgeCheckOptions> = {},
+  isObserved = true,
+) {
+  const bridge = await start;
+  const { url, observe } = bridge;
+  const seen = isObserved ? { observe } : {};
+  const result = await checkBridge({ url, secrets: [SECRET], withinMs: 3_000, ...seen, ...change });
+  await bridge.close();
+  return result;
+}
+
+const printed = { output: "", waiting: "" };
+const progress = createPrinter(
+  { write: (text) => (printed.output += text) },
+  { write: (text) => (printed.waiting += text) },
+);
+let results: ReadonlyMap<string, CheckResult>;
+/** All at once, on a clock that waits for nothing but the requests under way. */
+beforeAll(async () => {
+  jest.useFakeTimers({
+    doNotFake: ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
+  });
+  const checks: [string, Promise<CheckResult>][] = [
+    ["kit", check(startKitBridge(), { progress })],
+    ["plain", check(startPlainBridge())],
+    ["unobserved", check(startKitBridge(), {}, false)],
+    ...BROKEN_BRIDGES.map(({ what, change }): [string, Promise<CheckResult>] => [
+      what,
+      check(startPlainBridge(change)),
+    ]),
+  ];
+  const time = { isOver: false };
+  const all = Promise.all(checks.map(async ([what, checked]) => [what, await checked] as const));
+  const ended = all.finally(() => (time.isOver = true));
+  while (!time.isOver) {
+    for (let i = 0; i < TURNS; i++) await nextTurn();
+    await jest.advanceTimersByTimeAsync(STEP_MS);
+  }
+  results = new Map(await ended);
+  jest.useRealTimers();
+});
+
+// time: controlled
+// contract: kit-hold-update, kit-sequence-order, kit-dedupe
+test.each(["kit", "plain"])("a correct bridge passes every rule: %s", (what) => {
+  const { ok, rules } = results.get(what) ?? {};
+  expect([ok, rules?.map(({ verdict }) => verdict)]).toEqual([true, RULES.bridge.map(() => "passed")]);
+});
+
+// time: controlled
+test("the report has a line for every rule, says what it waits for, and names what cannot be checked", () => {
+  for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
+  expect(printed.waiting).toContain("7 seconds to wait");
+  const result = results.get("kit");
+  const summary = result === undefined ? "" : summaryOf(result);
+  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not seen as a whole, 0 skipped`);
+  expect(summary).toMatch(/No check from outside sees\n {2}- that digests are compared in constant time/);
+});
+
+// time: controlled
+test("without an observation endpoint rules about what is shown are unseen, not broken", () => {
+  const { ok, rules = [] } = results.get("unobserved") ?? {};
+  const unseen = rules.filter((rule) => rule.verdict === "unseen");
+  const shown = "observed every-type every-kind unknown-kind unknown-fields repeats";
+  const updated = "expired-dropped update-in-place update-order update-held hold-ends";
+  expect([ok, unseen.map(({ id }) => id).join(" ")]).toEqual([true, `${shown} ${updated}`]);
+  for (const { why } of unseen) expect(why).toMatch(/^(whether|which|there is no --observe)/);
+});
+
+// time: controlled
+test.each(BROKEN_BRIDGES)(
+  "the check says what is wrong with a bridge that $what",
+  ({ what, breaks, told }) => {
+    const { ok, rules = [] } = results.get(what) ?? {};
+    const failed = rules.filter(({ verdict }) => verdict === "failed");
+    expect([ok, failed.map(({ id }) => id)]).toEqual([false, breaks]);
+    const [first] = failed;
+    expect(first?.verdict === "failed" ? `${first.found}\n${first.mend}` : "").toMatch(told);
+  },
+);

@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { checkService, type ServiceCheckOptions } from "../../bridge/check/service/check-service";
+import type { CheckResult } from "../../bridge/check/result";
+import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
+import { create, dm, ephemeral, update } from "../harness/contents";
+import { publish } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
+
+const service = sharedService();
+
+const idsOf = ({ rules }: CheckResult, wanted: string) =>
+  rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
+const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
+
+/** Checks the service by a workspace of the check's own. */
+async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
+  const { id, secret } = await service.workspaces.make();
+  return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });
+}
+
+// contract: order, poll-query-400, poll-signed-response
+test("our service passes every rule, with held events of all types and while the secret is rotated", async () => {
+  const { id, secret } = await service.workspaces.make();
+  const contents = [create("c1"), update("c1"), ephemeral("c1", "u1"), dm("u1")];
+  await publish(service.clients, ...contents.map((content) => ({ workspaceId: id, content })));
+  const { signingSecret } = await service.workspaces.rotate(id);
+  const result = await check({ workspace: id, secrets: [signingSecret, secret] });
+  expect(failed(result)).toEqual([]);
+  expect(idsOf(result, "unseen")).toEqual(["same-404", "repeats", "workspace-limit", "address-limit"]);
+  expect(result.ok).toBe(true);
+});
+
+test("of a workspace with a target URL the rules of polling are unseen, not broken", async () => {
+  const { id, secret } = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
+  const result = await check({ workspace: id, secrets: [secret] });
+  expect(failed(result)).toEqual([]);
+  expect(result.rules.find((rule) => rule.id === "poll-mode")).toMatchObject({ note: "it has a target URL" });
+  const polling = ["poll-query", "poll-query-signed", "page-signed", "poll-latest", "held-events", "cursors"];
+  expect(idsOf(result, "unseen")).toEqual(expect.arrayContaining(polling));
+});
+
+// time: smoke
+// contract: check-2, check-6
+test("our service limits requests as the contract says", async () => {
+  const only = ["workspace-limit", "address-limit"];
+  const result = await check({ withLimits: true, only });
+  expect(failed(result)).toEqual([]);
+  expect(result.rules.map(({ id }) => id)).toEqual(["accepts", ...only]);
+});
+
+test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
+  ["a wrong secret", { secrets: ["another"] }, /answered 401.*the dashboard showed/],
+  ["an unknown workspace", { workspace: randomUUID() }, /answered 404.*no such workspace/],
+  ["an address where nothing is", { url: new URL("http://127.0.0.1:1/") }, /ECONNREFUSED.*base URL/],
+])("%s is reported, and all other rules are skipped", async (_what, change, told) => {
+  const result = await check(change);
+  const [first, ...others] = result.rules;
+  expect(first?.verdict === "failed" && `${first.found} ${first.mend}`).toMatch(told);
+  expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(["skipped"]));
+  expect(result.ok).toBe(false);
+});
+
+const rewrite =
+  (status: number, change: (body: Record<string, unknown>) => object): Alter =>
+  (answer) => {
+    if (answer.status !== status) return answer;
+    const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+    return { ...answer, body: Buffer.from(JSON.stringify(change(body))) };
+  };
+const restatus =
+  (from: number, to: number): Alter =>
+  (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
+
+/** What a service does wrong, the rules that it breaks, and what the check finds of the first. */
+const BROKEN_SERVICES: readonly [string, Alter, readonly string[], RegExp][] = [
+  ["answers 200 to an event", restatus(202, 200), ["accepts"], /answered 200 \{"ok":true\}, not 202/],
+  [
+    "answers an event with words",
+    rewrite(202, () => ({ message: "thank you" })),
+    ["accepts"],
+    /not 202 \{"ok":true\}/,
+  ],
+  [
+    "does not name the field at fault",
+    rewrite(400, ({ field: _field, ...body }) => body),
+    ["field-rules", "unknown-fields", "dm-channels", "body-size", "poll-query"],
+    /names no field, not id/,
+  ],
+  [
+    "names only the last part of a nested field",
+    rewrite(400, ({ field, ...body }) => ({ ...body, field: String(field).split(".").at(-1) })),
+    ["field-rules", "unknown-fields", "body-json"],
+    /names the field "id", not channel\.id/,
+  ],
+  [
+    "answers an unknown workspace with 401",
+    restatus(404, 401),
+    ["check-order", "same-404"],
+    /faults: unknown workspace was answered 401.*not 404/,
+  ],
+  [
+    "answers an old signature with 401",
+    restatus(409, 401),
+    ["clock", "check-order"],
+    /signed 1440 minutes ago was answered 401.*not 409/,
+  ],
+  [
+    "says more in the body of a 413",
+    rewrite(413, (body) => ({ ...body, error: "Payload Too Large" })),
+    ["body-size"],
+    /error is "Payload Too Large", not missing/,
+  ],
+  [
+    "writes the status into the body as a text",
+    rewrite(401, (body) => ({ ...body, statusCode: "401" })),
+    ["signatures-refused", "check-order", "poll-query-signed"],
+    /statusCode is not 401/,
+  ],
+  [
+    "changes its pages after they were signed",
+    rewrite(200, (page) => ({ ...page, more: 1 })),
+    ["page-signed"],
+    /not right under any secret/,
+  ],
+  [
+    "does not say whose page it is",
+    (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
+    ["page-signed"],
+    /Service-Workspace is missing/,
+  ],
+  [
+    "leaves fields out of held events",
+    rewrite(200, (page) => ({
+      ...page,
+      events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
+    })),
+    ["page-signed", "held-events"],
+    /not right under any secret/,
+  ],
+  [
+    "has a next of its own making",
+    rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
+    ["page-signed", "poll-latest", "cursors"],
+    /not right under any secret/,
+  ],
+];
+
+const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too Many Requests"}');
+const limitAfter =
+  (most: number, headers: Record<string, string>): Alter =>
+  (answer, count) =>
+    count > most ? { status: 429, headers, body: LIMITED } : answer;
+
+const BROKEN_LIMITS: readonly [string, Alter, RegExp][] = [
+  ["never limits anybody", (answer) => answer, /all of \d+ requests in .* s were let through/],
+  ["sends no Retry-After", limitAfter(600, {}), /Retry-After of a 429 is ""/],
+  ["limits too early", limitAfter(100, { "retry-after": "1" }), /only \d+ requests were let through/],
+];
+
+type Broken = Awaited<ReturnType<typeof startBrokenService>>;
+async function checkBroken(broken: Broken, change: Partial<ServiceCheckOptions>): Promise<CheckResult> {
+  const result = await check({ url: broken.url, ...change });
+  await broken.close();
+  return result;
+}
+
+describe("a broken service", () => {
+  let results: ReadonlyMap<string, CheckResult>;
+  /** All at once, some 5,000 requests, each check from its own address so that none meets the limit of another. */
+  beforeAll(async () => {
+    const broken = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
+      const { id, secret } = await service.workspaces.make();
+      const event = { workspaceId: id, content: create("c1") };
+      await publish(service.clients, event, event);
+      const started = await startBrokenService(service.url, alter, `127.0.1.${i + 1}`);
+      return [what, await checkBroken(started, { workspace: id, secrets: [secret] })];
+    });
+    // These stubs answer at once by themselves, so that any machine is fast enough.
+    const limits = BROKEN_LIMITS.map(async ([what, alter]): Promise<[string, CheckResult]> => {
+      const started = await startBrokenService(undefined, alter);
+      return [what, await checkBroken(started, { withLimits: true, only: ["workspace-limit"] })];
+    });
+    results = new Map(await Promise.all([...broken, ...limits]));
+  }, 300_000);
+
+  test.each([
+    ...BROKEN_SERVICES.map(([what, , breaks, told]) => [what, breaks, told] as const),
+    ...BROKEN_LIMITS.map(([what, , told]) => [what, ["workspace-limit"], told] as const),
+  ])("is found out: one that %s", (what, breaks, told) => {
+    const all = failed(results.get(what));
+    expect(all.map(({ id }) => id)).toEqual(breaks);
+    expect(all[0]?.verdict === "failed" && all[0].found).toMatch(told);
+  });
+});

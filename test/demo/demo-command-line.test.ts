@@ -1,0 +1,85 @@
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { freePort, TOKENS } from "../harness/processes";
+import { sharedService } from "../harness/shared-service";
+import { until } from "../harness/wait";
+
+const service = sharedService();
+const LISTEN = { HEALTH_LISTEN: "127.0.0.1:0", PICTURES_LISTEN: "127.0.0.1:0" };
+const mainOf = (program: string): string => join(__dirname, `../../dist/demo/${program}/main.js`);
+
+/** Runs a program to its end, with just this environment. */
+const run = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
+  spawnSync(process.execPath, [mainOf(program), ...args], { env: { ...LISTEN, ...env }, encoding: "utf8" });
+
+describe.each([
+  {
+    program: "chat",
+    settings: ["BASE_URL", "SIGNING_SECRET", "CHAT_LISTEN", "PUSH_TLS_CERT", "MODE_SOCKET"],
+    faulty: {
+      BASE_URL: "nowhere",
+      CHAT_LISTEN: "8083",
+      PUSH_TLS_KEY: "/nowhere/else",
+      IMAGE_SOURCES: "*; script-src *",
+    },
+    missing: ["WORKSPACE_ID", "SIGNING_SECRET"],
+  },
+  {
+    program: "game",
+    settings: ["CORE_TOKEN", "CORE_ADDRESS", "FOLLOW_GROUP", "PICTURES_URL", "ROUNDS"],
+    faulty: {
+      CORE_ADDRESS: "nowhere",
+      ROUNDS: "0",
+      QUESTION_SECONDS: "61",
+      FOLLOW_GROUP: "a group",
+      PICTURES_URL: "pictures",
+    },
+    missing: ["CORE_TOKEN"],
+  },
+])("the command line of the $program", ({ program, settings, faulty, missing }) => {
+  test("--help names every setting and exits with 0", () => {
+    const { status, stdout } = run(program, ["--help"]);
+    expect(status).toBe(0);
+    for (const name of settings) expect(stdout).toContain(`  ${name}`);
+  });
+
+  test("an unknown argument exits with 64", () => {
+    const { status, stderr } = run(program, ["--loud"]);
+    expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining("--help") as string });
+  });
+
+  test("all faulty settings are named at once, without their values, and exit with 78", () => {
+    const { status, stderr } = run(program, [], faulty);
+    expect(status).toBe(78);
+    for (const name of [...Object.keys(faulty), ...missing])
+      expect(stderr).toMatch(new RegExp(`^ {2}- ${name} `, "m"));
+    expect(stderr).not.toContain("nowhere");
+  });
+});
+
+test.each([
+  ["an unknown token", "no-such-token-anywhere"],
+  ["a token of another role", TOKENS.edge],
+])("the game names %s as the reason that it cannot start, and exits with 1", (_name, token) => {
+  const { status, stderr } = run("game", [], {
+    CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
+    CORE_TOKEN: token,
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^cannot start: core refuses us, is CORE_TOKEN one of the role game\?/);
+  expect(stderr).not.toContain(token);
+});
+
+test("the game waits for a core that is not there, and exits with 0 on SIGTERM", async () => {
+  const game = spawn(process.execPath, [mainOf("game")], {
+    env: { ...LISTEN, CORE_ADDRESS: `127.0.0.1:${await freePort()}`, CORE_TOKEN: TOKENS.game },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  game.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise((resolve) => game.once("close", resolve));
+  await until("two attempts", () => said.split("not following, trying again").length > 2);
+  expect(said).not.toContain("is ready");
+  game.kill();
+  expect(await ended).toBe(0);
+});

@@ -1,0 +1,231 @@
+import { randomUUID } from "node:crypto";
+import { asNumber } from "../../core/store/reply";
+import { nowSeconds, poll, post, send, signatureOf, type Answer, type SendOptions } from "../harness/bridge";
+import { burst } from "../harness/burst";
+import { startConsumer } from "../harness/consumer";
+import { expectQuiet } from "../harness/output";
+import { startEdge, type TestProcess } from "../harness/processes";
+import { rawRequest } from "../harness/raw-http";
+import { expectRefusal } from "../harness/refusals";
+import type { TestWorkspace } from "../harness/service";
+import { sharedService } from "../harness/shared-service";
+import { keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
+import { until } from "../harness/wait";
+
+const service = sharedService();
+let store: TestStore;
+/** A second edge, which trusts this machine as a proxy. */
+let proxied: TestProcess;
+let otherUrl: string;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  store = await openTestStore(service.redis.url);
+  proxied = await startEdge(service.core.port, { TRUST_PROXY: "127.0.0.0/8" });
+  otherUrl = `http://127.0.0.1:${proxied.port}`;
+});
+beforeEach(async () => {
+  workspace = await service.workspaces.make();
+});
+afterAll(async () => {
+  await proxied.stop();
+  await store.close();
+});
+
+const ADDRESS_LIMIT = 500;
+const WORKSPACE_LIMIT = 250;
+const SECOND_US = 1_000_000;
+const HOUR_US = 3_600 * SECOND_US;
+
+const addressKey = (address: string): string =>
+  `${store.keys.prefix(store.keys.shard(address))}:ip:${address}`;
+const workspaceKey = (): string => keyOf(store, workspace.id, "rate");
+
+/**
+ * Sets what a limit remembers: `count` requests, the last of them now. The others are stamped an hour ahead, so
+ * that their second is not over before the test is.
+ */
+async function fill(key: string, count: number, stampedUs = HOUR_US): Promise<void> {
+  const now = await redisNowUs(store);
+  const stamps = Array.from({ length: count }, (_, i) => now + (i < count - 1 ? stampedUs : 0));
+  await store.redis.command("", ["DEL", key]);
+  await store.redis.command("", ["RPUSH", key, ...stamps.map(String)]);
+  await store.redis.command("", ["EXPIRE", key, "3600"]);
+}
+const countOf = async (key: string): Promise<number> =>
+  asNumber(await store.redis.command("", ["LLEN", key]));
+
+let addresses = 0;
+const freshAddress = (): string => `127.0.3.${++addresses}`;
+
+let events = 0;
+const command = (id = `r${++events}`) => ({
+  type: "command",
+  id,
+  channel: "c1",
+  user: { id: "u1" },
+  text: id,
+});
+const INVALID = { ...command(), user: {} };
+
+/** An unsigned request to a workspace that does not exist. */
+const nowhere = (options: SendOptions, url = service.url): Promise<Answer> =>
+  send(url, `/hooks/${randomUUID()}`, { method: "POST", body: "{}", ...options });
+const forwarded = (address: string) => ({ "X-Forwarded-For": address, Forwarded: `for=${address}` });
+const signedAt = (t: number, body: object, secret = workspace.secret) => ({
+  headers: { "Service-Signature": signatureOf(secret, JSON.stringify(body), t) },
+});
+
+function expectLimited(answer: Answer): void {
+  expectRefusal(answer, 429);
+  expect(answer.headers["retry-after"]).toMatch(/^[1-9][0-9]*$/);
+}
+
+describe("at most 500 requests a second from one IP address", () => {
+  // time: controlled
+  // contract: check-2, order, error-429
+  test("the 500th passes, and what follows is answered 429 before workspace, signature and query are checked", async () => {
+    const from = freshAddress();
+    await fill(addressKey(from), ADDRESS_LIMIT - 1);
+    expectRefusal(await nowhere({ from }), 404);
+    const unsigned = { headers: { "Service-Signature": "" }, from };
+    expectLimited(await nowhere({ from }));
+    expectLimited(await post(service.url, workspace, command(), { from }));
+    expectLimited(await post(service.url, workspace, INVALID, unsigned));
+    for (const query of ["", "limit=0"]) {
+      expectLimited(await poll(service.url, workspace, query, { from }));
+      expectLimited(await poll(service.url, workspace, query, unsigned));
+    }
+    expect(await countOf(addressKey(from))).toBe(ADDRESS_LIMIT);
+    expectRefusal(await nowhere({ from: freshAddress() }), 404);
+  });
+
+  // time: controlled
+  // contract: order
+  test("a body that is not JSON or too large is answered before this limit, and does not count", async () => {
+    const from = freshAddress();
+    await fill(addressKey(from), ADDRESS_LIMIT - 1);
+    for (const expected of [404, 429]) {
+      expectRefusal(await nowhere({ from, body: "{" }), 400);
+      expectRefusal(await nowhere({ from, body: "x".repeat(65_537) }), 413);
+      expectRefusal(await nowhere({ from }), expected);
+    }
+  });
+
+  // time: controlled
+  // contract: check-2, poll-counts-limits
+  test("posts and polls of all workspaces count together, signed or not, on all edges", async () => {
+    const from = freshAddress();
+    const other = await service.workspaces.make();
+    await fill(addressKey(from), ADDRESS_LIMIT - 7);
+    const passed = [
+      await post(service.url, workspace, command(), { from }),
+      await post(otherUrl, other, INVALID, { from }),
+      await poll(service.url, other, "", { from }),
+      await poll(otherUrl, workspace, "after=latest", { from }),
+      await poll(service.url, workspace, "limit=0", { from }),
+      await poll(service.url, { ...workspace, secret: "another secret" }, "", { from }),
+      await nowhere({ from }, otherUrl),
+    ];
+    expect(passed.map(({ status }) => status)).toEqual([202, 400, 200, 200, 400, 401, 404]);
+    for (const url of [service.url, otherUrl]) expectLimited(await nowhere({ from }, url));
+  });
+
+  // time: controlled
+  test("an address whose last 500 requests are a second old is served again", async () => {
+    const from = freshAddress();
+    await fill(addressKey(from), ADDRESS_LIMIT, -SECOND_US);
+    expectRefusal(await nowhere({ from }), 404);
+  });
+
+  // time: ordering
+  test("of a burst, at least 500 requests pass, and at most 500 for each second that it takes", async () => {
+    const from = freshAddress();
+    const requests = Array.from({ length: 700 }, () =>
+      rawRequest("POST", `/hooks/${randomUUID()}`, {}, "{}"),
+    );
+    const began = performance.now();
+    const bursts = await Promise.all([
+      burst(service.url, requests.slice(100), { from }),
+      burst(otherUrl, requests.slice(0, 100), { from }),
+    ]);
+    const seconds = 1 + Math.floor((performance.now() - began) / 1_000);
+    const statuses = bursts.flatMap(({ answers }) => answers.map(({ status }) => status));
+    const passed = statuses.filter((status) => status === 404).length;
+    expect(statuses.filter((status) => status === 429)).toHaveLength(requests.length - passed);
+    expect(passed).toBeGreaterThanOrEqual(ADDRESS_LIMIT);
+    expect(passed).toBeLessThanOrEqual(ADDRESS_LIMIT * seconds);
+  });
+
+  test("a trusted proxy names the address, however it is written; a sender cannot name its own", async () => {
+    const from = freshAddress();
+    await fill(addressKey(from), ADDRESS_LIMIT);
+    await fill(addressKey("2001:db8:1::7"), ADDRESS_LIMIT);
+    expectLimited(await nowhere({ from, headers: forwarded("2001:db8::1") }));
+    expectRefusal(await nowhere({ from, headers: forwarded("2001:db8::1") }, otherUrl), 404);
+    for (const written of ["2001:db8:1::7", "2001:0DB8:0001:0000::7", "evil, 2001:db8:1:0:0:0:0:7"]) {
+      expectLimited(await nowhere({ from, headers: forwarded(written) }, otherUrl));
+    }
+  });
+});
+
+describe("at most 250 signed requests a second for one workspace", () => {
+  // time: controlled
+  // contract: check-6, poll-counts-limits, error-429
+  test("posts and polls count together, and what follows the 250th is answered 429, from every address", async () => {
+    await fill(workspaceKey(), WORKSPACE_LIMIT - 2);
+    expect((await post(service.url, workspace, command())).status).toBe(202);
+    expect((await poll(service.url, workspace)).status).toBe(200);
+    for (const from of [freshAddress(), freshAddress()]) {
+      expectLimited(await post(service.url, workspace, command(), { from }));
+      expectLimited(await poll(service.url, workspace, "", { from }));
+    }
+    expect(await countOf(workspaceKey())).toBe(WORKSPACE_LIMIT);
+    expect((await post(service.url, await service.workspaces.make(), command())).status).toBe(202);
+  });
+
+  // time: controlled
+  // contract: order
+  test("a wrong signature and an old timestamp are answered before this limit, and do not count", async () => {
+    await fill(workspaceKey(), WORKSPACE_LIMIT - 1);
+    for (const expected of [202, 429]) {
+      const body = command();
+      const wrong = signedAt(nowSeconds(), body, "another secret");
+      expectRefusal(await post(service.url, workspace, body, wrong), 401);
+      expectRefusal(await poll(service.url, { ...workspace, secret: "another secret" }), 401);
+      expectRefusal(await post(service.url, workspace, body, signedAt(nowSeconds() - 400, body)), 409);
+      expect((await post(service.url, workspace, body)).status).toBe(expected);
+    }
+  });
+
+  // time: controlled
+  // contract: order
+  test("a body or a query that breaks a rule is answered after this limit, and counts", async () => {
+    await fill(workspaceKey(), WORKSPACE_LIMIT - 2);
+    expectRefusal(await post(service.url, workspace, INVALID), 400, "user.id");
+    expectRefusal(await poll(service.url, workspace, "limit=0"), 400, "limit");
+    expectLimited(await post(service.url, workspace, INVALID));
+    expectLimited(await poll(service.url, workspace, "limit=0"));
+  });
+
+  // time: controlled
+  test("a repeat counts, and a refused request is not remembered: sent again, it is received", async () => {
+    const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
+    consumer.ackAll();
+    await fill(workspaceKey(), WORKSPACE_LIMIT - 2);
+    const [repeated, refused] = [command(), command()];
+    for (const expected of [202, 202, 429]) {
+      expect((await post(service.url, workspace, repeated)).status).toBe(expected);
+    }
+    expectLimited(await post(service.url, workspace, refused));
+    await fill(workspaceKey(), 1);
+    expect((await post(service.url, workspace, refused)).status).toBe(202);
+    const received = () => consumer.seen.filter(({ workspaceId }) => workspaceId === workspace.id);
+    await until("the last one is received", () => received().length > 1);
+    consumer.cancel();
+    expect(received().map(({ text }) => text)).toEqual([repeated.id, refused.id]);
+  });
+});
+
+test("nothing of this is logged", () => {
+  expectQuiet([service.core, service.edge, proxied], ["v1=", "another secret"]);
+});

@@ -1,0 +1,122 @@
+import { poll, post, signatureOf } from "../harness/bridge";
+import { startConsumer } from "../harness/consumer";
+import { published } from "../harness/contents";
+import { startPair, type TestPair } from "../harness/pair";
+import { eventIdOf } from "../harness/push";
+import { startReceiver } from "../harness/receiver";
+import { startTestCluster } from "../harness/redis-cluster";
+import { startTestSentinel } from "../harness/redis-sentinel";
+import { createWorkspace, publish, textEvent, type TestWorkspace } from "../harness/service";
+import { verifyPush } from "../harness/verify-push";
+import { until } from "../harness/wait";
+import { createWorkspaceApi } from "../harness/workspace-api";
+
+/** Enough to be on every master of a cluster. */
+const WORKSPACES = 12;
+
+// contract: post-202, poll-signed-response
+describe.each([
+  ["a Redis Cluster", () => startTestCluster()],
+  ["a master that Sentinel watches", () => startTestSentinel()],
+])("on %s", (_name, startRedis) => {
+  let redis: Awaited<ReturnType<typeof startRedis>>;
+  let pair: TestPair;
+  let workspaces: readonly TestWorkspace[];
+  beforeAll(async () => {
+    redis = await startRedis();
+    pair = await startPair(redis.url);
+    await until("both cores are ready", () => pair.areReady());
+    workspaces = await Promise.all(
+      Array.from({ length: WORKSPACES }, () => createWorkspace(pair.clients[0])),
+    );
+  });
+  afterAll(async () => {
+    await pair.close();
+    await redis.close();
+  });
+
+  test("an event that one edge accepts comes once to a follower at the other core", async () => {
+    const typed = (id: string) => ({ type: "message", id, channel: "c1", user: { id: "u1" }, text: id });
+    const consumer = await startConsumer(pair.clients[1].games, { group: "paths", window: 1_000 }).opened();
+    consumer.ackAll();
+    for (const id of ["one", "two", "two", "three"]) {
+      const answers = await Promise.all(workspaces.map((each) => post(pair.urls[0], each, typed(id))));
+      for (const { status, json } of answers) expect([status, json]).toEqual([202, { ok: true }]);
+    }
+    // The other edge knows the id, too.
+    const again = await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("one"))));
+    expect(again.map(({ status }) => status)).toEqual(workspaces.map(() => 202));
+    await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("last"))));
+    await consumer.sees(4 * WORKSPACES);
+    for (const { id } of workspaces) {
+      const texts = consumer.seen.filter(({ workspaceId }) => workspaceId === id).map(({ text }) => text);
+      expect(texts).toEqual(["one", "two", "three", "last"]);
+    }
+    consumer.cancel();
+  });
+
+  test("what is published at one core is polled at another edge, signed and in order", async () => {
+    interface Page {
+      readonly events: readonly { readonly id: string; readonly sequence: number }[];
+      readonly next: string;
+    }
+    for (const workspace of workspaces) {
+      const events = ["a", "b", "c"].map((text) => textEvent(workspace.id, text));
+      const [a, b, c] = (await publish(pair.clients[0], ...events)).map(published);
+      const first = await poll(pair.urls[1], workspace, "limit=2");
+      const page = first.json as Page;
+      expect(page.events.map(({ id, sequence }) => [id, sequence])).toEqual([
+        [a?.eventId, a?.sequence],
+        [b?.eventId, b?.sequence],
+      ]);
+      const header = String(first.headers["service-signature"]);
+      expect(header).toBe(signatureOf(workspace.secret, first.body, /^t=(\d+)/.exec(header)?.[1]));
+      const rest = (await poll(pair.urls[0], workspace, `after=${page.next}`)).json as Page;
+      expect(rest.events.map(({ id }) => id)).toEqual([c?.eventId]);
+    }
+  });
+
+  test("an idempotency key that was used at one core is known at the other", async () => {
+    const event = { ...textEvent(workspaces[0]?.id ?? "", "x"), idempotencyKey: "key" };
+    const [first] = await publish(pair.clients[0], event);
+    const [second] = await publish(pair.clients[1], event);
+    expect(published(second)).toEqual({ ...published(first), repeated: true });
+  });
+
+  test("events of push workspaces are pushed once each and signed, whichever core has their shard", async () => {
+    const name = "b.bridge.test";
+    pair.names.set(name, ["127.0.0.1"]);
+    const receiver = await startReceiver({ certificate: pair.ca.issue([name]), names: [name] });
+    try {
+      const api = createWorkspaceApi(pair.clients[0].workspaces);
+      const pushed = await Promise.all(
+        Array.from({ length: WORKSPACES }, async (_, i) => {
+          const { id, secret } = await api.make({ targetUrl: receiver.url });
+          const results = await publish(
+            pair.clients[i % 2 === 0 ? 0 : 1],
+            textEvent(id, "a"),
+            textEvent(id, "b"),
+          );
+          return { id, secret, eventIds: results.map((result) => published(result).eventId) };
+        }),
+      );
+      await receiver.waitFor(2 * WORKSPACES);
+      for (const { id, secret, eventIds } of pushed) {
+        const requests = receiver.requests.filter(({ headers }) => headers["service-workspace"] === id);
+        // Two first attempts may be under way at once, so either may be there first.
+        expect(requests.map(eventIdOf).toSorted()).toEqual(eventIds.toSorted());
+        for (const request of requests) expect(verifyPush(request, [secret]).workspace).toBe(id);
+      }
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test("workspaces of all shards are listed at any core, newest first", async () => {
+    const [one, other] = [0, 1].map((i) => createWorkspaceApi(pair.clients[i === 0 ? 0 : 1].workspaces));
+    const made = await one?.make();
+    const listed = (await other?.list(100))?.workspaces ?? [];
+    expect(listed[0]?.id).toBe(made?.id);
+    expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(workspaces.map(({ id }) => id)));
+  });
+});

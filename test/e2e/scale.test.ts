@@ -1,0 +1,176 @@
+import { shardOf } from "../../core/domain/shard";
+import type { FollowOpen } from "../../proto/gen/chatbridge/v1/game";
+import { type, type Consumer } from "../harness/consumer";
+import { attemptsOf, useFollowers } from "../harness/followers";
+import { startPair, type TestPair } from "../harness/pair";
+import { startCore } from "../harness/processes";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import { createWorkspace, type TestWorkspace } from "../harness/service";
+import { watchLeases } from "../harness/shard-leases";
+import { until } from "../harness/wait";
+
+const SHARDS = 16;
+const WORKSPACES = 12;
+
+const followers = useFollowers();
+let redis: TestRedis;
+let pair: TestPair;
+let workspaces: readonly TestWorkspace[];
+beforeAll(async () => {
+  redis = await startTestRedis();
+  pair = await startPair(redis.url);
+  workspaces = await Promise.all(Array.from({ length: WORKSPACES }, () => createWorkspace(pair.clients[0])));
+});
+afterAll(async () => {
+  for (const core of pair.cores) core.child.kill("SIGCONT");
+  await pair.close();
+  await redis.close();
+});
+
+const join = (core: 0 | 1, open: Parameters<typeof FollowOpen.create>[0]): Promise<Consumer> =>
+  followers.start(pair.clients[core], { window: 1_000, ...open }).opened();
+
+/** Types the same texts in every workspace, through the first edge. */
+async function typeEverywhere(...texts: readonly string[]): Promise<void> {
+  const typeIn = async (workspace: TestWorkspace): Promise<void> => {
+    // A core that was halted or killed is left for the other one only after a while.
+    for (const text of texts) await until("it is accepted", () => type(pair.urls[0], workspace, text));
+  };
+  await Promise.all(workspaces.map(typeIn));
+}
+
+/** The texts of each workspace, in the order in which they first came to anyone. */
+function firstComings(...consumers: readonly Consumer[]): readonly (readonly string[])[] {
+  const seen = consumers.flatMap((consumer) => consumer.seen);
+  return workspaces.map(({ id }) => [
+    ...new Set(seen.filter(({ workspaceId }) => workspaceId === id).map(({ text }) => text)),
+  ]);
+}
+
+const haveComeEverywhere = (consumers: readonly Consumer[], ...texts: readonly string[]): Promise<boolean> =>
+  until(`${texts.join(", ")} came`, () =>
+    firstComings(...consumers).every((came) => texts.every((text) => came.includes(text))),
+  );
+
+const everywhere = (...texts: readonly string[]): readonly (readonly string[])[] =>
+  workspaces.map(() => texts);
+
+// time: ordering
+test("shards are spread evenly over the cores, and a core that stops gives its shards back first", async () => {
+  const leases = await watchLeases(redis.url);
+  try {
+    const two = await leases.untilShared(2);
+    const core = await startCore(redis.url);
+    const three = await leases.untilShared(3);
+    expect([...three.values()].toSorted((a, b) => a - b)).toEqual([5, 5, 6]);
+    const [token] = [...three.keys()].filter((each) => !two.has(each));
+    expect(await core.stop()).toBe(0);
+    expect(await leases.holders()).not.toContain(token);
+    expect(new Set((await leases.untilShared(2)).keys())).toEqual(new Set(two.keys()));
+  } finally {
+    await leases.close();
+  }
+});
+
+// time: ordering
+test("a group's shards are spread evenly over its consumers, and move on when a consumer or its core is gone", async () => {
+  const group = followers.newGroup();
+  const [leases, coreLeases] = [await watchLeases(redis.url, group), await watchLeases(redis.url)];
+  try {
+    const consumers: Consumer[] = [];
+    for (const [i, consumer] of ["a", "b", "c", "d"].entries()) {
+      consumers.push(await join(i % 2 === 0 ? 0 : 1, { group, consumer }));
+      consumers[i]?.ackAll();
+      await leases.untilShared(i + 1);
+    }
+    const [a, b, c, d] = consumers as [Consumer, Consumer, Consumer, Consumer];
+    await typeEverywhere("1", "2");
+    await haveComeEverywhere(consumers, "1", "2");
+
+    b.halfClose();
+    await b.ended();
+    await leases.untilShared(3);
+    await typeEverywhere("3");
+    await haveComeEverywhere(consumers, "3");
+    expect(consumers.flatMap(({ seen }) => seen).every(({ attempt }) => attempt === 1)).toBe(true);
+    expect(firstComings(...consumers).map((came) => came.toSorted())).toEqual(everywhere("1", "2", "3"));
+
+    c.cancel();
+    await leases.untilShared(2);
+    await typeEverywhere("4");
+    await haveComeEverywhere([a, d], "4");
+
+    const [, halted] = pair.cores;
+    halted.child.kill("SIGSTOP");
+    await Promise.all([leases.untilShared(1), coreLeases.untilShared(1)]);
+    const before = d.seen.length;
+    await typeEverywhere("5");
+    await until("the other one has it all", () => firstComings(a).every((came) => came.includes("5")));
+    // By their ids: what an edge sent the halted core first, it may take on when it wakes.
+    const moved = new Set(a.seen.map(({ id }) => id));
+    halted.child.kill("SIGCONT");
+    await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);
+    await typeEverywhere("6");
+    await haveComeEverywhere([a, d], "6");
+    expect(d.seen.slice(before).filter(({ id }) => moved.has(id))).toEqual([]);
+
+    for (const { seen } of consumers) {
+      for (const { id } of workspaces) {
+        const own = seen.filter(({ workspaceId, attempt }) => workspaceId === id && attempt === 1);
+        expect(own.map(({ text }) => text)).toEqual(own.map(({ text }) => text).toSorted());
+      }
+    }
+  } finally {
+    await leases.close();
+    await coreLeases.close();
+  }
+});
+
+test("events that a consumer left unacked come again to the others before anything newer", async () => {
+  const group = followers.newGroup();
+  const first = await join(0, { group, consumer: "a" });
+  await typeEverywhere("one", "two");
+  await first.sees(2 * WORKSPACES);
+  first.ack(...first.seen.filter(({ text }) => text === "one"));
+  first.halfClose();
+  await first.ended();
+  await typeEverywhere("three");
+  const { seen } = await join(1, { group, consumer: "b" });
+  await until("they came", () => seen.length >= 2 * WORKSPACES);
+  const inOrder = workspaces.map(({ id }) =>
+    attemptsOf(seen.filter(({ workspaceId }) => workspaceId === id)),
+  );
+  expect(inOrder).toEqual(everywhere("two/2", "three/1"));
+});
+
+test("a consumer that never acks does not keep workspaces from one that joins", async () => {
+  const group = followers.newGroup();
+  const stuck = await join(0, { group, consumer: "a", ackDeadline: { seconds: 1 } });
+  await typeEverywhere("one");
+  await stuck.sees(WORKSPACES);
+  const healthy = await join(1, { group, consumer: "b" });
+  healthy.ackAll();
+  // Of two consumers, the second by name has every other shard.
+  const part = new Set(workspaces.map(({ id }) => id).filter((id) => shardOf(id, SHARDS) % 2 === 1));
+  const came = (): ReadonlySet<string> => new Set(healthy.seen.map(({ workspaceId }) => workspaceId));
+  await until("its part has moved", () => [...part].every((id) => came().has(id)));
+  expect(came()).toEqual(part);
+});
+
+// time: smoke
+test("when a core is killed, the consumers of another take over, in order, and nothing is lost", async () => {
+  const group = followers.newGroup();
+  const first = await join(1, { group, consumer: "a" });
+  await typeEverywhere("one", "two");
+  await first.sees(2 * WORKSPACES);
+  first.ack(...first.seen.filter(({ text }) => text === "one"));
+  const second = await join(0, { group, consumer: "b" });
+  second.ackAll();
+  await typeEverywhere("three");
+  await pair.cores[1].stop("SIGKILL");
+  await typeEverywhere("four");
+  await haveComeEverywhere([second], "two", "four");
+  const tail = firstComings(second).map((came) => came.filter((text) => text !== "one"));
+  expect(tail).toEqual(everywhere("two", "three", "four"));
+  expect(second.seen.filter(({ text }) => text === "two").every(({ attempt }) => attempt > 1)).toBe(true);
+});

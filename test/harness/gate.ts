@@ -1,0 +1,6 @@
+/** A promise and what resolves it. */
+export function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}

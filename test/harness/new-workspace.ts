@@ -1,0 +1,18 @@
+import { randomUUID } from "node:crypto";
+import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+
+/** A connected workspace of the custom platform as core would make it. */
+export function newWorkspace(fields: Partial<Workspace> = {}): Workspace {
+  const createdAtMs = fields.createdAtMs ?? Date.now();
+  return {
+    id: randomUUID(),
+    name: "test",
+    ownerEmail: "",
+    platform: "custom",
+    connected: true,
+    targetUrl: "",
+    secrets: [createSigningSecret("a secret", createdAtMs)],
+    createdAtMs,
+    ...fields,
+  };
+}

@@ -1,0 +1,186 @@
+import type { Hold } from "../../core/delivery/hold";
+import type { PushClient } from "../../core/delivery/push-client";
+import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
+import type { PushOutcome } from "../../core/domain/delivery";
+import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
+import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import type { Workspaces } from "../../core/ports/workspaces";
+
+export const WORKSPACE: Workspace = {
+  id: "11111111-2222-4333-8444-555555555555",
+  name: "test",
+  ownerEmail: "",
+  platform: "custom",
+  connected: true,
+  targetUrl: "https://bridge.example/",
+  secrets: [createSigningSecret("a secret", 0)],
+  createdAtMs: 0,
+};
+export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: undefined };
+export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
+export const TIMEOUT: PushOutcome = { ...REFUSED, status: undefined, failure: "timeout" };
+
+/** The event of a number, as the queue has it. */
+export const queued = (number: number, fields: Partial<QueuedPush> = {}): QueuedPush => ({
+  entryId: `${number}-0`,
+  workspaceId: WORKSPACE.id,
+  eventId: `evt_${number}`,
+  messageId: `msg_${number}`,
+  eventType: "message.create",
+  expiresAtMs: null,
+  isRetried: true,
+  envelope: Buffer.from("{}"),
+  attempts: 0,
+  firstFailedAtMs: 0,
+  ...fields,
+});
+
+/** Events of the numbers 1 to `count`. */
+export const queuedMany = (count: number, fields: Partial<QueuedPush> = {}): QueuedPush[] =>
+  Array.from({ length: count }, (_, i) => queued(i + 1, fields));
+
+/** An outcome that takes its time. */
+export const after = (ms: number, outcome: PushOutcome): Promise<PushOutcome> =>
+  new Promise((resolve) => setTimeout(() => resolve(outcome), ms));
+
+export const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+/** An attempt, or a drop, with the time since the shard was made. */
+export interface Dated {
+  readonly eventId: string;
+  readonly atMs: number;
+}
+export interface Attempt extends Dated {
+  /** From 1, for each event. */
+  readonly number: number;
+  readonly url: string;
+}
+
+export type TestShard = ReturnType<typeof createShard>;
+
+/** The real dispatcher of a shard under jest's fake timers, over a store and a bridge that do as the test says. */
+export function createShard() {
+  const world = {
+    lease: "held" as "held" | "forgotten",
+    queue: [queued(1)],
+    /** How far the service's clock has stepped. */
+    clockMs: 0,
+    /** Whether the lease has run out, and no timer has said so yet. */
+    isOver: false,
+    workspace: WORKSPACE as Workspace | "away" | "gone",
+    /** What the store remembers of the workspace while it is away. */
+    recalled: undefined as Workspace | undefined,
+    records: "taken" as "taken" | "away" | "refused",
+    answer: (_attempt: Attempt): PushOutcome | Promise<PushOutcome> => OK,
+  };
+  const beganAt = performance.now();
+  const atMs = (): number => performance.now() - beganAt;
+  const attempts: Attempt[] = [];
+  const drops: (Dated & { readonly reason: string })[] = [];
+  const recorded: PushRecord[] = [];
+  const faults: unknown[] = [];
+  const runs: Promise<void>[] = [];
+  const holds: { readonly stopping: AbortController; readonly lost: AbortController }[] = [];
+  const wakes = new Set<(shard: number) => void>();
+  // What a test leaves unanswered is answered at its end.
+  let answerRest = (_outcome: PushOutcome): void => {};
+  const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
+
+  const context: DispatcherContext = {
+    now: () => Math.floor(atMs()) + world.clockMs,
+    workspaces: {
+      read: async (id) => {
+        if (world.workspace === "away") throw new StoreUnavailable("away");
+        return world.workspace === "gone" ? undefined : { workspace: { ...world.workspace, id }, version: 1 };
+      },
+      recall: () => world.recalled && { workspace: world.recalled, version: 1 },
+    } as Partial<Workspaces> as Workspaces,
+    pushQueue: {
+      read: async (_token, _shard, from, most) => {
+        if (world.lease === "forgotten") return undefined;
+        const isNew = ({ entryId }: QueuedPush) =>
+          from === undefined || Number.parseInt(entryId, 10) > Number.parseInt(from, 10);
+        return world.queue.filter(isNew).slice(0, most);
+      },
+      record: async (_token, _shard, record) => {
+        if (world.records === "away") throw new StoreUnavailable("away");
+        if (world.records === "refused") return "lost";
+        recorded.push(record);
+        const { push, next } = record;
+        world.queue = world.queue.flatMap((each) => {
+          if (each.entryId !== push.entryId) return [each];
+          return next.do === "retry" ? [{ ...each, ...next }] : [];
+        });
+        return "recorded";
+      },
+      onWake: (wake) => {
+        wakes.add(wake);
+        return () => wakes.delete(wake);
+      },
+    },
+    pushClient: {
+      push: async ({ eventId, url }) => {
+        const number = attempts.filter((each) => each.eventId === eventId).length + 1;
+        const attempt = { eventId, number, url: url.href, atMs: atMs() };
+        attempts.push(attempt);
+        return Promise.race([world.answer(attempt), ended]);
+      },
+    } as PushClient,
+    onDrop: ({ eventId }, reason) => void drops.push({ eventId, reason, atMs: atMs() }),
+    report: (_where, error) => faults.push(error),
+  };
+
+  /** As when the lease ran out. */
+  const lose = (): void => {
+    for (const { stopping, lost } of holds) {
+      stopping.abort();
+      lost.abort();
+    }
+  };
+  return {
+    world,
+    attempts,
+    recorded,
+    drops,
+    faults,
+    lose,
+    /** When each attempt began. */
+    times: () => attempts.map((attempt) => attempt.atMs),
+    /** Has a new holder of the lease begin. */
+    start() {
+      const [stopping, lost] = [new AbortController(), new AbortController()];
+      holds.push({ stopping, lost });
+      const isOver = () => lost.signal.aborted || world.isOver;
+      const hold: Hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal, isOver };
+      runs.push(dispatchShard(context, hold));
+    },
+    /** Publishes more. */
+    add(...pushes: readonly QueuedPush[]) {
+      world.queue.push(...pushes);
+      for (const wake of wakes) wake(0);
+    },
+    /** Ends it all; answers once the dispatchers have ended. */
+    async end() {
+      lose();
+      answerRest(OK);
+      await pass(10_000);
+      await Promise.all(runs);
+    },
+  };
+}
+
+/** A shard for each test of a file, whose clock is jest's; at the end it must have met no fault. */
+export function testShard(): () => TestShard {
+  let shard: TestShard;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    shard = createShard();
+  });
+  afterEach(async () => {
+    await shard.end();
+    jest.useRealTimers();
+    expect(shard.faults).toEqual([]);
+  });
+  return () => shard;
+}

@@ -1,0 +1,81 @@
+import { ErrorReply } from "redis";
+import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { createFunctions } from "../../core/store/functions";
+import { asList } from "../../core/store/reply";
+import { startCore } from "../harness/processes";
+import { addWorkspace, inbound, openTestStore, publication, testStore, texts } from "../harness/store";
+
+const store = testStore();
+
+describe("the number of shards is fixed at the first start", () => {
+  test("the same number opens the store again", async () => {
+    const again = await openTestStore(store.redisUrl, { shards: 16 });
+    await again.probe();
+    await again.close();
+  });
+
+  test.each([1, 8, 17])("%i is refused with the number to set", async (shards) => {
+    await expect(openTestStore(store.redisUrl, { shards })).rejects.toThrow(
+      `SHARDS is ${shards}, but this Redis was first used with 16: set SHARDS=16`,
+    );
+  });
+
+  test("a core with another number ends and says so", async () => {
+    await expect(startCore(store.redisUrl, { SHARDS: "8" })).rejects.toThrow(/set SHARDS=16/);
+  });
+});
+
+test("every key of a shard is in the slot of its prefix", async () => {
+  const record = await addWorkspace(store);
+  await store.outboundEvents.publish(publication(record.workspace.id, 1, { idempotencyKey: "k" }));
+  await store.heldEvents.page({ record, page: "count" });
+  await store.requestLimits.admitAddress("192.0.2.1");
+  await store.inboundLog.append(inbound(record, "1"));
+  const keys = await texts(store, "KEYS", "*");
+  expect(keys.length).toBeGreaterThan(8);
+  for (const key of keys) expect(key).toMatch(/^(cb:shards|cb:\{s(\d|1[0-5])\}:.+)$/);
+});
+
+test("an argument that cannot be sent is a fault of the caller's, and the connection goes on", async () => {
+  const nothing = undefined as unknown as string;
+  await expect(store.redis.command("", ["GET", nothing])).rejects.toBeInstanceOf(TypeError);
+  expect(await store.redis.command("", ["GET", "no such key"])).toBeNull();
+});
+
+describe("functions that a server has lost", () => {
+  /** Reads an outbox by functions that cannot be loaded, for a reason. */
+  function readWith(why: Error): Promise<unknown> {
+    const functions = createFunctions({ ...store.redis, everywhere: () => Promise.reject(why) });
+    return functions.call("read_mail", store.keys.prefix(0), ["10", "-"]);
+  }
+
+  test("are loaded again by whoever calls next", async () => {
+    const record = await addWorkspace(store);
+    const { id } = record.workspace;
+    await store.redis.command("", ["FUNCTION", "FLUSH"]);
+    const answers = await Promise.all([
+      store.requestLimits.admitAddress("192.0.2.2"),
+      store.workspaces.read(id),
+      store.heldEvents.page({ record, page: "count" }),
+      ...Array.from({ length: 20 }, (_, i) => store.outboundEvents.publish(publication(id, i))),
+    ]);
+    const published = expect.objectContaining({ outcome: "published" }) as object;
+    expect(answers).toEqual([undefined, record, { outcome: "counted" }, ...Array(20).fill(published)]);
+    expect(asList(await store.redis.command("", ["FUNCTION", "LIST"]))).toHaveLength(1);
+  });
+
+  test("elsewhere keep nobody from calling those that are there", async () => {
+    expect(await readWith(new StoreUnavailable("another master is away"))).toEqual([]);
+  });
+
+  test.each([
+    ["a master is away", new StoreUnavailable("out of reach")],
+    ["it is refused", new ErrorReply("ERR not now")],
+  ])("and cannot be loaded, as %s, make the store unavailable", async (_why, why) => {
+    await store.redis.command("", ["FUNCTION", "FLUSH"]);
+    const refused = readWith(why);
+    await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(refused).rejects.toMatchObject({ cause: why });
+    expect(await store.functions.call("read_mail", store.keys.prefix(0), ["10", "-"])).toEqual([]);
+  });
+});

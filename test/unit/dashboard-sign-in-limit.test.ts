@@ -1,0 +1,25 @@
+import { createSignInLimit } from "../../edge/dashboard/sign-in-limit";
+
+let nowMs = 0;
+const limit = () => createSignInLimit(() => nowMs);
+
+// time: controlled
+test("ten attempts from one address within a minute are let through, and then none until the minute is over", () => {
+  const { refuse } = limit();
+  for (let i = 0; i < 10; i++) expect(refuse("192.0.2.1")).toBeUndefined();
+  expect(refuse("192.0.2.1")).toBe(60);
+  expect(refuse("192.0.2.2")).toBeUndefined();
+  nowMs += 59_999;
+  expect(refuse("192.0.2.1")).toBe(1);
+  nowMs += 1;
+  expect(refuse("192.0.2.1")).toBeUndefined();
+});
+
+test("the addresses of one IPv6 network count as one, and are forgotten when someone signs in", () => {
+  const { refuse, forget } = limit();
+  for (let i = 0; i < 10; i++) expect(refuse(`2001:db8:0:1::${i}`)).toBeUndefined();
+  expect(refuse("2001:db8:0:1:ffff::")).toBe(60);
+  expect(refuse("2001:db8:0:2::")).toBeUndefined();
+  forget("2001:db8:0:1::77");
+  expect(refuse("2001:db8:0:1::1")).toBeUndefined();
+});
