@@ -28,8 +28,9 @@ const STATIC = [
   ["contract page", "node", "scripts/contract-page.mjs", "--check"],
 ];
 
-/** What runs on the other supported Nodes: the unit tests, the store tests, and one round through the whole service. */
-const ROUND = ["test/unit", "test/store", "test/e2e/main-paths"];
+/** What runs on every supported Node: the unit tests, the store tests, and one round through the whole service. */
+const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow"].map((name) => `test/e2e/${name}.test`);
+const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 
 const SUITES = [
   ["npm test", []],
@@ -74,7 +75,7 @@ if (part !== "static") {
   runStep("build", "npm", "run", "--silent", "build");
   for (const [name, args] of SUITES) runSuite(name, args);
   for (const [line, version] of Object.entries(RUNTIMES)) {
-    runSuite(`Node ${line}`, ROUND, installRuntime(line, version));
+    runSuite(`Node ${line}`, ON_EVERY_NODE, installRuntime(line, version));
   }
 }
 close(0);
