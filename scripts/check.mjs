@@ -29,7 +29,9 @@ const STATIC = [
 ];
 
 /** What runs on every supported Node: the unit tests, the store tests, and one round through the whole service. */
-const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow"].map((name) => `test/e2e/${name}.test`);
+const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow"].map(
+  (name) => `test/e2e/${name}.test`,
+);
 const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 
 const SUITES = [

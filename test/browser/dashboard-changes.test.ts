@@ -83,10 +83,8 @@ test("the form of the target URL warns about held events, and says why a URL is 
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
   // The held events are there again; the ping may have expired by now.
-  await page
-    .locator(".figures div", { hasText: "Events waiting" })
-    .getByText(/^[12]$/)
-    .waitFor();
+  const waiting = page.locator(".figures div", { hasText: "Events waiting" });
+  await waiting.getByText(/^[12]$/).waitFor();
 });
 
 // time: smoke
@@ -127,10 +125,8 @@ test("disconnecting asks first; connecting again shows a new secret", async () =
   const workspace = await push.workspaces.make({ name: "Comes and goes" });
   const page = await open(workspace.id);
   await page.getByRole("button", { name: "Disconnect" }).click();
-  await page
-    .getByRole("dialog", { name: "Disconnect Comes and goes?" })
-    .getByRole("button", { name: "Disconnect" })
-    .click();
+  const dialog = page.getByRole("dialog", { name: "Disconnect Comes and goes?" });
+  await dialog.getByRole("button", { name: "Disconnect" }).click();
   await page.locator(".health-label").getByText("Disconnected").waitFor();
   expect((await poll(push.service.url, workspace)).status).toBe(404);
   await page.getByRole("button", { name: "Connect again" }).click();

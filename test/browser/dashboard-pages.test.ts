@@ -40,11 +40,7 @@ const PAGES: readonly (readonly [
   act: (page: Page) => Promise<unknown>,
 ])[] = [
   ["the list", "/", (page) => page.getByText("Failing").first().waitFor()],
-  [
-    "a search without a result",
-    "/?search=nothing+is+called+this",
-    (page) => page.getByText("Nothing matches").waitFor(),
-  ],
+  ["an empty search", "/?search=no+such+name", (page) => page.getByText("Nothing matches").waitFor()],
   [
     "the form that connects a workspace",
     "/connect",

@@ -70,7 +70,7 @@ test("an open workspace page says by itself that the session has ended", async (
 });
 
 test("the theme follows the system until one is chosen; the choice is kept", async () => {
-  const { page } = await browser.visit(dashboardUrl, { colours: "dark" });
+  const { page } = await browser.visit(dashboardUrl, { colorScheme: "dark" });
   const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   const dark = await ground();

@@ -58,7 +58,6 @@ test("connecting shows the signing secret once", async () => {
 test.each([
   ["https://10.1.2.3/events", /10\.1\.2\.3/],
   ["http://bridge.example/events", /must begin with https/],
-  ["https://user:word@bridge.example/", /user name or password/],
 ])("the target URL %s is refused, with the reason at the field", async (url, reason) => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Refused");
@@ -131,8 +130,6 @@ describe("with many workspaces", () => {
     expect(await page.locator("tbody .row-link").allInnerTexts()).toEqual(["Numbered 3"]);
     // The search is in the address, so that it can be kept and shared.
     expect(page.url()).toContain("search=third");
-    await box.fill("nothing is called this");
-    await page.getByRole("heading", { name: "Nothing matches" }).waitFor();
     await box.fill("");
     await page.getByText("Page 1").waitFor();
   });

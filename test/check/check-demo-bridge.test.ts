@@ -1,16 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpClient, type Reply } from "../../bridge/check/http-client";
-import type { ShownMessage } from "../../bridge/check/push/check-bridge";
 import { RULES } from "../../bridge/check/rules";
-import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { nowSeconds, signatureOf } from "../harness/bridge";
-import { joinChat } from "../harness/chat-member";
-import { create, dm, ephemeral, type ContentInit } from "../harness/contents";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { docBlocks } from "../harness/doc-blocks";
 import { startProgram, type Program } from "../harness/program";
-import { publish } from "../harness/service";
 import { HANG_MS, until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
@@ -39,12 +34,6 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
 
 const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
-async function shown(): Promise<readonly ShownMessage[]> {
-  const { status, headers, body } = await ask(signed(""));
-  expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
-  return (JSON.parse(body.toString("utf8")) as { messages: readonly ShownMessage[] }).messages;
-}
-
 // The check itself waits 7 seconds for a held update to be forgotten.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
 test("the demo's bridge passes every rule by the commands of its README", async () => {
@@ -63,33 +52,6 @@ test("the demo's bridge passes every rule by the commands of its README", async 
   for (const { id } of RULES.bridge) expect(output).toMatch(new RegExp(`^  ok +${id} `, "m"));
   expect(output).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not seen as a whole, 0 skipped`);
   expect(output).toContain("exit code 0");
-});
-
-test("the endpoint answers what the chat shows: where, to whom, with its buttons and its image", async () => {
-  const ada = await joinChat(demo.url, "Ada");
-  const workspaceId = demo.workspace.id;
-  const image = "https://example.com/image.png";
-  const buttons = [{ label: "Yes", press: { $case: "action" as const, value: "yes" } }];
-  const card = { kind: MessageKind.CARD, text: "a card", image, rows: [{ buttons }] };
-  const user = ada.me.id;
-  const contents: ContentInit[] = [
-    create("lounge", card),
-    ephemeral("lounge", user, { kind: MessageKind.TEXT, text: "a whisper" }),
-    dm(user, { kind: MessageKind.TEXT, text: "a direct message" }),
-  ];
-  await publish(demo.service.clients, ...contents.map((content) => ({ workspaceId, content })));
-  await ada.sees("a direct message", `dm:${user}`);
-  expect(await ada.say("what Ada typed")).toBe(204);
-  const bare = { to: null, image: null, buttons: [] };
-  // Those of the check itself came before.
-  expect((await shown()).slice(-4)).toEqual([
-    { channel: "lounge", text: "a card", to: null, image, buttons: ["Yes"] },
-    { ...bare, channel: "lounge", text: "a whisper", to: user },
-    { ...bare, channel: `dm:${user}`, text: "a direct message" },
-    { channel: "general", text: "what Ada typed", to: null },
-  ]);
-  expect([...ada.exchanges.values()].filter(({ path }) => path.startsWith("/observe"))).toEqual([]);
-  ada.leave();
 });
 
 test.each<[string, () => string | null, string, number]>([

@@ -39,15 +39,6 @@ test("of a workspace with a target URL the rules of polling are unseen, not brok
   expect(idsOf(result, "unseen")).toEqual(expect.arrayContaining(polling));
 });
 
-// time: smoke
-// contract: check-2, check-6
-test("our service limits requests as the contract says", async () => {
-  const only = ["workspace-limit", "address-limit"];
-  const result = await check({ withLimits: true, only });
-  expect(failed(result)).toEqual([]);
-  expect(result.rules.map(({ id }) => id)).toEqual(["accepts", ...only]);
-});
-
 test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
   ["a wrong secret", { secrets: ["another"] }, /answered 401.*the dashboard showed/],
   ["an unknown workspace", { workspace: randomUUID() }, /answered 404.*no such workspace/],
@@ -72,60 +63,44 @@ const restatus =
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
 /** What a service does wrong, the rules that it breaks, and what the check finds of the first. */
-const BROKEN_SERVICES: readonly [string, Alter, readonly string[], RegExp][] = [
-  ["answers 200 to an event", restatus(202, 200), ["accepts"], /answered 200 \{"ok":true\}, not 202/],
+const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
+  ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
   [
     "answers an event with words",
-    rewrite(202, () => ({ message: "thank you" })),
-    ["accepts"],
+    rewrite(202, () => ({ message: "hi" })),
+    "accepts",
     /not 202 \{"ok":true\}/,
   ],
   [
     "does not name the field at fault",
     rewrite(400, ({ field: _field, ...body }) => body),
-    ["field-rules", "unknown-fields", "dm-channels", "body-size", "poll-query"],
+    "field-rules unknown-fields dm-channels body-size poll-query",
     /names no field, not id/,
   ],
   [
     "names only the last part of a nested field",
     rewrite(400, ({ field, ...body }) => ({ ...body, field: String(field).split(".").at(-1) })),
-    ["field-rules", "unknown-fields", "body-json"],
+    "field-rules unknown-fields body-json",
     /names the field "id", not channel\.id/,
   ],
-  [
-    "answers an unknown workspace with 401",
-    restatus(404, 401),
-    ["check-order", "same-404"],
-    /faults: unknown workspace was answered 401.*not 404/,
-  ],
-  [
-    "answers an old signature with 401",
-    restatus(409, 401),
-    ["clock", "check-order"],
-    /signed 1440 minutes ago was answered 401.*not 409/,
-  ],
+  ["answers 401 for 404", restatus(404, 401), "check-order same-404", /: unknown workspace .* 401.*not 404/],
+  ["answers 401 for 409", restatus(409, 401), "clock check-order", /signed 1440 minutes ago .* 401.*not 409/],
   [
     "says more in the body of a 413",
     rewrite(413, (body) => ({ ...body, error: "Payload Too Large" })),
-    ["body-size"],
+    "body-size",
     /error is "Payload Too Large", not missing/,
   ],
   [
     "writes the status into the body as a text",
     rewrite(401, (body) => ({ ...body, statusCode: "401" })),
-    ["signatures-refused", "check-order", "poll-query-signed"],
+    "signatures-refused check-order poll-query-signed",
     /statusCode is not 401/,
-  ],
-  [
-    "changes its pages after they were signed",
-    rewrite(200, (page) => ({ ...page, more: 1 })),
-    ["page-signed"],
-    /not right under any secret/,
   ],
   [
     "does not say whose page it is",
     (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
-    ["page-signed"],
+    "page-signed",
     /Service-Workspace is missing/,
   ],
   [
@@ -134,61 +109,36 @@ const BROKEN_SERVICES: readonly [string, Alter, readonly string[], RegExp][] = [
       ...page,
       events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
     })),
-    ["page-signed", "held-events"],
+    "page-signed held-events",
     /not right under any secret/,
   ],
   [
     "has a next of its own making",
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
-    ["page-signed", "poll-latest", "cursors"],
+    "page-signed poll-latest cursors",
     /not right under any secret/,
   ],
 ];
 
-const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too Many Requests"}');
-const limitAfter =
-  (most: number, headers: Record<string, string>): Alter =>
-  (answer, count) =>
-    count > most ? { status: 429, headers, body: LIMITED } : answer;
-
-const BROKEN_LIMITS: readonly [string, Alter, RegExp][] = [
-  ["never limits anybody", (answer) => answer, /all of \d+ requests in .* s were let through/],
-  ["sends no Retry-After", limitAfter(600, {}), /Retry-After of a 429 is ""/],
-  ["limits too early", limitAfter(100, { "retry-after": "1" }), /only \d+ requests were let through/],
-];
-
-type Broken = Awaited<ReturnType<typeof startBrokenService>>;
-async function checkBroken(broken: Broken, change: Partial<ServiceCheckOptions>): Promise<CheckResult> {
-  const result = await check({ url: broken.url, ...change });
-  await broken.close();
-  return result;
-}
-
 describe("a broken service", () => {
   let results: ReadonlyMap<string, CheckResult>;
-  /** All at once, some 5,000 requests, each check from its own address so that none meets the limit of another. */
+  /** All at once, some 4,000 requests, each check from its own address so that none meets the limit of another. */
   beforeAll(async () => {
-    const broken = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
+    const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
       const { id, secret } = await service.workspaces.make();
       const event = { workspaceId: id, content: create("c1") };
       await publish(service.clients, event, event);
-      const started = await startBrokenService(service.url, alter, `127.0.1.${i + 1}`);
-      return [what, await checkBroken(started, { workspace: id, secrets: [secret] })];
+      const { url, close } = await startBrokenService(service.url, alter, `127.0.1.${i + 1}`);
+      const result = await check({ url, workspace: id, secrets: [secret] });
+      await close();
+      return [what, result];
     });
-    // These stubs answer at once by themselves, so that any machine is fast enough.
-    const limits = BROKEN_LIMITS.map(async ([what, alter]): Promise<[string, CheckResult]> => {
-      const started = await startBrokenService(undefined, alter);
-      return [what, await checkBroken(started, { withLimits: true, only: ["workspace-limit"] })];
-    });
-    results = new Map(await Promise.all([...broken, ...limits]));
+    results = new Map(await Promise.all(checks));
   }, 300_000);
 
-  test.each([
-    ...BROKEN_SERVICES.map(([what, , breaks, told]) => [what, breaks, told] as const),
-    ...BROKEN_LIMITS.map(([what, , told]) => [what, ["workspace-limit"], told] as const),
-  ])("is found out: one that %s", (what, breaks, told) => {
+  test.each(BROKEN_SERVICES)("is found out: one that %s", (what, _alter, breaks, told) => {
     const all = failed(results.get(what));
-    expect(all.map(({ id }) => id)).toEqual(breaks);
+    expect(all.map(({ id }) => id).join(" ")).toBe(breaks);
     expect(all[0]?.verdict === "failed" && all[0].found).toMatch(told);
   });
 });

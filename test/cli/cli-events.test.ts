@@ -50,18 +50,10 @@ async function tailDeliveries(start: typeof startCli, args = ""): Promise<CliChi
 }
 
 test("publish sends an event made of options, and prints the answer of core", async () => {
-  const words = [
-    "publish",
-    workspace.id,
-    "--text",
-    "Who is **in**?",
-    "--channel",
-    "general",
-    "--lifetime",
-    "1h",
-  ];
-  const buttons = ["--button", "Join=join", "--button", "Rules=https://a.example/?a=b", "--json"];
-  const { code, stderr, json } = await runCli([...words, ...buttons], asGame);
+  const options =
+    "--channel general --lifetime 1h --button Join=join --button Rules=https://a.example/?a=b --json";
+  const words = ["publish", workspace.id, "--text", "Who is **in**?", ...options.split(" ")];
+  const { code, stderr, json } = await runCli(words, asGame);
   expect([code, stderr]).toEqual([EXIT.DONE, ""]);
   const [event] = await heldEvents();
   const [join, rules] = [
@@ -100,11 +92,6 @@ test.each<[string, string, string, number, RegExp]>([
   expect([code, stdout]).toEqual([wanted, ""]);
   expect(stderr).toMatch(words);
   expect(await heldEvents()).toEqual([]);
-});
-
-test("publish to an unknown workspace has its own exit code", async () => {
-  const args = "publish 11111111-2222-4333-8444-555555555555 --channel c1 --text hi";
-  expect((await runCli(args, asGame)).code).toBe(EXIT.NOT_FOUND);
 });
 
 // contract: test-event
@@ -181,10 +168,11 @@ test("escape sequences in what members type do not reach the terminal", async ()
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail ends when its workspace is deleted", async () => {
+test("a tail ends when its workspace is deleted, and publish has the exit code of an unknown one", async () => {
   const tail = await tailDeliveries(startCli);
   expect((await runCli(`workspace delete ${workspace.id} --yes`, { corePort })).code).toBe(EXIT.DONE);
   expect((await tail.ended).code).toBe(EXIT.NOT_FOUND);
+  expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);
 });
 
 test("a tail ends when its reader has gone", async () => {

@@ -4,10 +4,13 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
-import { runCli, startCliProcess } from "../harness/cli";
-import { freePort, TOKENS } from "../harness/processes";
+import { runCli, startCli, startCliProcess } from "../harness/cli";
+import { poll } from "../harness/bridge";
+import { freePort, startCore, TOKENS } from "../harness/processes";
+import { startService } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { createTestCa } from "../harness/test-ca";
+import { until } from "../harness/wait";
 
 const service = sharedService();
 let folder: string;
@@ -34,15 +37,11 @@ describe("the token", () => {
     ["the file of --token-file", () => ` --token-file ${file("a", `${operator}\n`)}`, () => ({})],
     ["the file of CORE_TOKEN_FILE", () => "", () => ({ CORE_TOKEN_FILE: file("b", operator) })],
     [
-      "the settings file of npm start",
+      "npm start's settings",
       () => "",
-      () => ({ CORE_TOKEN_FILE: file("settings.json", JSON.stringify({ tokens: TOKENS })) }),
+      () => ({ CORE_TOKEN_FILE: file("s.json", JSON.stringify({ tokens: TOKENS })) }),
     ],
-    [
-      "--token-file before CORE_TOKEN",
-      () => ` --token-file ${file("c", operator)}`,
-      () => ({ CORE_TOKEN: game }),
-    ],
+    ["--token-file first", () => ` --token-file ${file("c", operator)}`, () => ({ CORE_TOKEN: game })],
   ])("is taken from %s", async (_what, args, environment) => {
     const { code, stderr } = await run(args(), environment());
     expect([code, stderr]).toEqual([EXIT.DONE, ""]);
@@ -114,4 +113,26 @@ test("a process prints its usage without arguments, and Ctrl-C ends a call witho
   silent.close();
   const { code, stdout, stderr } = await usage.ended;
   expect([code, stdout, stderr]).toEqual([EXIT.USAGE, "", expect.stringContaining("Usage: chat-bridge")]);
+});
+
+// time: ordering
+test("a tail survives a restart of core, and says that it waits", async () => {
+  const corePort = await freePort();
+  const core = { CORE_LISTEN: `127.0.0.1:${corePort}` };
+  const own = await startService({ core });
+  const workspace = await own.workspaces.make();
+  const tail = startCli(`tail deliveries ${workspace.id}`, { corePort });
+  await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
+  await own.core.stop();
+  await until("it says that it waits", () => tail.stderr().includes("waiting for it to come back"));
+  const second = await startCore(own.redis.url, core);
+  // It may not be back yet when the first polls are made.
+  await until("a poll is shown", async () => {
+    const { status } = await poll(own.url, workspace);
+    return status === 200 && tail.lines().some((line) => / poll +success/.test(line));
+  });
+  tail.interrupt();
+  expect((await tail.ended).code).toBe(EXIT.DONE);
+  await second.stop();
+  await own.close();
 });

@@ -63,7 +63,6 @@ test("bash completes commands, choices and, where neither fits, files", async ()
 });
 
 test.each([
-  ["bash", "", "workspace"],
   ["zsh", "--core host:1 --js", "--json:answer with JSON"],
   ["fish", "completion z", "zsh"],
   ["bash", "completion bash ", ""],

@@ -44,12 +44,12 @@ test("create, rotate and connect write the secret to a new private file, and pri
   expect(new Set(secrets).size).toBe(3);
   const printed = runs.map(({ stdout, stderr }) => stdout + stderr).join("");
   for (const secret of secrets) expect(printed).not.toContain(secret);
-  expect([await pollStatus(id, secrets[2] ?? ""), await pollStatus(id, secrets[1] ?? "")]).toEqual([
-    200, 401,
-  ]);
+  const [, rotated = "", newest = ""] = secrets;
+  expect([await pollStatus(id, newest), await pollStatus(id, rotated)]).toEqual([200, 401]);
 });
 
-test.each(["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`])(
+const WITHOUT_PLACE = ["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`];
+test.each(WITHOUT_PLACE)(
   "%s without a place for the secret does nothing and names the options",
   async (args) => {
     const { code, stdout, stderr } = await workspace(args);

@@ -6,6 +6,7 @@ import { parseEnv } from "node:util";
 import { findRedisServer } from "../../local/redis-server";
 import { joinChat } from "../harness/chat-member";
 import { readComposeFile, ROOT } from "../harness/compose-file";
+import { dashboardUrlOf } from "../harness/dashboard";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
@@ -82,22 +83,19 @@ async function start(name: string, program: Parameters<typeof startProcess>[0]):
 test("each container finds its secrets, the demo's bridge plays a round, and operators come in", async () => {
   await start("core", "core");
   await start("edge", "edge");
-  await start("dashboard", "edge");
+  const dashboard = await start("dashboard", "edge");
   runOnce("demo-workspace");
   await start("game", "demo/game");
   const chat = await start("chat", "demo/chat");
 
   const ada = await joinChat(`http://127.0.0.1:${chat.port}`, "Ada");
   await ada.say("/play");
-  const help = await ada.sees("start");
-  expect(help.message.kind).toBe("help");
+  expect((await ada.sees("start")).message.kind).toBe("help");
   ada.leave();
 
-  const dashboard = started[2]?.log.find(({ msg }) => String(msg).includes("ready"));
-  ports["dashboard"] = Number(dashboard?.["dashboardPort"]);
+  ports["dashboard"] = Number(new URL(dashboardUrlOf(dashboard)).port);
   expect(runOnce("operator", "sign-in")).toMatch(/^http:\/\/\S+\/\S+\n$/);
-  const listed = runOnce("cli", "workspace", "list", "--json");
-  expect(listed).toContain('"Demo"');
+  expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
 test("the health check says whether a process is ready", async () => {
@@ -109,15 +107,12 @@ test("the health check says whether a process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace", () => {
+test("a later start keeps keys, tokens, passwords and the workspace; only owners may read, and Redis its own", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");
   runOnce("demo-workspace");
   expect(read()).toEqual(before);
-});
-
-test("only their owner may read the files of secrets, except for those that Redis reads", () => {
   for (const file of SECRETS.filter((name) => name !== "redis").flatMap(filesOf)) {
     expect({ file, mode: (statSync(file).mode & 0o777).toString(8) }).toEqual({ file, mode: "600" });
   }

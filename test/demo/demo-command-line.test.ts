@@ -12,50 +12,46 @@ const mainOf = (program: string): string => join(__dirname, `../../dist/demo/${p
 const run = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
   spawnSync(process.execPath, [mainOf(program), ...args], { env: { ...LISTEN, ...env }, encoding: "utf8" });
 
-describe.each([
-  {
-    program: "chat",
-    settings: ["BASE_URL", "SIGNING_SECRET", "CHAT_LISTEN", "PUSH_TLS_CERT", "MODE_SOCKET"],
-    faulty: {
+test.each([
+  [
+    "chat",
+    ["BASE_URL", "SIGNING_SECRET", "CHAT_LISTEN", "PUSH_TLS_CERT", "MODE_SOCKET"],
+    {
       BASE_URL: "nowhere",
       CHAT_LISTEN: "8083",
       PUSH_TLS_KEY: "/nowhere/else",
       IMAGE_SOURCES: "*; script-src *",
     },
-    missing: ["WORKSPACE_ID", "SIGNING_SECRET"],
-  },
-  {
-    program: "game",
-    settings: ["CORE_TOKEN", "CORE_ADDRESS", "FOLLOW_GROUP", "PICTURES_URL", "ROUNDS"],
-    faulty: {
+    ["WORKSPACE_ID", "SIGNING_SECRET"],
+  ],
+  [
+    "game",
+    ["CORE_TOKEN", "CORE_ADDRESS", "FOLLOW_GROUP", "PICTURES_URL", "ROUNDS"],
+    {
       CORE_ADDRESS: "nowhere",
       ROUNDS: "0",
       QUESTION_SECONDS: "61",
       FOLLOW_GROUP: "a group",
-      PICTURES_URL: "pictures",
+      PICTURES_URL: "p",
     },
-    missing: ["CORE_TOKEN"],
-  },
-])("the command line of the $program", ({ program, settings, faulty, missing }) => {
-  test("--help names every setting and exits with 0", () => {
-    const { status, stdout } = run(program, ["--help"]);
-    expect(status).toBe(0);
-    for (const name of settings) expect(stdout).toContain(`  ${name}`);
-  });
+    ["CORE_TOKEN"],
+  ],
+])(
+  "the %s has --help, and names all faulty settings at once, without their values",
+  (program, settings, faulty, missing) => {
+    const help = run(program, ["--help"]);
+    expect(help.status).toBe(0);
+    for (const name of settings) expect(help.stdout).toContain(`  ${name}`);
+    const unknown = run(program, ["--loud"]);
+    expect([unknown.status, unknown.stderr]).toEqual([64, expect.stringContaining("--help")]);
 
-  test("an unknown argument exits with 64", () => {
-    const { status, stderr } = run(program, ["--loud"]);
-    expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining("--help") as string });
-  });
-
-  test("all faulty settings are named at once, without their values, and exit with 78", () => {
     const { status, stderr } = run(program, [], faulty);
     expect(status).toBe(78);
     for (const name of [...Object.keys(faulty), ...missing])
       expect(stderr).toMatch(new RegExp(`^ {2}- ${name} `, "m"));
     expect(stderr).not.toContain("nowhere");
-  });
-});
+  },
+);
 
 test.each([
   ["an unknown token", "no-such-token-anywhere"],

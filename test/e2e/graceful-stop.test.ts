@@ -8,15 +8,8 @@ import { poll, send, signatureOf } from "../harness/bridge";
 import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
-import {
-  bearer,
-  connectToCore,
-  publish,
-  startService,
-  type TestService,
-  type TestWorkspace,
-} from "../harness/service";
-import { stopInTime, untilStopping } from "../harness/stopping";
+import { bearer, connectToCore } from "../harness/core-clients";
+import { publish, startService, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
 let service: TestService;
@@ -33,8 +26,8 @@ test.each(["SIGTERM", "SIGINT"] as const)("on %s core and the edge stop with exi
   const core = await startCore(service.redis.url);
   const edge = await startEdge(core.port);
   expect((await poll(urlOf(edge), workspace)).status).toBe(200);
-  expect(await stopInTime(edge, signal)).toBe(0);
-  expect(await stopInTime(core, signal)).toBe(0);
+  expect(await edge.stop(signal)).toBe(0);
+  expect(await core.stop(signal)).toBe(0);
   for (const { log } of [edge, core]) await until("it says so", () => log.at(-1)?.["msg"] === "stopped");
 });
 
@@ -55,7 +48,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
   try {
     expect(await type(urlOf(edge), workspace, "carry on")).toBe(true);
     await consumer.sees(1);
-    expect(await stopInTime(core)).toBe(0);
+    expect(await core.stop()).toBe(0);
     expect((await consumer.ended()).code).toBe(status.UNAVAILABLE);
     expect((await silent.ended()).code).toBe(status.UNAVAILABLE);
     expect((await broken)[0]).toBeInstanceOf(Error);
@@ -79,7 +72,7 @@ async function coreStopsWithoutRedis(): Promise<void> {
   const { games, close } = connectToCore(core.port);
   const consumer = await startConsumer(games).opened();
   await redis.kill();
-  expect(await stopInTime(core)).toBe(0);
+  expect(await core.stop()).toBe(0);
   await consumer.ended();
   close();
   await redis.close();
@@ -105,7 +98,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
     // Their answers show that the edge has read what came before them.
     expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
     await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
-    expect(await stopInTime(edge)).toBe(0);
+    expect(await edge.stop()).toBe(0);
   } finally {
     half.destroy();
     agent.destroy();
@@ -191,8 +184,8 @@ test("core finishes a call in flight before it stops, and takes no new ones", as
     const content = { $case: "messageCreate" as const, value: { channel: "c1", message } };
     const publishing = publish(own, { workspaceId: workspace.id, content });
     await hold.untilCallWaits();
-    const stopped = stopInTime(core);
-    await untilStopping(core);
+    const stopped = core.stop();
+    await until("it is stopping", () => core.log.some(({ msg }) => msg === "stopping"));
     const refused = publish(late, { workspaceId: workspace.id });
     await expect(refused).rejects.toMatchObject({ code: status.UNAVAILABLE });
     await hold.release();
@@ -215,8 +208,8 @@ test("the edge finishes a request in flight before it stops, and takes no new on
     relay.hold();
     const posting = type(urlOf(edge), workspace, LARGE);
     await relay.untilCallIsUnderWay();
-    const stopped = stopInTime(edge);
-    await untilStopping(edge);
+    const stopped = edge.stop();
+    await until("it is stopping", () => edge.log.some(({ msg }) => msg === "stopping"));
     await until("nobody new is served", () =>
       send(urlOf(edge), "/").then(
         (answer) => answer.status >= 500,

@@ -1,16 +1,12 @@
 import { gzipSync } from "node:zlib";
-import { post, send, signatureOf } from "../harness/bridge";
+import { post, signatureOf } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { rawRequest, statusesOf } from "../harness/raw-http";
 import { expectRefusal } from "../harness/refusals";
-import type { TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 
 const service = sharedService();
-let workspace: TestWorkspace;
-beforeAll(async () => {
-  workspace = await service.workspaces.make();
-});
+const workspace = freshWorkspace(service);
 
 const MAX = 65_536;
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":"private words"}';
@@ -93,21 +89,11 @@ test.each<[string, string | Buffer]>([
   ["one cut short", EVENT.slice(0, -1)],
   ["one with something after it", `${EVENT}x`],
   ["one with a comma too many", `${EVENT.slice(0, -1)},}`],
-  ["one with a comment", `/* hi */${EVENT}`],
-  ["single quotes", EVENT.replaceAll('"', "'")],
   ["NaN", "NaN"],
-  ["a raw newline in a text", EVENT.replace("private words", "a\nb")],
-  ["a form", "type=command&channel=c1"],
-  ["a byte order mark", `\ufeff${EVENT}`],
-  ["UTF-16", Buffer.from(EVENT, "utf16le")],
   ["a byte that is no UTF-8", Buffer.from(EVENT.replace("private words", "\u00ff"), "latin1")],
-  ["half a character", Buffer.from([0x22, 0xf0, 0x9f, 0x22])],
   ["an overlong encoding", Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
   ["a surrogate encoded in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ["a NUL after it", `${EVENT}\u0000`],
-  ["a compressed one", gzipSync(EVENT)],
   ["as many opened lists as fit", "[".repeat(MAX)],
-  ["as many opened objects as fit", '{"a":'.repeat(13_000)],
 ])("a body that is not JSON in UTF-8 is answered 400 without a field: %s", async (_what, body) => {
   expectRefusal(await postBody(body), 400);
 });
@@ -120,7 +106,6 @@ const FIELDS = Array.from({ length: 5_000 }, (_, i) => `"f${i}":0,`).join("");
 test.each<[string, string, string | undefined]>([
   ["as many levels as fit", nested("[", "]", MAX / 2), undefined],
   ["a thousand levels in a field", EVENT.replace('"private words"', nested("[", "]", 1_000)), "text"],
-  ["a thousand levels of objects", EVENT.replace('"u1"', nested('{"id":', "}", 1_000, "1")), "user.id"],
   ["a field said twice, of which the last counts", EVENT.replace('"text"', '"text":"","text":1,"x"'), "text"],
   ["five thousand unknown fields", `{${FIELDS}"type":"command"}`, "channel"],
   ["a field of no name", `{"":1,${EVENT.slice(1)}`, ""],
@@ -132,35 +117,25 @@ test.each<[string, string, string | undefined]>([
   },
 );
 
-const TYPES = [
-  "application/json; charset=latin1",
-  "text/plain",
-  "multipart/form-data",
-  '///;;;="',
-  "__proto__",
-];
+test.each(["application/json; charset=latin1", "multipart/form-data", '///;;;="', "__proto__"])(
+  "Content-Type %s is ignored",
+  async (type) => expect((await postBody(EVENT, { "Content-Type": type })).status).toBe(202),
+);
 
-test.each([undefined, ...TYPES])("Content-Type %s is ignored", async (type) => {
-  const headers = { "Service-Signature": signatureOf(workspace.secret, EVENT) };
-  const options = {
-    method: "POST",
-    body: EVENT,
-    headers: type === undefined ? headers : { ...headers, "Content-Type": type },
-  };
-  expect((await send(service.url, `/hooks/${workspace.id}`, options)).status).toBe(202);
-});
-
-test.each(["gzip", "br", "deflate", "nonsense"])("Content-Encoding %s is ignored", async (encoding) => {
+test.each(["gzip", "nonsense"])("Content-Encoding %s is ignored", async (encoding) => {
   const headers = { "Content-Encoding": encoding };
   expectRefusal(await postBody(gzipSync(EVENT), headers), 400);
   expect((await postBody(EVENT, headers)).status).toBe(202);
 });
 
-test.each(["100-continue", "a miracle"])("a request that expects %s is served", async (expected) => {
-  const headers = { "Service-Signature": signatureOf(workspace.secret, EVENT), Expect: expected };
-  const request = rawRequest("POST", `/hooks/${workspace.id}`, headers, EVENT);
-  expect(await statusesOf(service.url, request, { until: 1 })).toEqual([202]);
-});
+test.each([{}, { Expect: "100-continue" }, { Expect: "a miracle" }])(
+  "a request without a Content-Type and with the headers %j is served",
+  async (headers) => {
+    const signature = { "Service-Signature": signatureOf(workspace.secret, EVENT) };
+    const request = rawRequest("POST", `/hooks/${workspace.id}`, { ...signature, ...headers }, EVENT);
+    expect(await statusesOf(service.url, request, { until: 1 })).toEqual([202]);
+  },
+);
 
 test("nothing of this is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "private words"]);

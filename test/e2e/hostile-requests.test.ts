@@ -2,14 +2,10 @@ import { send, signatureOf } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { exchange, rawRequest, statusesOf } from "../harness/raw-http";
 import { expectRefusal } from "../harness/refusals";
-import type { TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 
 const service = sharedService();
-let workspace: TestWorkspace;
-beforeAll(async () => {
-  workspace = await service.workspaces.make();
-});
+const workspace = freshWorkspace(service);
 
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const ID = "{id}";
@@ -33,27 +29,20 @@ function expectNoCors(headers: object): void {
 describe("an unknown path is answered 404:", () => {
   test.each([
     "/",
-    "/hooks",
     "/hooks/",
     `/hooks/${ID}/`,
     `/hooks/${ID}/events`,
-    `/hooks/${ID}//`,
     `//hooks/${ID}`,
     `/HOOKS/${ID}`,
     `/hooks/../hooks/${ID}`,
-    `/hooks/%2e%2e/${ID}`,
     `/hooks/${ID}%2Fevents`,
-    `/hooks%2F${ID}`,
     `/hooks/${ID}%00`,
-    `/hooks/${ID}%20`,
     `/hooks/${ID};a=b`,
-    "/hooks/%",
     "/%zz",
     "/hooks/%ff%fe",
     `/hooks/${"a".repeat(10_000)}`,
     "/hooks/__proto__",
     "/live",
-    "/ready",
     "/metrics",
   ])("POST %s", async (path) => {
     const answer = await send(service.url, pathOf(path), { method: "POST", body: EVENT, headers: signed() });
@@ -61,33 +50,28 @@ describe("an unknown path is answered 404:", () => {
     expectNoCors(answer.headers);
   });
 
-  test.each([
-    ["without a type", "{", {}],
-    ["of a malformed type", "{", { "Content-Type": "///" }],
-    ["of a known type", "{", { "Content-Type": "application/json" }],
-    ["that is too large", "x".repeat(100_000), { "Content-Type": "text/plain" }],
-  ])("with a body %s", async (_what, body, headers) => {
-    expectRefusal(await send(service.url, "/nowhere", { method: "POST", body, headers }), 404);
+  test("POST with a body that is not JSON, or too large", async () => {
+    for (const body of ["{", "x".repeat(100_000)]) {
+      expectRefusal(await send(service.url, "/nowhere", { method: "POST", body }), 404);
+    }
+    const headers = { "Content-Type": "///" };
+    expectRefusal(await send(service.url, "/nowhere", { method: "POST", body: "{", headers }), 404);
   });
 });
 
 describe("an unknown method is answered 404:", () => {
   const fromBrowser = { Origin: "https://evil.test", "Access-Control-Request-Method": "POST" };
 
-  test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "SEARCH", "QUERY"])(
-    "%s",
-    async (method) => {
-      for (const path of [pathOf(`/hooks/${ID}`), "/"]) {
-        for (const body of method === "TRACE" ? [""] : ["", EVENT]) {
-          const length = body === "" ? {} : { "Content-Length": String(body.length) };
-          const headers = { ...signed(), ...fromBrowser, ...length };
-          const answer = await send(service.url, path, { method, headers, body });
-          expectRefusal(answer, 404);
-          expectNoCors(answer.headers);
-        }
+  test.each(["GET", "PUT", "DELETE", "OPTIONS", "PROPFIND", "QUERY"])("%s", async (method) => {
+    for (const path of [pathOf(`/hooks/${ID}`), "/"]) {
+      for (const body of ["", EVENT]) {
+        const headers = { ...signed(), ...fromBrowser, "Content-Length": String(body.length) };
+        const answer = await send(service.url, path, { method, headers, body });
+        expectRefusal(answer, 404);
+        expectNoCors(answer.headers);
       }
-    },
-  );
+    }
+  });
 
   test("HEAD, without a body, on every path", async () => {
     for (const path of [`/hooks/${ID}`, `/hooks/${ID}/events`, "/"]) {
@@ -124,14 +108,12 @@ test.each([
 });
 
 const PADDING = "a".repeat(16_500);
-const MANY_HEADERS = Array.from({ length: 1_500 }, (_, i) => `X-${i}: aaaaaaaa\r\n`).join("");
 
 test.each([
   ["in one header", `POST / HTTP/1.1\r\nHost: a\r\nX-Padding: ${PADDING}\r\n\r\n`],
   ["in the path", `POST /${PADDING} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ["in a header's name", `POST / HTTP/1.1\r\nHost: a\r\n${PADDING}: 1\r\n\r\n`],
   ["in a signature", `POST / HTTP/1.1\r\nService-Signature: t=1,v1=${PADDING}\r\nHost: a\r\n\r\n`],
-  ["in many headers", `POST / HTTP/1.1\r\nHost: a\r\n${MANY_HEADERS}\r\n`],
 ])("a head of over 16 KB %s is answered 431, and the connection is ended", (_where, bytes) =>
   expectEnded(bytes, 431),
 );
@@ -142,16 +124,11 @@ const CODED = "POST /hooks/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ";
 test.each([
   ["words", "hello there\r\n\r\n"],
   ["an unknown method", "FETCH / HTTP/1.1\r\nHost: a\r\n\r\n"],
-  ["an unknown version", "GET / HTTP/9.9\r\nHost: a\r\n\r\n"],
   ["the start of TLS", Buffer.from("16030100c8010000c40303", "hex")],
-  ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n"],
   ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
-  ["a header without a colon", "GET / HTTP/1.1\r\nHost a\r\n\r\n"],
   ["a header with a NUL", "GET / HTTP/1.1\r\nHost: a\u0000\r\n\r\n"],
   ["a header on two lines", "GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n 2\u0001\r\n\r\n"],
-  ["no Host", "GET / HTTP/1.1\r\n\r\n"],
   ["two lengths", `${LENGTHS}1\r\nContent-Length: 2\r\n\r\n{}`],
-  ["a length that is no number", `${LENGTHS}two\r\n\r\n{}`],
   ["a negative length", `${LENGTHS}-1\r\n\r\n{}`],
   ["a length beside chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
   ["a malformed chunk after a good one", `${CODED}chunked\r\n\r\n1\r\n{\r\nzz\r\n`],

@@ -4,15 +4,12 @@ import { startConsumer } from "../harness/consumer";
 import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
 import type { TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
 // Of single fields, and of fields in any combination: test/unit/read-inbound-event.test.ts.
 const service = sharedService();
-let workspace: TestWorkspace;
-beforeAll(async () => {
-  workspace = await service.workspaces.make();
-});
+const workspace = freshWorkspace(service);
 
 const USER = { id: "u1" };
 const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
@@ -21,10 +18,12 @@ const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
 
 /** As many code points, each of two UTF-16 units and four bytes. */
 const astral = (length: number) => "😀".repeat(length);
-const dm = (length: number) => `dm:${"u".repeat(length - 3)}`;
-const without = (event: object, field: string) => ({ ...event, [field]: undefined });
+const dm = (length: number) => ({
+  channel: `dm:${"u".repeat(length - 3)}`,
+  user: { id: "u".repeat(length - 3) },
+});
 
-const send = (event: object | string) => post(service.url, workspace, event);
+const send = (event: object | string, to: TestWorkspace = workspace) => post(service.url, to, event);
 
 // contract: post-202
 test.each<[string, object]>([
@@ -32,42 +31,30 @@ test.each<[string, object]>([
   ["an action", ACTION],
   // contract: post-unplayed
   ["a message", MESSAGE],
-  ["an id of 1 character", { ...COMMAND, id: "r" }],
   // contract: inbound-id
   ["an id of 128 characters", { ...COMMAND, id: astral(128) }],
   // contract: inbound-command-text
   ["an empty text of a command: help", { ...COMMAND, text: "" }],
   ["a command's text of 2000 characters", { ...COMMAND, text: astral(2000) }],
-  ["a message's text of 1 character", { ...MESSAGE, text: astral(1) }],
   // contract: inbound-message-text
   ["a message's text of 4000 characters", { ...MESSAGE, text: astral(4000) }],
+  // contract: inbound-channel
   ["a channel of 128 characters", { ...COMMAND, channel: astral(128) }],
   ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
-  ["a channel that contains dm:", { ...COMMAND, channel: " dm:u1" }],
-  // contract: inbound-channel
-  ["a channel as an object", { ...COMMAND, channel: { id: "c1" } }],
-  ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
   // contract: inbound-channel-name
-  ["a channel's name of null", { ...MESSAGE, channel: { id: "c1", name: null } }],
-  // contract: inbound-user-id
-  ["a user's id of 128 characters", { ...COMMAND, user: { id: astral(128) } }],
-  ["a user's name of 128 characters", { ...COMMAND, user: { ...USER, name: astral(128) } }],
-  // contract: inbound-user-name
-  ["a user's name of null", { ...MESSAGE, user: { ...USER, name: null } }],
+  ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
+  // contract: inbound-user-id, inbound-user-name
+  ["a user's id and name of 128 characters", { ...COMMAND, user: { id: astral(128), name: astral(128) } }],
   // contract: inbound-message-id
   ["a message id of 128 characters", { ...ACTION, messageId: astral(128) }],
   // contract: inbound-action
   ["an action of 512 characters", { ...ACTION, action: astral(512) }],
-  ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
   // contract: inbound-reply-to
+  ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
   ["a replyTo of null", { ...MESSAGE, replyTo: null }],
   // contract: inbound-dm-channel
-  ["a typed message in the member's own DM", { ...MESSAGE, channel: "dm:u1" }],
   ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
-  // contract: inbound-dm-channel
-  ["a DM of 131 characters", { ...ACTION, channel: dm(131), user: { id: dm(131).slice(3) } }],
-  ["a DM of a user whose id begins like one", { ...MESSAGE, channel: "dm:dm:", user: { id: "dm:" } }],
-  ["texts with control characters and newlines", { ...MESSAGE, text: "\u0000\n\t\u007f" }],
+  ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
 ])("%s is accepted", async (_what, event) => {
   const { status, headers, body } = await send(event);
   expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
@@ -76,20 +63,13 @@ test.each<[string, object]>([
 
 // contract: check-7, error-body
 test.each<[string, object | string, string | undefined]>([
-  ["no type", without(COMMAND, "type"), "type"],
   // contract: inbound-types
   ["an unknown type", { ...COMMAND, type: "ping" }, "type"],
-  ["an empty id", { ...COMMAND, id: "" }, "id"],
   // contract: inbound-id
   ["an id of 129 characters", { ...COMMAND, id: astral(129) }, "id"],
-  ["an id of null", { ...COMMAND, id: null }, "id"],
-  ["no channel", without(COMMAND, "channel"), "channel"],
-  ["an empty channel", { ...COMMAND, channel: "" }, "channel"],
   // contract: inbound-channel
   ["a channel of 129 characters", { ...MESSAGE, channel: astral(129) }, "channel"],
-  ["a channel that is a number", { ...COMMAND, channel: 5 }, "channel"],
   ["a channel without an id", { ...COMMAND, channel: { name: "x" } }, "channel.id"],
-  ["a channel's id of 129 characters", { ...ACTION, channel: { id: astral(129) } }, "channel.id"],
   // contract: inbound-channel-name
   [
     "a channel's name of 129 characters",
@@ -98,10 +78,6 @@ test.each<[string, object | string, string | undefined]>([
   ],
   // contract: inbound-channel, inbound-unknown-fields
   ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
-  ["no user", without(COMMAND, "user"), "user"],
-  ["a user that is a text", { ...COMMAND, user: "u1" }, "user"],
-  ["a user without an id", { ...COMMAND, user: { name: "x" } }, "user.id"],
-  ["a user's empty id", { ...ACTION, user: { id: "" } }, "user.id"],
   // contract: inbound-user-id
   ["a user's id of 129 characters", { ...MESSAGE, user: { id: astral(129) } }, "user.id"],
   // contract: inbound-user-name
@@ -109,74 +85,46 @@ test.each<[string, object | string, string | undefined]>([
   // contract: inbound-unknown-fields
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
   // contract: inbound-required
-  ["a command without text", without(COMMAND, "text"), "text"],
+  ["a command without text", { ...COMMAND, text: undefined }, "text"],
   // contract: inbound-command-text
   ["a command's text of 2001 characters", { ...COMMAND, text: "x".repeat(2001) }, "text"],
-  ["a message without text", without(MESSAGE, "text"), "text"],
-  ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
   // contract: inbound-message-text
+  ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
   ["a message's text of 4001 characters", { ...MESSAGE, text: "x".repeat(4001) }, "text"],
-  // contract: inbound-required
-  ["an action without a message id", without(ACTION, "messageId"), "messageId"],
   // contract: inbound-message-id
   ["a message id of 129 characters", { ...ACTION, messageId: astral(129) }, "messageId"],
-  ["an action without its action", without(ACTION, "action"), "action"],
   // contract: inbound-action
   ["an action of 513 characters", { ...ACTION, action: astral(513) }, "action"],
   // contract: inbound-reply-to
   ["a replyTo of 129 characters", { ...MESSAGE, replyTo: astral(129) }, "replyTo"],
   // contract: inbound-unknown-fields
-  ["an unknown field", { ...COMMAND, extra: true }, "extra"],
-  ["a field of another type of event: replyTo on a command", { ...COMMAND, replyTo: null }, "replyTo"],
-  ["a field of another type of event: text on an action", { ...ACTION, text: "x" }, "text"],
-  ["a field of another type of event: action on a message", { ...MESSAGE, action: "x" }, "action"],
-  ["a field in other letters", { ...without(COMMAND, "text"), Text: "x" }, "text"],
+  ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
   ["an unknown field beside one at fault", { extra: 1, ...COMMAND, text: 1 }, "text"],
   // contract: inbound-dm-400
-  ["a DM on a command", { ...COMMAND, channel: "dm:u1" }, "channel"],
-  ["a DM on a command, as an object", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  ["a DM on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
   // contract: inbound-no-dm-prefix
-  ["a bare dm: on a command", { ...COMMAND, channel: "dm:" }, "channel"],
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
-  // contract: inbound-dm-400
-  ["another member's DM", { ...MESSAGE, channel: "dm:u2" }, "channel"],
-  ["another member's DM, as an object", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
-  ["a DM in other letters than the user's id", { ...MESSAGE, channel: "dm:U1" }, "channel"],
-  ["a DM that only begins with the user's id", { ...MESSAGE, channel: "dm:u11" }, "channel"],
   // contract: inbound-dm-channel
-  ["a DM of 132 characters", { ...ACTION, channel: dm(132), user: { id: dm(132).slice(3) } }, "channel"],
+  ["a DM of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
-  ["a lone surrogate in a user's name", { ...MESSAGE, user: { id: "u", name: "\udfff" } }, "user.name"],
-  [
-    "a number past 2^53",
-    '{"type":"message","channel":"c","user":{"id":9007199254740993},"text":"x"}',
-    "user.id",
-  ],
-  ["a number past all numbers", '{"type":"message","channel":"c","user":{"id":"u"},"text":1e999}', "text"],
+  ["a number past 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
   ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
-  ["a type by __proto__", '{"__proto__":{"type":"command"}}', "type"],
-  [
-    "a user's id by __proto__",
-    { ...COMMAND, user: JSON.parse('{"__proto__":{"id":"u"}}') as object },
-    "user.id",
-  ],
-  ["nothing at all", {}, "type"],
   ["a list", "[]", undefined],
-  ["null", "null", undefined],
 ])("%s is refused, and the first field at fault is named", async (_what, event, field) => {
   expectRefusal(await send(event), 400, field);
 });
 
 test("an accepted event reaches the game as it was sent", async () => {
-  workspace = await service.workspaces.make();
+  const to = await service.workspaces.make();
   const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
   const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
   const channel = { id: "C 1/ä", name: 'lobby "one"' };
   const user = { id: "U:1%", name: "Zoë 🎲" };
-  await send({ ...COMMAND, id: "r-1", channel, user, text });
-  await send({ ...ACTION, action: text });
-  await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" });
-  const seen = () => consumer.seen.filter(({ workspaceId }) => workspaceId === workspace.id);
+  await send({ ...COMMAND, id: "r-1", channel, user, text }, to);
+  await send({ ...ACTION, action: text }, to);
+  await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" }, to);
+  const seen = () => consumer.seen.filter(({ workspaceId }) => workspaceId === to.id);
   await until("three events", () => seen().length === 3);
   consumer.cancel();
   const bare = { id: undefined, channel: { id: "c1", name: undefined }, user: { id: "u1", name: undefined } };

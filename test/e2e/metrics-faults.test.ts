@@ -2,7 +2,8 @@ import { post } from "../harness/bridge";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { freePort, startCore, startEdge, type TestProcess } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { connectToCore, createWorkspace, publish, textEvent } from "../harness/service";
+import { connectToCore } from "../harness/core-clients";
+import { createWorkspace, publish, textEvent } from "../harness/service";
 import { evaluate, openTestStore } from "../harness/store";
 import { until } from "../harness/wait";
 

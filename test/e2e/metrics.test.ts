@@ -3,18 +3,19 @@ import { join } from "node:path";
 import { poll, post, send } from "../harness/bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
-import type { TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { startService, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-const service = sharedService();
+// Core names a bounded number of groups: on a shared service those of other files may fill it.
+let service: TestService;
 let workspace: TestWorkspace;
 let consumer: Consumer;
 let core: ReadonlyMap<string, ReadMetric>;
 let edge: ReadonlyMap<string, ReadMetric>;
 beforeAll(async () => {
+  service = await startService();
   workspace = await service.workspaces.make();
   consumer = await startConsumer(service.clients.games, { group: "readers" }).opened();
   await post(service.url, workspace, {
@@ -33,7 +34,10 @@ beforeAll(async () => {
     return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;
   });
 });
-afterAll(() => consumer.cancel());
+afterAll(async () => {
+  consumer.cancel();
+  await service.close();
+});
 
 /** A metric as the documentation has it. */
 interface Row {

@@ -1,37 +1,30 @@
 import { sendTestEvent, type TestEventContext } from "../../core/operations/send-test-event";
 import {
-  SendTestEventRequest,
   WatchWorkspaceRequest,
   type PollHealth,
   type WatchWorkspaceResponse,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
+import { published } from "../harness/contents";
 import { openPollDue, type PollDue } from "../harness/poll-due";
 import { TOKENS } from "../harness/processes";
-import { bearer, call, publish, textEvent, type TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { bearer } from "../harness/core-clients";
+import { publish, textEvent, type TestWorkspace } from "../harness/service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
 const FIVE_MINUTES_MS = 5 * 60 * 1000;
 
 const service = sharedService();
+const workspace = freshWorkspace(service, beforeEach);
 let due: PollDue;
-let workspace: TestWorkspace;
 /** Each with an event that has waited for five minutes. */
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
   // All at once: core looks for them once a second.
-  failing = await Promise.all(
-    Array.from({ length: 3 }, async () => {
-      const made = await service.workspaces.make();
-      await fail(made);
-      return made;
-    }),
-  );
-});
-beforeEach(async () => {
-  workspace = await service.workspaces.make();
+  failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
+  await Promise.all(failing.map(fail));
 });
 afterAll(() => due.close());
 
@@ -59,8 +52,8 @@ test("a poll workspace is failing once its oldest event has waited 5 minutes wit
   const [result] = await publishTexts("one");
   const dueAt = (await due.of(workspace.id)) ?? 0;
   // A sequence is Redis's clock in microseconds at the time of publishing.
-  const sequence = result?.outcome?.$case === "published" ? result.outcome.value.sequence : 0;
-  expect(Math.abs(dueAt - (sequence / 1_000 + FIVE_MINUTES_MS))).toBeLessThanOrEqual(1);
+  const publishedAt = published(result).sequence / 1_000;
+  expect(Math.abs(dueAt - (publishedAt + FIVE_MINUTES_MS))).toBeLessThanOrEqual(1);
   await publishTexts("two");
   expect(await due.of(workspace.id)).toBe(dueAt);
   expect(await health()).toMatchObject({ failing: false, waiting: 2 });
@@ -71,9 +64,11 @@ test("a poll workspace is failing once its oldest event has waited 5 minutes wit
 
 // time: ordering
 // contract: health-healthy
-test("a poll makes a failing workspace healthy, and gives the events that still wait 5 minutes", async () => {
-  workspace = failing[0] ?? workspace;
+test("a poll makes a failing workspace healthy, and gives the events that still wait 5 minutes; a refused one does not", async () => {
+  Object.assign(workspace, failing[0]);
   await publishTexts("two");
+  expect((await poll(service.url, workspace, "limit=0")).status).toBe(400);
+  expect((await poll(service.url, { ...workspace, secret: "wrong" })).status).toBe(401);
   expect(await health()).toMatchObject({ failing: true, waiting: 2 });
   const before = Date.now();
   await poll(service.url, workspace, "limit=1");
@@ -84,27 +79,18 @@ test("a poll makes a failing workspace healthy, and gives the events that still 
   expect(await due.of(workspace.id)).toBeUndefined();
 });
 
-test.each(["after=latest", "after=999999999999999999"])(
-  "a poll with %s leaves nothing waiting",
-  async (query) => {
+test("a poll after the newest event leaves nothing waiting", async () => {
+  for (const query of ["after=latest", "after=999999999999999999"]) {
     await publishTexts("one");
+    expect(await health()).toMatchObject({ waiting: 1 });
     await poll(service.url, workspace, query);
     expect(await health()).toMatchObject({ waiting: 0 });
-    await publishTexts("two");
-    expect(await health()).toMatchObject({ waiting: 1 });
-  },
-);
-
-test("a refused poll does not count: the workspace stays failing", async () => {
-  workspace = failing[1] ?? workspace;
-  expect((await poll(service.url, workspace, "limit=0")).status).toBe(400);
-  expect((await poll(service.url, { ...workspace, secret: "wrong" })).status).toBe(401);
-  expect((await health()).failing).toBe(true);
+  }
 });
 
 // time: ordering
 test("a target URL ends the outage; events that wait when it is cleared have 5 minutes again", async () => {
-  workspace = failing[2] ?? workspace;
+  Object.assign(workspace, failing[1]);
   await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();
   const before = Date.now();
@@ -115,10 +101,8 @@ test("a target URL ends the outage; events that wait when it is cleared have 5 m
 
 // contract: test-event
 test("a test event on a poll workspace queues a ping, and says whether the bridge polled lately", async () => {
-  const { workspaces } = service.clients;
   const expectPolled = async (polledWithinLastMinute: boolean) => {
-    const request = SendTestEventRequest.create({ workspaceId: workspace.id });
-    const { eventId, outcome } = await call(workspaces, workspaces.sendTestEvent, request);
+    const { eventId, outcome } = await service.workspaces.sendTestEvent(workspace.id);
     expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute } });
     return eventId;
   };
@@ -148,10 +132,9 @@ test.each([
 
 // contract: poll-is-delivery
 test("WatchWorkspace sends the health at once, and then every poll and every change of health", async () => {
-  const { workspaces } = service.clients;
   const seen: WatchWorkspaceResponse[] = [];
   const request = WatchWorkspaceRequest.create({ workspaceId: workspace.id });
-  const stream = workspaces.watchWorkspace(request, bearer(TOKENS.operator));
+  const stream = service.clients.workspaces.watchWorkspace(request, bearer(TOKENS.operator));
   stream.on("data", (response: WatchWorkspaceResponse) => seen.push(response));
   stream.on("error", () => undefined);
   const healths = () =>
@@ -159,12 +142,13 @@ test("WatchWorkspace sends the health at once, and then every poll and every cha
       change?.$case === "health" && change.value.mode?.$case === "poll" ? [change.value.mode.value] : [],
     );
   const deliveries = () => seen.flatMap(({ change }) => (change?.$case === "delivery" ? [change.value] : []));
+  const latest = () => healths().at(-1);
   await until("the health at once", () => healths().length === 1);
   await fail(workspace);
-  await until("it is failing", () => healths().some(({ failing }) => failing));
+  await until("it is failing", () => latest()?.failing);
   await poll(service.url, workspace);
   await until("the poll", () => deliveries().length === 1);
   expect(deliveries()[0]).toMatchObject({ eventType: "poll", attempt: 0 });
-  await until("it is healthy", () => healths().at(-1)?.failing === false && healths().at(-1)?.waiting === 0);
+  await until("it is healthy", () => latest()?.failing === false && latest()?.waiting === 0);
   stream.cancel();
 });

@@ -1,16 +1,15 @@
 import { poll, type Answer } from "../harness/bridge";
 import { published } from "../harness/contents";
 import { expectRefusal } from "../harness/refusals";
-import { publish, textEvent, type TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { publish, textEvent } from "../harness/service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 
 // Of parameters in any combination: test/unit/read-poll-query.test.ts.
 const service = sharedService();
-let workspace: TestWorkspace;
+const workspace = freshWorkspace(service);
 /** The cursors of the 120 events that are held, oldest first. */
 let cursors: readonly string[];
 beforeAll(async () => {
-  workspace = await service.workspaces.make();
   const events = Array.from({ length: 120 }, (_, i) => textEvent(workspace.id, `event ${i}`));
   const results = [
     ...(await publish(service.clients, ...events.slice(0, 100))),
@@ -36,75 +35,45 @@ async function expectEvents(query: string, first: number, count: number): Promis
 // contract: poll-limit, poll-after-omitted
 test.each([
   ["", 100],
-  ["limit=1", 1],
-  ["limit=99", 99],
   ["limit=100", 100],
   ["limit=%31%30", 10],
   ["%6Cimit=3", 3],
 ])("?%s answers %i events from the oldest held event on", (query, count) => expectEvents(query, 0, count));
 
 // contract: poll-cursor
-test.each(["0", "1", "000000000000000000", "1".repeat(15)])(
-  "after=%s, before everything, answers from the oldest event on",
-  (cursor) => expectEvents(`after=${cursor}&limit=1`, 0, 1),
-);
-
-// contract: poll-cursor
 test("a cursor is the end of the page before; the parameters may be in any order and percent-encoded", async () => {
   const cursor = cursors[41] ?? "";
   const encoded = [...cursor].map((digit) => `%3${digit}`).join("");
+  await expectEvents("after=0&limit=1", 0, 1);
   await expectEvents(`after=${cursor}&limit=2`, 42, 2);
   await expectEvents(`limit=2&after=${encoded}`, 42, 2);
 });
 
-// contract: poll-latest
-test.each(["after=latest", "after=latest&limit=1", "after=%6Catest"])(
-  "?%s answers no events and the newest cursor",
-  async (query) => {
-    const latest = { events: [], next: cursors[119], hasMore: false, gap: false };
-    expect((await ask(query)).json).toEqual(latest);
-  },
-);
-
-// contract: poll-cursor
-test.each(["9".repeat(16), "9".repeat(18), "009999999999999999"])(
-  "after=%s, past everything, answers no events and itself",
-  async (next) => {
-    expect((await ask(`after=${next}`)).json).toEqual({ events: [], next, hasMore: false, gap: false });
-  },
-);
+// contract: poll-latest, poll-cursor
+test("?after=latest answers no events and the newest cursor; a cursor past everything answers itself", async () => {
+  const none = { events: [], hasMore: false, gap: false };
+  for (const query of ["after=latest", "after=latest&limit=1", "after=%6Catest"]) {
+    expect((await ask(query)).json).toEqual({ ...none, next: cursors[119] });
+  }
+  for (const next of ["9".repeat(16), "9".repeat(18), "009999999999999999"]) {
+    expect((await ask(`after=${next}`)).json).toEqual({ ...none, next });
+  }
+});
 
 // contract: poll-query-400, poll-limit, poll-cursor, error-body
 test.each([
   ["limit=0", "limit"],
   ["limit=101", "limit"],
-  ["limit=1.0", "limit"],
   ["limit=", "limit"],
-  ["limit", "limit"],
-  ["limit=+1", "limit"],
-  ["limit=1%20", "limit"],
   ["limit=0x10", "limit"],
-  ["limit=10,20", "limit"],
-  ["limit=%00", "limit"],
   ["limit=1?", "limit"],
-  ["limit=1&limit=1", "limit"],
   ["limit=1&%6Cimit=1", "limit"],
-  ["after=", "after"],
   ["after", "after"],
   [`after=${"1".repeat(19)}`, "after"],
-  ["after=%2B1", "after"],
   ["after=LATEST", "after"],
-  ["after=latest%20", "after"],
-  ["after=oldest", "after"],
   ["after=%zz", "after"],
-  ["after=1-0", "after"],
   ["after=(1", "after"],
-  ["after=%D9%A1", "after"],
-  ["after=latest&after=latest", "after"],
-  ["after=0&%61fter=0", "after"],
   ["cursor=1", "cursor"],
-  ["AFTER=0", "AFTER"],
-  ["limit=1&x=", "x"],
   ["limit%5B%5D=1", "limit[]"],
   ["limit=1;after=0", "limit"],
   ["a+b=1", "a b"],

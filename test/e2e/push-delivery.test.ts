@@ -1,6 +1,5 @@
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { holdAnswers, redirect, sayNothing, status } from "../harness/behaviours";
-import { heldFor } from "../harness/contents";
 import { poll } from "../harness/bridge";
 import { cardUpdate, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
@@ -120,40 +119,22 @@ test("each attempt is signed when it is sent, by the secrets, and sent to the UR
   }
 });
 
-test("connections are kept and used again, and several events are in flight at once", async () => {
+test("connections are kept and used again after a body of a few KB, one that the bridge closed is not, and several events are in flight at once", async () => {
   const bridge = await push.bridge();
+  const body = "x".repeat(8_000);
+  bridge.behave(() =>
+    status(200, { body, ...(bridge.requests.length === 4 && { headers: { Connection: "close" } }) }),
+  );
   for (let i = 1; i <= 5; i++) {
     await push.publish(textEvent(bridge.workspaceId, String(i)));
     await push.logged(bridge.workspaceId, i);
+    if (i === 4) await until("the bridge closed it", () => bridge.connections[0]?.closedAt !== undefined);
   }
-  expect(bridge.connections).toHaveLength(1);
+  const log = await push.deliveries(bridge.workspaceId);
+  expect(log.map(({ result }) => result)).toEqual(Array(5).fill(DeliveryResult.SUCCESS));
+  expect(bridge.requests.map(({ connection }) => connection)).toEqual([1, 1, 1, 1, 2]);
   bridge.behave(sayNothing());
   await push.publish(...textEvents(bridge.workspaceId, 3));
   await bridge.waitFor(8);
-  expect(bridge.connections).toHaveLength(3);
-});
-
-test("a connection that the bridge closed is not used: the next push makes another", async () => {
-  const bridge = await push.bridge();
-  bridge.behave(() => status(204, bridge.requests.length === 2 ? { headers: { Connection: "close" } } : {}));
-  for (let i = 1; i <= 3; i++) {
-    await push.publish(textEvent(bridge.workspaceId, String(i)));
-    await push.logged(bridge.workspaceId, i);
-    if (i === 2) await until("the bridge closed it", () => bridge.connections[0]?.closedAt !== undefined);
-  }
-  const log = await push.deliveries(bridge.workspaceId);
-  expect(log.map(({ result }) => result)).toEqual(Array(3).fill(DeliveryResult.SUCCESS));
-  expect(bridge.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-});
-
-// contract: workspace-modes
-test("an event for a push workspace is not held, and one for a poll workspace is not pushed", async () => {
-  const bridge = await push.bridge();
-  const poller = await push.bridge({ polls: true });
-  await push.publish(textEvent(bridge.workspaceId, "pushed"), textEvent(poller.workspaceId, "held"));
-  await bridge.waitFor(1);
-  expect((await heldFor(push.service.url, { id: poller.workspaceId, secret: poller.secret })).length).toBe(1);
-  expect(poller.connections).toHaveLength(0);
-  const polled = await poll(push.service.url, { id: bridge.workspaceId, secret: bridge.secret });
-  expect(polled.status).toBe(403);
+  expect(bridge.connections).toHaveLength(4);
 });

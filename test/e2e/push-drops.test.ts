@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { shardOf } from "../../core/domain/shard";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
-import { holdAnswers, status, type HeldAnswers } from "../harness/behaviours";
+import { holdAnswers, type HeldAnswers } from "../harness/behaviours";
 import { sharedPush, textEvents, type PushedBridge } from "../harness/push";
 import { openTestStore, texts, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
@@ -108,12 +108,4 @@ test("an event that was not tried is dropped when its workspace is disconnected 
     Array(4).fill("expired"),
   ]);
   expect(bridges.map(({ requests }) => requests.length)).toEqual([16, 16, 16]);
-});
-
-test("nothing stays in the queue of what was delivered after a retry", async () => {
-  const bridge = await push.bridge();
-  bridge.behave(({ attempt }) => status(attempt === 1 ? 500 : 204));
-  await push.publish(...textEvents(bridge.workspaceId, 10));
-  await push.logged(bridge.workspaceId, 20);
-  await expectQueuesEmpty(bridge);
 });

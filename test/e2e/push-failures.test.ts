@@ -1,102 +1,67 @@
+import { DeliveryResult, PushStep } from "../../proto/gen/chatbridge/v1/workspace";
 import {
-  DeliveryResult,
-  PushStep,
-  type LoggedDelivery,
-  type PushTest,
-} from "../../proto/gen/chatbridge/v1/workspace";
-import {
-  closeWithoutAnswer,
-  dripBody,
-  dripHeaders,
+  drip,
   flood,
   garbage,
-  headersOnly,
-  hintForEver,
-  hugeHeaders,
-  neverEnd,
   raw,
   redirect,
   reset,
   sayNothing,
   status,
-  stopInBody,
   type Behaviour,
 } from "../harness/behaviours";
-import type { Welcome } from "../harness/front-door";
 import type { NameAnswer } from "../harness/names";
 import { cardUpdate, sharedPush, type PushedBridge } from "../harness/push";
-import type { ReceiverOptions } from "../harness/receiver";
+import type { ReceiverOptions, Welcome } from "../harness/receiver";
 
 const { SUCCESS, DNS, REFUSED_ADDRESS, CONNECT, TLS, TIMEOUT, STATUS, BODY } = DeliveryResult;
-const STEPS = [
-  PushStep.NAME,
-  PushStep.ADDRESS,
-  PushStep.CONNECT,
-  PushStep.TLS,
-  PushStep.SEND,
-  PushStep.STATUS,
-];
+const { NAME, ADDRESS, SEND } = PushStep;
+const STEPS: readonly PushStep[] = [NAME, ADDRESS, PushStep.CONNECT, PushStep.TLS, SEND, PushStep.STATUS];
 const DEADLINE_MS = 5_000;
 const LOOPBACK = "127.0.0.1";
-type Arrange = (bridge: PushedBridge) => unknown;
 
 /** What a bridge does, and what an attempt to push to it comes to. */
 interface Row {
   readonly what: string;
-  readonly arrange: Arrange;
+  readonly arrange: (bridge: PushedBridge) => unknown;
   readonly options?: () => ReceiverOptions;
   /** Where a machine's haste decides between two results, both are right. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
   /** Where it was reached. A connection that broke early may have no address to tell. */
   readonly address?: string;
-  /** The step of a test event that fails. */
+  /** The step of a test event that fails, and the failure's words for the owner. */
   readonly step: PushStep | readonly PushStep[];
-  /** The words of a test event's failure for the owner. */
   readonly words: RegExp;
 }
 
 const push = sharedPush();
 
-const answer =
-  (behaviour: Behaviour): Arrange =>
-  (bridge) =>
-    bridge.behave(behaviour);
-const name =
-  (record: NameAnswer): Arrange =>
-  (bridge) =>
-    push.names.set(bridge.name, record);
+const answer = (behaviour: Behaviour) => (bridge: PushedBridge) => bridge.behave(behaviour);
+const welcome = (how: Welcome) => (bridge: PushedBridge) => bridge.welcome(how);
+const name = (record: NameAnswer) => (bridge: PushedBridge) => push.names.set(bridge.name, record);
 /** The bytes, and then the end of the connection. */
 const breakOff = (bytes: string): Behaviour => ({ answer: ({ stream }) => void stream.end(bytes) });
 const UPGRADE = "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
 const CHUNK = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel";
-const PART = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx";
+const HEADERS = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
 
 type Kind = Omit<Row, "what" | "arrange">;
-const row = (what: string, arrange: Arrange, kind: Kind, more: Partial<Kind> = {}): Row => ({
-  what,
-  arrange,
-  ...kind,
-  ...more,
-});
-const welcome =
-  (how: Welcome): Arrange =>
-  (bridge) =>
-    bridge.welcome(how);
-
-const unnamed: Kind = { result: DNS, step: PushStep.NAME, words: /could not be looked up/ };
+function row(what: string, arrange: Row["arrange"], kind: Kind, more: Partial<Kind> = {}): Row {
+  return { what, arrange, ...kind, ...more };
+}
+const unnamed: Kind = { result: DNS, step: NAME, words: /could not be looked up/ };
 const noTls: Kind = { result: TLS, step: PushStep.TLS, words: /TLS handshake failed/ };
 const atAnswer = { address: LOOPBACK, step: PushStep.STATUS };
 const broken: Kind = { ...atAnswer, result: BODY, words: /broke off or was not HTTP/ };
 const refused = (code: number, words: RegExp): Kind => ({ ...atAnswer, result: STATUS, status: code, words });
 const FAILURES: readonly Row[] = [
   row("has a name that DNS does not know", name("NXDOMAIN"), unnamed, { words: /looked up.*spelling/ }),
-  row("has a name that DNS fails to look up", name("SERVFAIL"), unnamed),
   row("has a name that DNS never answers for", name("silence"), unnamed),
   row("has a name without an address", name([]), unnamed),
   row("has a private address", name(["10.0.0.1"]), {
     result: REFUSED_ADDRESS,
-    step: PushStep.ADDRESS,
+    step: ADDRESS,
     words: /is at 10\.0\.0\.1.*not a public address \(private\)/,
   }),
   row("does not listen", (bridge) => bridge.close(), {
@@ -116,12 +81,13 @@ const FAILURES: readonly Row[] = [
     words: /CERT_HAS_EXPIRED.*the certificate has expired/,
   }),
   row("resets the connection instead of an answer", answer(reset()), broken),
-  row("closes the connection instead of an answer", answer(closeWithoutAnswer()), broken),
   row("answers what is not HTTP", answer(garbage()), broken),
-  row("answers with endless headers", answer(hugeHeaders()), broken),
-  row("answers a status that is none", answer(raw("HTTP/1.1 2xx OK\r\n\r\n")), broken),
+  row(
+    "answers with endless headers",
+    answer(raw(`HTTP/1.1 200 OK\r\nX-Huge: ${"x".repeat(1_000_000)}\r\n\r\n`)),
+    broken,
+  ),
   row("switches protocols", answer(raw(UPGRADE)), broken),
-  row("breaks off in the middle of the body", answer(breakOff(PART)), broken, { status: 200 }),
   row("breaks off a chunked body", answer(breakOff(CHUNK)), broken, { status: 200 }),
   row("answers 500", answer(status(500)), refused(500, /answered 500 where any 2xx is expected/)),
   row("redirects", answer(redirect("https://x.test/", 307)), refused(307, /307.*redirects are not followed/)),
@@ -135,24 +101,18 @@ const STALLS: readonly Row[] = [
   row("accepts the connection and says nothing", welcome("silence"), shaking),
   row("drips its part of the TLS handshake", welcome("drip"), shaking),
   row("takes the request, then says nothing", answer(sayNothing()), unanswered),
-  row("drips its headers", answer(dripHeaders(300)), unanswered),
-  row("sends interim answers only", answer(hintForEver(300)), unanswered),
+  row("drips its headers", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
+  row("sends interim answers only", answer(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n", 300)), unanswered),
   // Well after: a core that is held up at the deadline for a moment wakes to an answer before it wakes to its timer.
   row("answers after a minute", answer(status(200, { afterMs: 60_000 })), unanswered),
-  row("sends headers that promise a body, and no body", answer(headersOnly()), unended),
-  row("stops in the middle of the body", answer(stopInBody()), unended),
-  row("never ends its body", answer(neverEnd()), unended),
-  row("sends a byte of the body a second", answer(dripBody(1_000)), unended),
+  row("sends headers that promise a body, and no body", answer(raw(HEADERS)), unended),
+  row("sends a byte of the body a second", answer(drip(HEADERS, "x", 1_000)), unended),
 ];
 
-interface Outcome {
-  /** What was logged of an event that is not retried. */
-  readonly line: LoggedDelivery | undefined;
-  readonly test: PushTest;
-}
+type Outcome = Awaited<ReturnType<typeof attempt>>;
 
-/** Pushes an event and a test event to the bridge of a row. */
-async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">): Promise<Outcome> {
+/** Pushes an event that is not retried, and a test event, to the bridge of a row; answers what was logged and said of them. */
+async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">) {
   const bridge = await push.bridge(options?.());
   await arrange(bridge);
   const [event] = await push.publish(cardUpdate(bridge.workspaceId));
@@ -161,10 +121,8 @@ async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">): 
   return { test, line: log.find(({ eventId }) => eventId === event?.eventId) };
 }
 
-function expectOutcome(
-  { line, test }: Outcome,
-  { result, status: code = 0, address, step, words }: Row,
-): void {
+function expectOutcome({ line, test }: Outcome, row: Row): void {
+  const { result, status: code = 0, address, step, words } = row;
   for (const delivery of [line, test.delivery]) {
     expect(delivery).toMatchObject({ attempt: 1, status: code });
     expect([result].flat()).toContain(delivery?.result);
@@ -199,14 +157,4 @@ test("an answer's body is not read: a long one is cut off, and a 2xx stays a suc
   const floodings = await Promise.all(floods.map((each) => attempt({ arrange: answer(each) })));
   for (const { line } of floodings) expect(line).toMatchObject({ result: SUCCESS, status: 200 });
   for (const { sent } of floods) expect(sent).toBeLessThan(2 * 30_000_000);
-});
-
-test("a body of a few KB is read to its end, and the connection is used again", async () => {
-  const bridge = await push.bridge();
-  bridge.behave(status(200, { body: "x".repeat(8_000) }));
-  for (let i = 1; i <= 3; i++) {
-    await push.publish(cardUpdate(bridge.workspaceId));
-    await push.logged(bridge.workspaceId, i);
-  }
-  expect(bridge.connections).toHaveLength(1);
 });

@@ -1,9 +1,10 @@
 import { status as grpc } from "@grpc/grpc-js";
-import { DeliveryResult, ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { status } from "../harness/behaviours";
 import { create, dm, ephemeral } from "../harness/contents";
 import { cardUpdate, sharedPush, textEvents } from "../harness/push";
-import { call, textEvent } from "../harness/service";
+import { call } from "../harness/core-clients";
+import { textEvent } from "../harness/service";
 import { refusal } from "../harness/workspace-api";
 
 const { SUCCESS, STATUS } = DeliveryResult;
@@ -12,8 +13,7 @@ const push = sharedPush();
 
 function page(workspaceId: string, pageSize: number, pageToken = "") {
   const { workspaces } = push.service.clients;
-  const request = ListDeliveriesRequest.create({ workspaceId, pageSize, pageToken });
-  return call(workspaces, workspaces.listDeliveries, request);
+  return call(workspaces, workspaces.listDeliveries, { workspaceId, pageSize, pageToken });
 }
 
 // time: ordering
@@ -23,23 +23,15 @@ test("the log has a line for each attempt: when, of what, which number, what cam
     attempt === 1 && body.includes('"type":"message.create"') ? status(503, { afterMs: 100 }) : status(201),
   );
   const began = Date.now();
+  const contents = [create("c1"), dm("u1"), ephemeral("c1", "u1")];
   const events = await push.publish(
-    ...[create("c1"), dm("u1"), ephemeral("c1", "u1")].map((content) => ({
-      workspaceId: bridge.workspaceId,
-      content,
-    })),
+    ...contents.map((content) => ({ workspaceId: bridge.workspaceId, content })),
   );
   const log = await push.logged(bridge.workspaceId, 4);
   const linesOf = (eventId: string) =>
     log
       .filter((line) => line.eventId === eventId)
-      .map(({ eventType, attempt, result, status: code, address }) => [
-        eventType,
-        attempt,
-        result,
-        code,
-        address,
-      ]);
+      .map((line) => [line.eventType, line.attempt, line.result, line.status, line.address]);
   expect(events.map(({ eventId }) => linesOf(eventId))).toEqual([
     [
       ["message.create", 1, STATUS, 503, "127.0.0.1"],
@@ -87,31 +79,18 @@ test("a malformed page token, a page too long and an unknown workspace are refus
   );
 });
 
-test("the health of a push workspace has its last success and failure, its attempts, and percentiles of latency", async () => {
-  const bridge = await push.bridge();
-  const { workspaceId } = bridge;
-  expect(await push.health(workspaceId)).toEqual({
-    lastSuccess: undefined,
-    lastFailure: undefined,
-    attempts: 0,
-    successes: 0,
-    latencyP50Ms: 0,
-    latencyP95Ms: 0,
-    latencyP99Ms: 0,
-  });
-  // 18 fast successes, 2 slow ones and a failure.
-  await push.publish(...textEvents(workspaceId, 18));
-  await push.logged(workspaceId, 18);
-  bridge.behave(status(200, { afterMs: 300 }));
-  await push.publish(...textEvents(workspaceId, 2));
+test("the health of a push workspace has its last success and failure, its attempts, and latencies of successes", async () => {
+  const { workspaceId, requests, behave } = await push.bridge();
+  const none = { attempts: 0, successes: 0, latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
+  expect(await push.health(workspaceId)).toEqual({ lastSuccess: undefined, lastFailure: undefined, ...none });
+  behave(() => status(200, { afterMs: 20 * requests.length }));
+  await push.publish(...textEvents(workspaceId, 20));
   await push.logged(workspaceId, 20);
-  bridge.behave(status(500));
+  behave(status(500));
   await push.publish(cardUpdate(workspaceId));
   const log = await push.logged(workspaceId, 21);
-  const latencies = log
-    .slice(0, 20)
-    .map(({ latencyMs }) => latencyMs)
-    .toSorted((a, b) => a - b);
+  const latencies = log.slice(0, 20).map(({ latencyMs }) => latencyMs);
+  latencies.sort((a, b) => a - b);
   expect(await push.health(workspaceId)).toEqual({
     lastSuccess: log[19],
     lastFailure: log[20],

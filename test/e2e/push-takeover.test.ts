@@ -44,10 +44,8 @@ function untilShared(): Promise<readonly string[]> {
   });
 }
 
-const requestsOf = (
-  { requests }: Pick<NumberedCore, "requests">,
-  { eventId }: { readonly eventId: string },
-) => requests.filter((request) => eventIdOf(request) === eventId).length;
+const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: Pick<Sent, "eventId">) =>
+  requests.filter((request) => eventIdOf(request) === eventId).length;
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
 
 /** Refuses the first attempt of an event, whichever core makes it. */
@@ -88,12 +86,9 @@ test("a core that hangs is taken over with the attempts that remain, and does no
   // It pushes again, by leases that are its own; what it woke up with was let go of.
   await untilShared();
   expect(await takenOver()).toEqual(lines);
-  expect(resting.map((event) => [requestsOf(first, event), requestsOf(second, event)])).toEqual(
-    resting.map(() => [2, 1]),
-  );
-  expect(underWay.map((event) => [requestsOf(first, event), requestsOf(second, event)])).toEqual(
-    underWay.map(() => [1, 1]),
-  );
+  const counts = (event: Sent) => [requestsOf(first, event), requestsOf(second, event)];
+  expect(resting.map(counts)).toEqual(resting.map(() => [2, 1]));
+  expect(underWay.map(counts)).toEqual(underWay.map(() => [1, 1]));
 });
 
 // time: ordering

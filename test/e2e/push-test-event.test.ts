@@ -1,8 +1,7 @@
 import { status as grpc } from "@grpc/grpc-js";
-import { DeliveryResult, PushStep, SendTestEventRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import { DeliveryResult, PushStep } from "../../proto/gen/chatbridge/v1/workspace";
 import { sayNothing, status } from "../harness/behaviours";
 import { sharedPush, textEvents } from "../harness/push";
-import { call } from "../harness/service";
 import { verifyPush } from "../harness/verify-push";
 import { refusal } from "../harness/workspace-api";
 
@@ -10,10 +9,7 @@ const { NAME, ADDRESS, CONNECT, TLS, SEND, STATUS } = PushStep;
 
 const push = sharedPush();
 
-const sendTestEvent = (workspaceId: string) => {
-  const { workspaces } = push.service.clients;
-  return call(workspaces, workspaces.sendTestEvent, SendTestEventRequest.create({ workspaceId }));
-};
+const { sendTestEvent } = push.workspaces;
 
 // time: ordering
 // contract: test-event-push, lifetime-60s

@@ -19,7 +19,7 @@ function curl(path: string, token: string, ...args: readonly string[]): Promise<
   });
 }
 
-test("with a token of any role, both versions of reflection list the services", async () => {
+test("with a token of any role, both versions of reflection list the services, and resolve their methods", async () => {
   const outputs = await Promise.all([
     curl("", TOKENS.edge, "--list-services", "--reflect-protocol", "grpc-v1"),
     curl("", TOKENS.game, "--list-services", "--reflect-protocol", "grpc-v1alpha"),
@@ -32,21 +32,8 @@ test("with a token of any role, both versions of reflection list the services", 
       "chatbridge.v1.WorkspaceService",
     ]);
   }
-});
-
-test("reflection resolves the types of every service", async () => {
   const methods = await curl("", TOKENS.game, "--list-methods");
-  for (const method of [
-    "BridgeService/Poll",
-    "BridgeService/Receive",
-    "GameService/Follow",
-    "GameService/PublishEvents",
-    "WorkspaceService/ConnectWorkspace",
-    "WorkspaceService/CreateWorkspace",
-    "WorkspaceService/DeleteWorkspace",
-    "WorkspaceService/DisconnectWorkspace",
-    "WorkspaceService/GetWorkspace",
-  ]) {
+  for (const method of ["BridgeService/Poll", "GameService/Follow", "WorkspaceService/GetWorkspace"]) {
     expect(methods).toContain(`chatbridge.v1.${method}`);
   }
 });
@@ -62,10 +49,7 @@ test("reflection is enough to make a call, down to the well-known types", async 
   });
 });
 
-test.each([
-  ["without a token", ""],
-  ["with an unknown token", "nobody-has-this-token"],
-])("%s, reflection is refused", async (_name, token) => {
+test.each(["", "nobody-has-this-token"])("reflection is refused with the token %j", async (token) => {
   const output = await curl("", token, "--list-services");
   expect(output).toMatch(/^failed: /);
   expect(output).not.toContain("chatbridge.v1");

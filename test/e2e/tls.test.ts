@@ -5,9 +5,8 @@ import { ListWorkspacesRequest, WorkspaceServiceClient } from "../../proto/gen/c
 import { poll } from "../harness/bridge";
 import { startCore, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { bearer } from "../harness/service";
+import { call } from "../harness/core-clients";
 import { createTestCa, type Certificate, type TestCa } from "../harness/test-ca";
-import { HANG_MS } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
 const ca: TestCa = createTestCa();
@@ -37,16 +36,16 @@ afterAll(async () => {
 });
 
 /** Credentials that show a certificate. */
-const showing = ({ key, cert }: Certificate): ChannelCredentials => credentials.createSsl(ca.cert, key, cert);
+const showing = ({ key, cert }: Certificate) => credentials.createSsl(ca.cert, key, cert);
 
 /** The status of one call. */
-async function tryCall(core: TestProcess, channel: ChannelCredentials, token: string): Promise<status> {
+async function tryCall(core: TestProcess, channel: ChannelCredentials, token: string) {
   const workspaces = new WorkspaceServiceClient(`127.0.0.1:${core.port}`, channel);
-  const options = { deadline: Date.now() + HANG_MS };
-  const code = await new Promise<status>((resolve) => {
-    const done = (error: ServiceError | null): void => resolve(error?.code ?? status.OK);
-    workspaces.listWorkspaces(ListWorkspacesRequest.create({}), bearer(token), options, done);
-  });
+  const answer = call(workspaces, workspaces.listWorkspaces, ListWorkspacesRequest.create({}), token);
+  const code = await answer.then(
+    () => OK,
+    (error: ServiceError) => error.code,
+  );
   workspaces.close();
   return code;
 }

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { createClient } from "redis";
 import { poll } from "../harness/bridge";
 import { SECRETS_KEY, startCore } from "../harness/processes";
-import { connectToCore, publish, startService, textEvent, type TestService } from "../harness/service";
+import { connectToCore } from "../harness/core-clients";
+import { publish, startService, textEvent, type TestService } from "../harness/service";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
 let service: TestService;

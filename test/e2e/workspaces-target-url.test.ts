@@ -2,7 +2,7 @@ import { status } from "@grpc/grpc-js";
 import { DeliveryMode } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
 import { startCore, type TestProcess } from "../harness/processes";
-import { connectToCore, type CoreClients } from "../harness/service";
+import { connectToCore, type CoreClients } from "../harness/core-clients";
 import { sharedService } from "../harness/shared-service";
 import { createWorkspaceApi, refusal, type WorkspaceApi } from "../harness/workspace-api";
 

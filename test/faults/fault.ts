@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { DeliveryResult, ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
-import { call } from "../harness/service";
+import { call } from "../harness/core-clients";
 import type { Account, Terms } from "./account";
 import { startLoad, type Load, type LoadOptions } from "./load";
 import { untilConnected, type Rig } from "./rig";

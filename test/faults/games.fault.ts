@@ -1,5 +1,5 @@
 import { startConsumer, type Consumer } from "../harness/consumer";
-import { connectToCore, type CoreClients } from "../harness/service";
+import { connectToCore, type CoreClients } from "../harness/core-clients";
 import { until } from "../harness/wait";
 import { nth } from "./clients";
 import { expectSound, suffer } from "./fault";

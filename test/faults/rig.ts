@@ -5,7 +5,7 @@ import { freePort, startCore, startEdge, type TestProcess } from "../harness/pro
 import { pushEnvironment } from "../harness/push";
 import { startReceiver, type Receiver } from "../harness/receiver";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { connectToCore, type CoreClients } from "../harness/service";
+import { connectToCore, type CoreClients } from "../harness/core-clients";
 import { createTestCa } from "../harness/test-ca";
 import { HANG_MS } from "../harness/wait";
 

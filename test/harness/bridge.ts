@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
 import type { TestWorkspace } from "./service";
 
 /** An HTTP answer with its exact bytes. */
@@ -31,34 +32,24 @@ export interface SendOptions {
 /** Sends one request on a connection of its own. `path` goes out exactly as it is. */
 export function send(base: string, path: string, options: SendOptions = {}): Promise<Answer> {
   const { hostname, port } = new URL(base);
+  const { method = "GET", from: localAddress, body: sent } = options;
+  const headers = { ...options.headers } as Record<string, string>;
+  const where = { hostname, port, path, agent: false, ...(localAddress && { localAddress }) };
   return new Promise((resolve, reject) => {
-    const request = httpRequest({
-      hostname,
-      port,
-      path,
-      method: options.method ?? "GET",
-      headers: { ...options.headers } as Record<string, string>,
-      agent: false,
-      ...(options.from === undefined ? {} : { localAddress: options.from }),
-    });
+    const request = httpRequest({ ...where, method, headers });
     request.on("error", reject);
     request.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const body = Buffer.concat(chunks);
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body,
-          get json() {
-            return JSON.parse(body.toString("utf8")) as unknown;
-          },
-        });
+      const answer = (body: Buffer): Answer => ({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body,
+        get json() {
+          return JSON.parse(body.toString("utf8")) as unknown;
+        },
       });
+      buffer(response).then((body) => resolve(answer(body)), reject);
     });
-    request.end(options.body);
+    request.end(sent);
   });
 }
 
@@ -70,16 +61,9 @@ export function post(
   options: SendOptions = {},
 ): Promise<Answer> {
   const body = typeof event === "string" || Buffer.isBuffer(event) ? event : JSON.stringify(event);
-  return send(base, `/hooks/${id}`, {
-    method: "POST",
-    body,
-    ...options,
-    headers: {
-      "Content-Type": "application/json",
-      "Service-Signature": signatureOf(secret, body),
-      ...options.headers,
-    },
-  });
+  const own = { "Content-Type": "application/json", "Service-Signature": signatureOf(secret, body) };
+  const headers = { ...own, ...options.headers };
+  return send(base, `/hooks/${id}`, { method: "POST", body, ...options, headers });
 }
 
 /** Polls with a query string, signed now unless headers say otherwise. */
@@ -89,8 +73,6 @@ export function poll(
   query = "",
   options: SendOptions = {},
 ): Promise<Answer> {
-  return send(base, `/hooks/${id}/events${query === "" ? "" : `?${query}`}`, {
-    ...options,
-    headers: { "Service-Signature": signatureOf(secret, query), ...options.headers },
-  });
+  const headers = { "Service-Signature": signatureOf(secret, query), ...options.headers };
+  return send(base, `/hooks/${id}/events${query && `?${query}`}`, { ...options, headers });
 }

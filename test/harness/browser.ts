@@ -1,4 +1,10 @@
-import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
 import { findChromium } from "./chromium";
 import { askApi } from "./dashboard";
 import { TOKENS } from "./processes";
@@ -10,31 +16,15 @@ const ARGUMENTS =
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-export interface VisitOptions {
-  readonly colours?: "light" | "dark";
-  readonly size?: { readonly width: number; readonly height: number };
-  readonly timeZone?: string;
-}
-
+export type TestBrowser = ReturnType<typeof testBrowser>;
 /** A person with a browser of their own. */
-export interface Visitor {
-  readonly page: Page;
-  readonly context: BrowserContext;
-  /** What the server refused to this visitor; a refusal is no fault where a test asks for one. */
-  readonly refusals: readonly string[];
-}
-
-export interface TestBrowser {
-  visit(url: string, options?: VisitOptions): Promise<Visitor>;
-  /** Visits the dashboard by a sign-in link. */
-  visitSignedIn(url: string, path?: string, options?: VisitOptions): Promise<Visitor>;
-}
+export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
  * A browser for the tests of a file. After each test, no page may have had an error or broken its content security
  * policy, and the visitors that came in the test leave; those that came in a hook stay.
  */
-export function testBrowser(): TestBrowser {
+export function testBrowser() {
   let browser: Browser;
   const faults: string[] = [];
   const visiting = new Set<BrowserContext>();
@@ -52,16 +42,18 @@ export function testBrowser(): TestBrowser {
   });
   afterAll(() => browser.close());
 
-  async function visit(url: string, options: VisitOptions = {}): Promise<Visitor> {
+  async function visit(url: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({
-      viewport: options.size ?? DESKTOP,
-      colorScheme: options.colours ?? "light",
-      timezoneId: options.timeZone ?? "Europe/Lisbon",
+      viewport: DESKTOP,
+      colorScheme: "light",
+      timezoneId: "Europe/Lisbon",
       locale: "en-GB",
       permissions: ["clipboard-read", "clipboard-write"],
+      ...options,
     });
     visiting.add(context);
     context.setDefaultTimeout(HANG_MS);
+    /** What the server refused to this visitor; a refusal is no fault where a test asks for one. */
     const refusals: string[] = [];
     context.on("weberror", (error) => faults.push(error.error().message));
     context.on("console", (said) => {
@@ -75,7 +67,8 @@ export function testBrowser(): TestBrowser {
 
   return {
     visit,
-    async visitSignedIn(url, path = "/", options) {
+    /** Visits the dashboard by a sign-in link. */
+    async visitSignedIn(url: string, path = "/", options?: BrowserContextOptions) {
       const visitor = await visit(`${url}${await signInPath(url)}`, options);
       await visitor.page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
       if (path !== "/") await visitor.page.goto(`${url}${path}`);

@@ -4,26 +4,10 @@ import type { ReadableStream } from "node:stream/web";
 import type { Exchange, LinkState, Member, Post, ServicePost, StreamEvent } from "../../demo/chat/shapes";
 import { until } from "./wait";
 
-/** A member of the demo chat, without a browser. */
-export interface ChatMember {
-  readonly me: Member;
-  readonly key: string;
-  /** By id, as they are now. */
-  readonly posts: ReadonlyMap<number, Post>;
-  link(): LinkState;
-  /** By id, as they are now. */
-  readonly exchanges: ReadonlyMap<number, Exchange>;
-  /** Asks the server; answers the status. */
-  ask(method: string, path: string, body: object): Promise<number>;
-  say(text: string, where?: { readonly conversation?: string; readonly replyTo?: number }): Promise<number>;
-  /** Presses the button whose label has these words. */
-  press(post: ServicePost, label: string): Promise<number>;
-  /** Waits for a message of the service whose text has these words. */
-  sees(words: string, conversation?: string): Promise<ServicePost>;
-  leave(): void;
-}
+export type ChatMember = Awaited<ReturnType<typeof joinChat>>;
 
-export async function joinChat(url: string, name: string): Promise<ChatMember> {
+/** Joins the demo chat as a member without a browser. */
+export async function joinChat(url: string, name: string) {
   const joined = await fetch(`${url}/api/join`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -63,23 +47,25 @@ export async function joinChat(url: string, name: string): Promise<ChatMember> {
   return {
     me,
     key,
-    posts,
-    exchanges,
+    /** By id, as they are now. */
+    posts: posts as ReadonlyMap<number, Post>,
+    /** By id, as they are now. */
+    exchanges: exchanges as ReadonlyMap<number, Exchange>,
     link() {
       if (link === undefined) throw new Error("nobody said how the bridge is");
       return link;
     },
+    /** Asks the server; answers the status. */
     ask,
-    say: (text, { conversation = "general", ...more } = {}) =>
-      ask("POST", "/say", { conversation, text, ...more }),
-    press(post, label) {
+    say: (text: string, conversation = "general") => ask("POST", "/say", { conversation, text }),
+    /** Presses the button whose label has these words. */
+    press(post: ServicePost, label: string) {
       const button = post.message.buttons.flat().find((each) => each.label.includes(label));
-      return ask("POST", "/press", {
-        post: post.id,
-        action: button !== undefined && "action" in button ? button.action : "",
-      });
+      const action = button !== undefined && "action" in button ? button.action : "";
+      return ask("POST", "/press", { post: post.id, action });
     },
-    sees: (words, conversation = "general") =>
+    /** Waits for a message of the service whose text has these words. */
+    sees: (words: string, conversation = "general") =>
       until(`${name} sees “${words}” in ${conversation}`, () =>
         [...posts.values()].find(
           (post): post is ServicePost =>

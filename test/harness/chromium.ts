@@ -14,7 +14,8 @@ export async function findChromium(say: (line: string) => void = () => undefined
   const [program, ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];
   if (program === undefined) throw new Error(BY_HAND);
   say("There is no Chromium here: apt-get installs one, about 400 MB …");
-  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env: environment() };
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env };
   try {
     await run(program, [...rights, "update"], options);
     await run(program, [...rights, "install", "-y", "--no-install-recommends", "chromium"], options);
@@ -29,16 +30,9 @@ export async function findChromium(say: (line: string) => void = () => undefined
 }
 
 async function onPath(): Promise<string | undefined> {
-  for (const command of COMMANDS) {
-    try {
-      return (await run("/bin/sh", ["-c", `command -v ${command}`])).stdout.trim();
-    } catch {
-      // The next one, then.
-    }
-  }
-  return undefined;
-}
-
-function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const look = COMMANDS.map((command) => `command -v ${command}`).join(" || ");
+  return run("/bin/sh", ["-c", look]).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
 }

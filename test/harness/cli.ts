@@ -1,19 +1,10 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { runCli as runInProcess } from "../../cli/run-cli";
 import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
-
-/** What a run of the command line printed, and its exit code. */
-export interface CliRun {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The last line of stdout as JSON. */
-  readonly json: unknown;
-}
 
 export interface CliOptions {
   /** Whose token it has; none for "nobody". */
@@ -26,15 +17,8 @@ export interface CliOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A run that has not ended. */
-export interface CliChild {
-  /** The lines of stdout so far. */
-  lines(): readonly string[];
-  stderr(): string;
-  /** Ctrl-C. */
-  interrupt(): void;
-  readonly ended: Promise<CliRun>;
-}
+/** A run that has not ended, or has; `interrupt` is Ctrl-C. */
+export type CliChild = ReturnType<typeof startCli>;
 
 export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
 
@@ -57,21 +41,19 @@ function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>
   const said = { stdout: "", stderr: "" };
   stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
   stderr.setEncoding("utf8").on("data", (text: string) => (said.stderr += text));
-  const ended = code.then((exit): CliRun => {
-    const last = () => said.stdout.trimEnd().split("\n").at(-1) ?? "";
-    return {
-      code: exit,
-      ...said,
-      get json() {
-        return JSON.parse(last()) as unknown;
-      },
-    };
-  });
+  const ended = code.then((exit) => ({
+    code: exit,
+    ...said,
+    /** The last line of stdout as JSON. */
+    get json() {
+      return JSON.parse(said.stdout.trimEnd().split("\n").at(-1) ?? "") as unknown;
+    },
+  }));
   return { lines: () => said.stdout.split("\n").slice(0, -1), stderr: () => said.stderr, ended };
 }
 
 /** Runs the command line within this process; `args` as a text are its words. */
-export function startCli(args: string | readonly string[], options: CliOptions = {}): CliChild {
+export function startCli(args: string | readonly string[], options: CliOptions = {}) {
   const { stdin = "", isTTY = false } = options;
   const interrupt = new AbortController();
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
@@ -87,15 +69,13 @@ export function startCli(args: string | readonly string[], options: CliOptions =
   return { ...gather(stdout, stderr, code), interrupt: () => interrupt.abort() };
 }
 
-export function runCli(args: string | readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  return startCli(args, options).ended;
-}
+export const runCli = (...run: Parameters<typeof startCli>) => startCli(...run).ended;
 
 /** Runs dist/cli/main.js, at the end of `through` where that is a command that runs others. */
 export function startCliProcess(
   args: string | readonly string[],
   options: CliOptions & { readonly through?: readonly string[] } = {},
-): CliChild & { readonly child: ChildProcess } {
+) {
   const words = [process.execPath, CLI_MAIN, ...wordsOf(args)];
   const [program = "", ...all] = [...(options.through ?? []), ...words];
   const child = spawn(program, all, { env: { PATH: process.env["PATH"], ...environmentOf(options) } });

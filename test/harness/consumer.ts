@@ -8,8 +8,9 @@ import {
   type GameServiceClient,
 } from "../../proto/gen/chatbridge/v1/game";
 import { post } from "./bridge";
+import { bearer } from "./core-clients";
 import { TOKENS } from "./processes";
-import { bearer, type TestWorkspace } from "./service";
+import type { TestWorkspace } from "./service";
 import { until } from "./wait";
 
 /** A delivery as tests look at it. */
@@ -24,34 +25,24 @@ export interface Seen {
 }
 
 /** One stream of Follow. */
-export interface Consumer {
-  /** Every delivery so far, in order. */
-  readonly seen: readonly Seen[];
-  readonly isOpen: boolean;
-  /** The status the stream ended with, undefined while it is open. */
-  readonly end: { readonly code: status; readonly details: string } | undefined;
-  say(request: FollowRequest): void;
-  ack(...deliveries: readonly Pick<Seen, "id">[]): void;
-  /** From now on acks whatever comes, beginning with what has come. */
-  ackAll(): void;
-  /** Ends the client's side, as a client does that is done. */
-  halfClose(): void;
-  /** Drops the stream. */
-  cancel(): void;
-  /** Waits for `count` deliveries and answers all so far. */
-  sees(count: number, withinMs?: number): Promise<readonly Seen[]>;
+export interface Consumer extends ReturnType<typeof streamOf> {
   /** Waits for the opening answer. */
   opened(): Promise<Consumer>;
-  /** Waits for the end and answers the status. */
-  ended(withinMs?: number): Promise<{ readonly code: status; readonly details: string }>;
 }
 
 /** Starts a stream without saying anything. */
 export function startStream(games: GameServiceClient, token: string = TOKENS.game): Consumer {
+  const stream = streamOf(games, token);
+  const opened = () => until("the stream is open", () => stream.isOpen && consumer);
+  const consumer: Consumer = Object.assign(stream, { opened });
+  return consumer;
+}
+
+function streamOf(games: GameServiceClient, token: string) {
   const stream: ClientDuplexStream<FollowRequest, FollowResponse> = games.follow(bearer(token));
   const seen: Seen[] = [];
   let isOpen = false;
-  let end: Consumer["end"];
+  let end: { readonly code: status; readonly details: string } | undefined;
   let acksAll = false;
 
   function ack(...deliveries: readonly Pick<Seen, "id">[]): void {
@@ -62,53 +53,44 @@ export function startStream(games: GameServiceClient, token: string = TOKENS.gam
   stream.on("data", ({ say }: FollowResponse) => {
     if (say?.$case === "opened") isOpen = true;
     if (say?.$case !== "delivery") return;
-    const { deliveryId, attempt, received } = say.value;
-    const kind = received?.event?.kind;
-    const text = kind === undefined || kind.$case === "action" ? "" : kind.value.text;
-    seen.push({
-      id: deliveryId,
-      attempt,
-      workspaceId: received?.workspaceId ?? "",
-      text,
-      received: received ?? ReceivedEvent.create(),
-    });
-    if (acksAll) ack({ id: deliveryId });
+    const { deliveryId: id, attempt, received = ReceivedEvent.create() } = say.value;
+    const { workspaceId, event } = received;
+    const text = event?.kind === undefined || event.kind.$case === "action" ? "" : event.kind.value.text;
+    seen.push({ id, attempt, workspaceId, text, received });
+    if (acksAll) ack({ id });
   });
   stream.on("error", ({ code, details }: ServiceError) => (end ??= { code, details }));
   stream.on("status", ({ code, details }: { code: status; details: string }) => (end ??= { code, details }));
 
-  const consumer: Consumer = {
-    seen,
+  return {
+    /** Every delivery so far, in order. */
+    seen: seen as readonly Seen[],
     get isOpen() {
       return isOpen;
     },
+    /** The status the stream ended with, undefined while it is open. */
     get end() {
       return end;
     },
-    say: (request) => void stream.write(request),
+    say: (request: FollowRequest) => void stream.write(request),
     ack,
+    /** From now on acks whatever comes, beginning with what has come. */
     ackAll() {
       acksAll = true;
       ack(...seen);
     },
+    /** Ends the client's side, as a client does that is done. */
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),
-    sees: (count, withinMs) =>
-      until(`${count} deliveries, there are ${seen.length}`, () => seen.length >= count && seen, withinMs),
-    async opened() {
-      await until("the stream is open", () => isOpen);
-      return consumer;
-    },
-    ended: (withinMs) => until("the stream has ended", () => end, withinMs),
+    /** Waits for `count` deliveries and answers all so far. */
+    sees: (count: number): Promise<readonly Seen[]> =>
+      until(`${count} deliveries, there are ${seen.length}`, () => seen.length >= count && seen),
+    ended: () => until("the stream has ended", () => end),
   };
-  return consumer;
 }
 
 /** Follows as consumer "c" of group "g" with a window of 100, unless the open says otherwise. */
-export function startConsumer(
-  games: GameServiceClient,
-  open: Parameters<typeof FollowOpen.create>[0] = {},
-): Consumer {
+export function startConsumer(games: GameServiceClient, open: Parameters<typeof FollowOpen.create>[0] = {}) {
   const consumer = startStream(games);
   const value = FollowOpen.create({ group: "g", consumer: "c", window: 100, ...open });
   consumer.say(FollowRequest.create({ say: { $case: "open", value } }));

@@ -15,7 +15,7 @@ export type MessageInit = NonNullable<
 export const MESSAGE_ID = "msg_01J0ABCDEFGHJKMNPQRSTVWXYZ";
 export const CARD: MessageInit = { kind: MessageKind.CARD, text: "hi" };
 
-export const create = (channel: string, message: MessageInit = CARD): ContentInit => ({
+export const create = (channel: string, message = CARD): ContentInit => ({
   $case: "messageCreate",
   value: { channel, message },
 });
@@ -39,9 +39,6 @@ export function published(result: PublishResult | undefined): PublishedEvent {
 }
 
 /** The oldest events that are held for a workspace, as its bridge gets them from the edge at `url`. */
-export async function heldFor(
-  url: string,
-  workspace: TestWorkspace,
-): Promise<readonly Record<string, unknown>[]> {
+export async function heldFor(url: string, workspace: TestWorkspace) {
   return ((await poll(url, workspace)).json as { events: Record<string, unknown>[] }).events;
 }

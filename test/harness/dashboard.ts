@@ -1,17 +1,10 @@
 import { send, type Answer } from "./bridge";
-import { startEdge, TOKENS, type RunningProcess, type TestProcess } from "./processes";
+import { startEdge, TOKENS, type RunningProcess } from "./processes";
 
 /** An edge that serves the dashboard. */
-export interface DashboardEdge {
-  readonly edge: TestProcess;
-  /** http://127.0.0.1:port of the dashboard. */
-  readonly url: string;
-}
+export type DashboardEdge = Awaited<ReturnType<typeof startDashboardEdge>>;
 
-export async function startDashboardEdge(
-  corePort: number,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<DashboardEdge> {
+export async function startDashboardEdge(corePort: number, environment: Record<string, string> = {}) {
   const edge = await startEdge(corePort, { DASHBOARD_LISTEN: "127.0.0.1:0", ...environment });
   return { edge, url: dashboardUrlOf(edge) };
 }
@@ -35,22 +28,21 @@ export interface ApiRequest {
 export function askApi(
   url: string,
   path: string,
-  { method = "GET", body, headers = {}, cookie }: ApiRequest = {},
+  { method = "GET", body, headers, cookie = "" }: ApiRequest = {},
 ): Promise<Answer> {
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = body === undefined ? "" : JSON.stringify(body);
   const all = {
     "x-dashboard": "1",
     "sec-fetch-site": "same-origin",
-    ...(text === undefined
-      ? {}
-      : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
-    ...(cookie === undefined ? {} : { cookie }),
+    "content-type": text && "application/json",
+    "content-length": text && String(Buffer.byteLength(text)),
+    cookie,
     ...headers,
   };
   return send(url, `/api${path}`, {
     method,
     headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== "")),
-    ...(text === undefined ? {} : { body: text }),
+    body: text,
   });
 }
 

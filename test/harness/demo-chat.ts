@@ -6,60 +6,43 @@ import { createOperator } from "../../local/operator";
 import { startTargetUrlSwitch } from "../../local/target-url-switch";
 import { startGame } from "./game-chat";
 import { freePort, startProcess, TOKENS, type TestProcess } from "./processes";
-import { createWorkspace, startService, type TestService, type TestWorkspace } from "./service";
+import { createWorkspace, startService } from "./service";
 
-/** The chat with all that it needs, in real processes: the service, the game, and the switch of its mode. */
-export interface DemoChat {
-  readonly service: TestService;
-  readonly workspace: TestWorkspace;
-  readonly chat: TestProcess;
-  readonly targetUrl: string;
-  /** The certificate that it is pushed to with, a PEM file. */
-  readonly certPath: string;
-  /** Where the game serves its pictures, the only place that the page takes images from. */
-  readonly picturesUrl: string;
-  /** http://127.0.0.1:port of the page. */
-  readonly url: string;
-  /** Starts another chat on the workspace, once the first has stopped. */
-  startAgain(): Promise<TestProcess>;
-  close(): Promise<void>;
-}
+export type DemoChat = Awaited<ReturnType<typeof startDemoChat>>;
 
+/** Starts the chat with all that it needs, in real processes: the service, the game, and the switch of its mode. */
 export async function startDemoChat(
   game: Record<string, string> = {},
   settings: Record<string, string> = {},
-): Promise<DemoChat> {
+) {
   const folder = mkdtempSync(join(tmpdir(), "cb-chat-"));
-  const certificate = await makeCertificate(folder, "127.0.0.1");
-  if (certificate === undefined) throw new Error("openssl is needed");
+  const { certPath = "", keyPath = "" } = (await makeCertificate(folder, "127.0.0.1")) ?? {};
   const service = await startService({
-    core: { PUSH_ALLOW: "127.0.0.1/32", PUSH_CA: certificate.certPath },
+    core: { PUSH_ALLOW: "127.0.0.1/32", PUSH_CA: certPath },
   });
   const workspace = await createWorkspace(service.clients);
   const trivia = await startGame(service.core.port, game);
+  // The only place that the page takes images from.
+  const picturesUrl = `http://127.0.0.1:${trivia.port}`;
   const pushPort = await freePort();
   const targetUrl = `https://127.0.0.1:${pushPort}/pushes`;
   const operator = createOperator(`127.0.0.1:${service.core.port}`, TOKENS.operator);
   const socketPath = join(folder, "switch.sock");
-  const modeSwitch = await startTargetUrlSwitch({
-    socketPath,
-    operator,
-    workspaceId: workspace.id,
-    targetUrl,
-  });
+  const workspaceId = workspace.id;
+  const modeSwitch = await startTargetUrlSwitch({ socketPath, operator, workspaceId, targetUrl });
   const started: TestProcess[] = [];
-  async function startChat(): Promise<TestProcess> {
+  async function startChat() {
     const chat = await startProcess("demo/chat", {
       BASE_URL: service.url,
-      WORKSPACE_ID: workspace.id,
+      WORKSPACE_ID: workspaceId,
       SIGNING_SECRET: workspace.secret,
       CHAT_LISTEN: "127.0.0.1:0",
       PUSH_LISTEN: `127.0.0.1:${pushPort}`,
-      PUSH_TLS_CERT: certificate?.certPath ?? "",
-      PUSH_TLS_KEY: certificate?.keyPath ?? "",
+      PUSH_TLS_CERT: certPath,
+      PUSH_TLS_KEY: keyPath,
       MODE_SOCKET: socketPath,
       CHAT_HOSTS: "chat.test",
-      IMAGE_SOURCES: `http://127.0.0.1:${trivia.port}`,
+      IMAGE_SOURCES: picturesUrl,
       ...settings,
     });
     started.push(chat);
@@ -71,9 +54,10 @@ export async function startDemoChat(
     workspace,
     chat,
     targetUrl,
-    certPath: certificate.certPath,
-    picturesUrl: `http://127.0.0.1:${trivia.port}`,
+    certPath,
+    picturesUrl,
     url: `http://127.0.0.1:${chat.port}`,
+    /** Starts another chat on the workspace, once the first has stopped. */
     startAgain: startChat,
     async close() {
       await Promise.all([...started, trivia].map((each) => each.stop()));

@@ -1,22 +1,11 @@
-import type { FollowOpen } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, startStream, type, type Consumer, type Seen } from "./consumer";
-import type { CoreClients, TestWorkspace } from "./service";
-
-type OpenInit = Parameters<typeof FollowOpen.create>[0];
-
-/** Consumers of a test, which are dropped after it. */
-export interface Followers {
-  /** Opens a stream at a core. */
-  start(clients: CoreClients, open: OpenInit): Consumer;
-  /** Opens a stream that says nothing. */
-  startSilent(clients: CoreClients): Consumer;
-  /** A group that no other test has. */
-  newGroup(): string;
-}
+import type { CoreClients } from "./core-clients";
+import type { TestWorkspace } from "./service";
 
 let groups = 0;
 
-export function useFollowers(): Followers {
+/** Consumers of a test, which are dropped after it. */
+export function useFollowers() {
   const consumers: Consumer[] = [];
   const keep = (consumer: Consumer): Consumer => {
     consumers.push(consumer);
@@ -26,8 +15,12 @@ export function useFollowers(): Followers {
     for (const consumer of consumers.splice(0)) consumer.cancel();
   });
   return {
-    start: ({ games }, open) => keep(startConsumer(games, open)),
-    startSilent: ({ games }) => keep(startStream(games)),
+    /** Opens a stream at a core. */
+    start: ({ games }: CoreClients, open: Parameters<typeof startConsumer>[1]) =>
+      keep(startConsumer(games, open)),
+    /** Opens a stream that says nothing. */
+    startSilent: ({ games }: CoreClients) => keep(startStream(games)),
+    /** A group that no other test has. */
     newGroup: () => `group-${process.pid}-${++groups}-${Date.now()}`,
   };
 }

@@ -15,29 +15,18 @@ export interface Shown {
     readonly id: string;
     readonly kind: string;
     readonly text: string;
-    readonly buttons: readonly (readonly {
-      readonly label: string;
-      readonly action?: string;
-      readonly url?: string;
-    }[])[];
-    readonly image: string | null;
+    readonly buttons: readonly (readonly Readonly<
+      Record<"label" | "action" | "url", string | undefined>
+    >[])[];
     readonly awaitsReply: boolean;
     readonly data: Record<string, unknown> | null;
   };
 }
 
-/** A bridge of a workspace: reports what members do, and polls for what is to be shown. */
-export interface Chat {
-  readonly shown: readonly Shown[];
-  command(who: string, text: string, channel?: string): Promise<void>;
-  /** Presses the button whose label has these words. */
-  press(who: string, on: Shown, label: string, channel?: string): Promise<void>;
-  types(who: string, text: string, more: { channel?: string; replyTo?: string }): Promise<void>;
-  /** Waits for an event that is none of those that were waited for before. */
-  sees(type: string, kind: string, where?: { channel?: string; user?: string }): Promise<Shown>;
-}
+export type Chat = ReturnType<typeof openChat>;
 
-export function openChat(url: string, workspace: TestWorkspace): Chat {
+/** A bridge of a workspace: reports what members do, and polls for what is to be shown. */
+export function openChat(url: string, workspace: TestWorkspace) {
   const shown: Shown[] = [];
   const seen = new Set<string>();
   let after = "";
@@ -61,16 +50,18 @@ export function openChat(url: string, workspace: TestWorkspace): Chat {
   const user = (id: string): object => ({ id, name: `*${id}*` });
 
   return {
-    shown,
-    command: (who, text, channel = "c1") => report({ type: "command", channel, user: user(who), text }),
-    press(who, { message, channel = "c1" }, label, at = channel) {
-      const button = message.buttons.flat().find((each) => each.label.includes(label));
-      const { action } = button ?? {};
+    shown: shown as readonly Shown[],
+    command: (who: string, text: string, channel = "c1") =>
+      report({ type: "command", channel, user: user(who), text }),
+    /** Presses the button whose label has these words. */
+    press(who: string, { message, channel = "c1" }: Shown, label: string, at = channel) {
+      const { action } = message.buttons.flat().find((each) => each.label?.includes(label)) ?? {};
       return report({ type: "action", channel: at, user: user(who), messageId: message.id, action });
     },
-    types: (who, text, { channel = "c1", ...more }) =>
+    types: (who: string, text: string, { channel = "c1", ...more }: { channel?: string; replyTo?: string }) =>
       report({ type: "message", channel, user: user(who), text, ...more }),
-    sees: (type, kind, where = {}) =>
+    /** Waits for an event that is none of those that were waited for before. */
+    sees: (type: string, kind: string, where: { channel?: string; user?: string } = {}) =>
       until(`${type} of the kind ${kind}`, async () => {
         const isIt = (event: Shown): boolean =>
           !seen.has(event.id) &&

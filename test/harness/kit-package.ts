@@ -6,15 +6,10 @@ import { startProgram, type Program } from "./program";
 
 const PROJECT = join(__dirname, "../..");
 
-/** The kit as it is published, in the node_modules of an empty project. */
-export interface KitPackage {
-  readonly folder: string;
-  /** Starts an example of the kit's README, by the file name in its first line. */
-  start(example: string, environment: Record<string, string>): Program;
-  close(): Promise<void>;
-}
+export type KitPackage = ReturnType<typeof packKit>;
 
-export function packKit(): KitPackage {
+/** The kit as it is published, in the node_modules of an empty project. */
+export function packKit() {
   const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));
   const installed = join(folder, "node_modules/chat-bridge-kit");
   mkdirSync(installed, { recursive: true });
@@ -24,7 +19,8 @@ export function packKit(): KitPackage {
 
   return {
     folder,
-    start(example, environment) {
+    /** Starts an example of the README, by the file name in its first line. */
+    start(example: string, environment: Record<string, string>) {
       const code = new RegExp(`\`\`\`js\n// ${example}\n(.*?)\`\`\``, "s").exec(readme)?.[1];
       if (code === undefined) throw new Error(`the README has no ${example}`);
       writeFileSync(join(folder, example), code);

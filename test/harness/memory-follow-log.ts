@@ -2,27 +2,8 @@ import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import type { Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 
-/** A FollowLog in memory, of one group, on the clock of fake timers. */
-export interface MemoryFollowLog {
-  /** The log as one core sees it. */
-  connect(): MemoryConnection;
-  /** Appends an event; answers its number within the workspace, from 0. */
-  append(workspaceId: string): number;
-  /** While away, every call fails, and so does one that was made before and is not answered yet. */
-  away: boolean;
-  /** It was away at least once, for all or for one, so leases may have run out under their holders. */
-  wasAway: boolean;
-  /** Events that were appended and not acked. */
-  readonly unacked: number;
-}
-
-export interface MemoryConnection {
-  readonly log: FollowLog;
-  /** As if the log were away, for this connection alone. */
-  cutOff: boolean;
-  /** Ends it as a crash would: no call on it is ever answered again. */
-  crash(): void;
-}
+export type MemoryFollowLog = ReturnType<typeof createMemoryFollowLog>;
+export type MemoryConnection = ReturnType<MemoryFollowLog["connect"]>;
 
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
@@ -44,8 +25,8 @@ function toEntry(entryId: string, attempt: number, workspaceId: string, number: 
   return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
 }
 
-/** @param shardOf the shard of each workspace */
-export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>): MemoryFollowLog {
+/** A FollowLog in memory, of one group, on the clock of fake timers; `shardOf` has the shard of each workspace. */
+export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>) {
   const shards: Shard[] = Array.from({ length: Math.max(...Object.values(shardOf)) + 1 }, () => ({
     entries: [],
     read: 0,
@@ -78,19 +59,22 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     });
   }
 
-  const memory: MemoryFollowLog = {
+  const memory = {
+    /** It was away at least once, for all or for one, so leases may have run out under their holders. */
     wasAway: false,
-    get away() {
+    /** While away, every call fails, and so does one that was made before and is not answered yet. */
+    get away(): boolean {
       return away;
     },
     set away(is) {
       away = is;
-      this.wasAway ||= is;
+      memory.wasAway ||= is;
     },
-    get unacked() {
+    get unacked(): number {
       return shards.reduce((sum, shard) => sum + shard.entries.length - shard.read + shard.pending.size, 0);
     },
-    append(workspaceId) {
+    /** Appends an event; answers its number within the workspace, from 0. */
+    append(workspaceId: string): number {
       const number = appended.get(workspaceId) ?? 0;
       appended.set(workspaceId, number + 1);
       const index = shardOf[workspaceId] ?? 0;
@@ -99,6 +83,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       for (const wake of wakes) wake(index);
       return number;
     },
+    /** The log as one core sees it, which can be cut off, or crash: no call is ever answered again. */
     connect() {
       let crashed = false;
       /** Takes a while before and after, as a network does; the lengths go round so that runs can be repeated. */
@@ -108,7 +93,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             latency = (latency + 7) % LATENCY_MS;
             setTimeout(() => !crashed && resolve(), latency);
           });
-        const isAway = (): boolean => memory.away || connection.cutOff;
+        const isAway = (): boolean => away || connection.cutOff;
         await pause();
         if (isAway()) throw new StoreUnavailable("away");
         const result = effect();

@@ -1,20 +1,10 @@
 import { LEASE_MS, type Leases } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 
-/** Leases in memory, by the clock that the process has, which may be a test's. */
-export interface MemoryLeases {
-  readonly store: Leases;
-  /** Away: nothing is answered but that the store is out of reach. */
-  readonly state: { away: boolean };
-  /** The names of those that take part. */
-  readonly members: ReadonlyMap<string, number>;
-  /** The token that has a shard, if any has it now. */
-  holder(shard: number): string | undefined;
-  /** Gives a shard to somebody else, for good. */
-  steal(shard: number): void;
-}
+export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
-export function createMemoryLeases(shards: number): MemoryLeases {
+/** Leases in memory, by the process's clock, which may be a test's; while it is away, every call fails. */
+export function createMemoryLeases(shards: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
   const members = new Map<string, number>();
   const state = { away: false };
@@ -23,6 +13,7 @@ export function createMemoryLeases(shards: number): MemoryLeases {
     if (state.away) throw new StoreUnavailable("away");
     return value();
   };
+  /** The token that has a shard, if any has it now. */
   const holder = (shard: number): string | undefined => {
     const lease = leases.get(shard);
     return lease !== undefined && lease.until > performance.now() ? lease.token : undefined;
@@ -47,6 +38,7 @@ export function createMemoryLeases(shards: number): MemoryLeases {
         if (holder(shard) === token) leases.delete(shard);
       }),
   };
+  /** Gives a shard to somebody else, for good. */
   const steal = (shard: number): void => void leases.set(shard, { token: "a thief", until: Infinity });
   return { store, state, members, holder, steal };
 }

@@ -1,12 +1,11 @@
 import { send } from "./bridge";
 import type { TestProcess } from "./processes";
 
-/** A metric as a process told it. */
 export interface ReadMetric {
   readonly help: string;
-  readonly type: string;
-  /** Its values by their labels as they were written, such as `call="poll",answer="page"`; a histogram's with their ending before. */
-  readonly values: ReadonlyMap<string, number>;
+  type: string;
+  /** By labels as they were written, such as `call="poll",answer="page"`; a histogram's with their ending before. */
+  readonly values: Map<string, number>;
 }
 
 /** What a process answers at /metrics, by name. */
@@ -14,10 +13,8 @@ export async function readMetrics({
   healthPort,
 }: Pick<TestProcess, "healthPort">): Promise<ReadonlyMap<string, ReadMetric>> {
   const { status, headers, body } = await send(`http://127.0.0.1:${healthPort}`, "/metrics");
-  expect([status, headers["content-type"]]).toEqual([
-    200,
-    expect.stringMatching(/^text\/plain; version=0\.0\.4/),
-  ]);
+  expect(status).toBe(200);
+  expect(headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
   return parseMetrics(body.toString());
 }
 
@@ -26,7 +23,7 @@ const VALUE = /^([a-z_]\w*)(?:\{(.*)\})? (-?[\d.]+(?:e[+-]?\d+)?|[+-]Inf|nan)$/i
 
 /** Reads the text format of Prometheus; throws at a line that is not of it. */
 export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
-  const metrics = new Map<string, { help: string; type: string; values: Map<string, number> }>();
+  const metrics = new Map<string, ReadMetric>();
   let last = "";
   for (const line of text.split("\n").filter((each) => each !== "")) {
     const [, comment, of, said = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];

@@ -1,84 +1,59 @@
 import { createSocket } from "node:dgram";
 import ipaddr from "ipaddr.js";
 
-export interface NameQuery {
-  /** In lower case. */
-  readonly name: string;
-  /** What is asked for: A, AAAA, or another type's number. */
-  readonly type: string;
-  /** 1 the first time that this name was asked for this type, 2 the second time, and so on. */
-  readonly number: number;
-}
-
 /** Addresses of either family, or how the name fails. `silence` never answers. */
 export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
-/** The same answer to all, or one for each query: at once, or later. */
-export type NameRecord = NameAnswer | ((query: NameQuery) => NameAnswer | Promise<NameAnswer>);
+/** The same answer to all, or one by how often the name was asked for this type: 1 the first time. */
+type NameRecord = NameAnswer | ((query: { readonly number: number }) => NameAnswer);
 
 /** A DNS server of a test's own. */
-export interface TestNames {
-  /** `127.0.0.1:port`, as DNS_SERVERS takes it. */
-  readonly server: string;
-  /** Every query so far, in order. A client that hears nothing may ask again. */
-  readonly queries: readonly NameQuery[];
-  /** Says how a name is answered from now on; one never set is NXDOMAIN. */
-  set(name: string, record: NameRecord): void;
-  /** How often a name was looked up: asking for A and for AAAA is one look-up. */
-  lookups(name: string): number;
-  close(): Promise<void>;
-}
+export type TestNames = ReturnType<typeof createNames>;
 
 const TYPE_NAMES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
 const HEADER_BYTES = 12;
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const;
 
-/** A DNS server that answers once it listens. */
-export interface UnstartedNames extends TestNames {
-  /** Listens on a UDP port of loopback, a free one by default. */
-  listen(port?: number): Promise<void>;
-}
-
 /** Starts a DNS server on a free UDP port of loopback. */
-export async function startNames(table: Readonly<Record<string, NameRecord>> = {}): Promise<TestNames> {
+export async function startNames(table?: Readonly<Record<string, NameRecord>>): Promise<TestNames> {
   const names = createNames(table);
   await names.listen();
   return names;
 }
 
-export function createNames(table: Readonly<Record<string, NameRecord>> = {}): UnstartedNames {
-  const records = new Map(Object.entries(table).map(([name, record]) => [name.toLowerCase(), record]));
-  const queries: NameQuery[] = [];
+/** A DNS server that answers once it listens. */
+export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
+  const records = new Map(Object.entries(table));
   const counts = new Map<string, number>();
-  const countOf = (name: string, type: string) => counts.get(`${type} ${name.toLowerCase()}`) ?? 0;
+  const countOf = (name: string, type: string) => counts.get(`${type} ${name}`) ?? 0;
   const socket = createSocket("udp4");
   let closed = false;
 
-  async function reply(packet: Buffer, port: number, address: string): Promise<void> {
+  socket.on("message", (packet, { port, address }) => {
     const { name, typeNumber, end } = readQuestion(packet);
     const type = TYPE_NAMES[typeNumber] ?? String(typeNumber);
-    const query: NameQuery = { name, type, number: countOf(name, type) + 1 };
-    counts.set(`${type} ${name}`, query.number);
-    queries.push(query);
+    const number = countOf(name, type) + 1;
+    counts.set(`${type} ${name}`, number);
     const record = records.get(name) ?? "NXDOMAIN";
-    const answer = typeof record === "function" ? await record(query) : record;
+    const answer = typeof record === "function" ? record({ number }) : record;
     if (answer === "silence" || closed) return;
     socket.send(writeAnswer(packet.subarray(0, end), typeNumber, answer), port, address);
-  }
-
-  socket.on("message", (packet, { port, address }) => void reply(packet, port, address));
+  });
 
   return {
+    /** Listens on a UDP port of loopback, a free one by default. */
     listen: (port = 0) =>
       new Promise<void>((resolve, reject) => {
         socket.once("error", reject).bind(port, "127.0.0.1", resolve);
       }),
+    /** `127.0.0.1:port`, as DNS_SERVERS takes it. */
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },
-    queries,
-    set: (name, record) => void records.set(name.toLowerCase(), record),
-    lookups: (name) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
+    /** Says how a name, in lower case, is answered from now on; one never set is NXDOMAIN. */
+    set: (name: string, record: NameRecord) => void records.set(name, record),
+    /** How often a name was looked up: asking for A and for AAAA is one look-up. */
+    lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
     async close() {
       if (closed) return;
       closed = true;

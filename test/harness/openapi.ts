@@ -1,21 +1,10 @@
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import * as fc from "fast-check";
 import type { OpenApiDocument, Schema } from "../../edge/openapi-shape";
-import { valuesOf } from "./from-schema";
-
-/** A document's schemas as validators. */
-export interface Contract {
-  /** By the name of a component. */
-  component(name: string): ValidateFunction;
-  /** What answers of a status look like; fails for a status that is not documented. */
-  answer(path: string, method: "get" | "post", status: number): ValidateFunction;
-  /** Headers that answers of a status have. */
-  headers(path: string, method: "get" | "post", status: number): Readonly<Record<string, ValidateFunction>>;
-}
 
 /** @param closed whether objects may only have the fields that are documented */
-export function contractOf(document: OpenApiDocument, closed = false): Contract {
+export function contractOf(document: OpenApiDocument, closed = false) {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false, logger: false });
   addFormats.default(ajv);
   // An annotation in the document; here it is looked at.
@@ -33,19 +22,23 @@ export function contractOf(document: OpenApiDocument, closed = false): Contract 
     return ajv.compile(JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/")) as object);
   };
 
-  const responseOf = (path: string, method: "get" | "post", status: number) => {
+  type Method = "get" | "post";
+  const responseOf = (path: string, method: Method, status: number) => {
     const response = document.paths[path]?.[method]?.responses[String(status)];
     if (response === undefined) throw new Error(`${method} ${path} does not document ${status}`);
     return response;
   };
   return {
-    component: (name) => compile({ $ref: `#/components/schemas/${name}` }),
-    answer(path, method, status) {
+    /** A validator, by the name of a component. */
+    component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
+    /** What answers of a status look like; fails for a status that is not documented. */
+    answer(path: string, method: Method, status: number) {
       const schema = responseOf(path, method, status).content?.["application/json"].schema;
       if (schema === undefined) throw new Error(`${method} ${path} ${status} has no body`);
       return compile(schema);
     },
-    headers: (path, method, status) =>
+    /** Validators of the headers of answers of a status. */
+    headers: (path: string, method: Method, status: number) =>
       Object.fromEntries(
         Object.entries(responseOf(path, method, status).headers ?? {}).map(([name, { schema }]) => [
           name.toLowerCase(),
@@ -63,25 +56,125 @@ function close(schema: Schema): void {
 /** Whether the document allows an inbound event: its schema does, and so does what JSON Schema cannot say. */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
-  return (body) => isEvent(body) && !namesAnotherMember(body as Talk);
+  return (body) => {
+    if (!isEvent(body)) return false;
+    // A DM is the one of the event's own user.
+    const { channel, user } = body as Talk;
+    const id = typeof channel === "string" ? channel : channel.id;
+    return !id.startsWith("dm:") || id === `dm:${user.id}`;
+  };
 }
 
 interface Talk {
+  readonly type: string;
   readonly channel: string | { readonly id: string };
   readonly user: { readonly id: string };
-}
-
-/** A DM is the one of the event's own user. */
-function namesAnotherMember({ channel, user }: Talk): boolean {
-  const id = typeof channel === "string" ? channel : channel.id;
-  return id.startsWith("dm:") && id !== `dm:${user.id}`;
 }
 
 /** The events that the schema allows; DMs are often enough of the event's own user. */
 export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.Arbitrary<object> {
   return valuesOf(schemas["InboundEvent"] ?? {}, schemas).chain((value) => {
-    const event = value as Talk & { readonly type: string };
+    const event = value as Talk;
     const own = { ...event, channel: `dm:${event.user.id}` };
     return event.type === "command" ? fc.constant(event) : fc.constantFrom(event, own);
   });
+}
+
+type Components = Readonly<Record<string, Schema>>;
+
+/** Strings that are likely to be on an edge of a rule. */
+const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
+const PLAIN = fc.oneof(fc.string({ unit: "grapheme" }), EDGES);
+
+/** Values that a schema of our document allows, more often than chance would those at its limits. */
+function valuesOf(schema: Schema, components: Components): fc.Arbitrary<unknown> {
+  const { $ref, type, enum: choices, oneOf, anyOf, properties, required = [], items } = schema;
+  const nested = (each: Schema) => valuesOf(each, components);
+  if ($ref !== undefined) return nested(found($ref, components));
+  if ("const" in schema) return fc.constant(schema.const);
+  if (choices !== undefined) return fc.constantFrom(...choices);
+  const options = oneOf ?? anyOf;
+  if (options !== undefined) return fc.oneof(...options.map(nested));
+  if (Array.isArray(type)) return fc.oneof(...type.map((each: string) => nested({ ...schema, type: each })));
+  switch (type) {
+    case "null":
+      return fc.constant(null);
+    case "boolean":
+      return fc.boolean();
+    case "integer":
+      return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 1_000 });
+    case "array":
+      return fc.array(nested(items ?? {}), { maxLength: 3 });
+    case "string":
+      return strings(schema);
+    case "object":
+      return fc.record(
+        Object.fromEntries(Object.entries(properties ?? {}).map(([name, each]) => [name, nested(each)])),
+        { requiredKeys: [...required] },
+      );
+    default:
+      return fc.jsonValue();
+  }
+}
+
+function strings({ minLength = 0, maxLength = 100, pattern, not }: Schema): fc.Arbitrary<string> {
+  const prefix = pattern?.startsWith("^dm:") === true ? "dm:" : "";
+  const short = Math.max(minLength - prefix.length, 0);
+  const long = maxLength - prefix.length;
+  const ofLength = (length: number) =>
+    fc.constantFrom("u", "😀").map((character) => character.repeat(length));
+  const any = PLAIN.map((text) => [...text].slice(0, long).join("").padEnd(short, "x"));
+  const text = fc.oneof(any, ofLength(short), ofLength(long)).map((rest) => prefix + rest);
+  const forbidden = not?.pattern === undefined ? undefined : new RegExp(not.pattern, "u");
+  return text.filter((each) => each.isWellFormed() && forbidden?.test(each) !== true);
+}
+
+function found(ref: string, components: Components): Schema {
+  const schema = components[ref.slice(ref.lastIndexOf("/") + 1)];
+  if (schema === undefined) throw new Error(`${ref} is not there`);
+  return schema;
+}
+
+/** What a value may be swapped for. */
+const OTHERS = [null, true, 0, "", "dm:", "dm:u1", "\ud800", "x", "command", "message", [], {}, { id: "" }];
+const OTHER = fc.oneof(
+  fc.constantFrom<unknown>(...OTHERS),
+  fc
+    .constantFrom(127, 128, 129, 131, 132, 512, 513, 2000, 2001, 4000, 4001)
+    .chain((length) =>
+      fc.constantFrom("y", "😀", "dm:").map((start) => [...start.repeat(length)].slice(0, length).join("")),
+    ),
+  fc.jsonValue({ maxDepth: 1 }),
+);
+
+/** The same object with one thing changed somewhere: a field gone, added, renamed or of another value. */
+export function nearMissesOf(value: object): fc.Arbitrary<unknown> {
+  const paths = pathsOf(value);
+  return fc
+    .tuple(
+      fc.constantFrom(...paths),
+      fc.constantFrom("drop", "add", "swap", "rename"),
+      OTHER,
+      fc.constantFrom("extra", "Id", "name", "replyTo"),
+    )
+    .map(([path, change, other, name]) => {
+      const copy = structuredClone(value) as Record<string, unknown>;
+      let at = copy;
+      for (const step of path.slice(0, -1)) at = at[step] as Record<string, unknown>;
+      const last = path.at(-1) ?? "";
+      if (change === "add") at[name] = other;
+      else if (change === "swap") at[last] = other;
+      else {
+        if (change === "rename") at[`${last}x`] = at[last];
+        delete at[last];
+      }
+      return copy;
+    });
+}
+
+function pathsOf(value: object): string[][] {
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => [
+    [key],
+    ...(typeof inner === "object" && inner !== null ? pathsOf(inner).map((rest) => [key, ...rest]) : []),
+  ]);
 }

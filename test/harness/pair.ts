@@ -2,7 +2,7 @@ import { send } from "./bridge";
 import { startNames, type TestNames } from "./names";
 import { startCore, startEdge, type TestProcess } from "./processes";
 import { pushEnvironment } from "./push";
-import { connectToCore, type CoreClients } from "./service";
+import { connectToCore, type CoreClients } from "./core-clients";
 import { createTestCa, type TestCa } from "./test-ca";
 
 /** Two cores on one Redis, and two edges that go to both, so that what goes in by one can be looked for at the other. */

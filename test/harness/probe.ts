@@ -7,19 +7,13 @@ export const READY = [200, { ready: true }];
 export const notReady = (reason: string) => [503, { ready: false, reason }];
 
 /** The status and body of a probe, undefined while nobody listens. */
-export async function probe(
-  { healthPort }: Pick<RunningProcess, "healthPort">,
-  path: string,
-): Promise<readonly [number, unknown] | undefined> {
+export async function probe({ healthPort }: Pick<RunningProcess, "healthPort">, path: string) {
   const answer = await send(`http://127.0.0.1:${healthPort}`, path).catch(() => undefined);
   return answer && [answer.status, answer.json];
 }
 
 /** Waits until a process answers its readiness with a status, and answers that probe. */
-export function untilReadiness(
-  process: Pick<RunningProcess, "healthPort">,
-  status: number,
-): Promise<unknown> {
+export function untilReadiness(process: Pick<RunningProcess, "healthPort">, status: number) {
   return until(`readiness is ${status}`, async () => {
     const answer = await probe(process, "/ready");
     return answer?.[0] === status && answer;

@@ -17,7 +17,6 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 /** A real process of ours, started from dist. */
 export interface RunningProcess {
-  /** Where it serves, and where it answers probes. */
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
@@ -68,27 +67,17 @@ let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
 /** A port that is free now. Use it only where a process must come back at the same port. */
 export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
-  const isFree = protocol === "tcp" ? isFreeForTcp : isFreeForUdp;
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);
-    if (await isFree(port)) return port;
+    const isFree = await new Promise((resolve) => {
+      const opened = protocol === "tcp" ? createServer() : createSocket(protocol);
+      opened.once("error", () => resolve(false));
+      opened.once("listening", () => opened.close(() => resolve(true)));
+      if ("listen" in opened) opened.listen(port, "127.0.0.1");
+      else opened.bind(port, "127.0.0.1");
+    });
+    if (isFree) return port;
   }
-}
-
-function isFreeForTcp(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
-}
-
-function isFreeForUdp(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createSocket("udp4");
-    socket.once("error", () => resolve(false));
-    socket.bind(port, "127.0.0.1", () => socket.close(() => resolve(true)));
-  });
 }
 
 /** Starts dist/<name>/main.js with just this environment. Fails with what it printed when it ends before it is ready. */

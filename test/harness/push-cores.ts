@@ -1,12 +1,12 @@
 import { shardOf } from "../../core/domain/shard";
-import { ListDeliveriesRequest, type LoggedDelivery } from "../../proto/gen/chatbridge/v1/workspace";
+import type { LoggedDelivery } from "../../proto/gen/chatbridge/v1/workspace";
 import type { Behaviour } from "./behaviours";
+import { connectToCore, type CoreClients } from "./core-clients";
 import { startNames, type TestNames } from "./names";
-import { startCore, type TestProcess } from "./processes";
-import { pushEnvironment } from "./push";
+import { startCore } from "./processes";
+import { deliveriesOf, pushEnvironment } from "./push";
 import { startReceiver, type ReceivedRequest, type Receiver } from "./receiver";
 import { startTestRedis } from "./redis";
-import { call, connectToCore, type CoreClients } from "./service";
 import { createTestCa } from "./test-ca";
 import { until } from "./wait";
 import { createWorkspaceApi } from "./workspace-api";
@@ -15,66 +15,52 @@ const NAME = "bridge.test";
 const SHARDS = 16;
 const CORES_MAX = 3;
 
-/** A core that finds the bridge at an address of its own, so that it shows which core made an attempt. */
-export interface NumberedCore {
-  readonly process: TestProcess;
-  readonly clients: CoreClients;
-  /** Where it finds the bridge. */
-  readonly address: string;
-  /** What it pushed. */
-  readonly requests: readonly ReceivedRequest[];
-}
-
 /** Several cores on one Redis, and one bridge for many workspaces. */
-export interface PushCores {
-  /** Starts the next core. */
-  start(): Promise<NumberedCore>;
-  /** Workspaces, each on a shard of its own, that push to the bridge. */
-  makeWorkspaces({ clients }: NumberedCore): Promise<readonly string[]>;
-  /** Everything that was pushed, by whichever core. */
-  requests(): readonly ReceivedRequest[];
-  readonly redisUrl: string;
-  behave(behaviour: Behaviour | ((request: ReceivedRequest) => Behaviour)): void;
-  close(): Promise<void>;
-}
+export type PushCores = Awaited<ReturnType<typeof startPushCores>>;
+/** A core that finds the bridge at an address of its own, so that the address shows which core made an attempt. */
+export type NumberedCore = Awaited<ReturnType<PushCores["start"]>>;
 
-export async function startPushCores(): Promise<PushCores> {
+export async function startPushCores() {
   const ca = createTestCa();
   const certificate = ca.issue([NAME]);
   const redis = await startTestRedis();
-  const names: TestNames[] = [];
   const receivers: Receiver[] = [];
-  const cores: NumberedCore[] = [];
   for (let number = 1; number <= CORES_MAX; number++) {
-    const host = `127.0.0.${number}`;
-    const [first] = receivers;
-    const at = first === undefined ? { host } : { host, port: first.port };
-    receivers.push(await startReceiver({ ...at, certificate, names: [NAME] }));
+    const port = receivers[0]?.port ?? 0;
+    receivers.push(await startReceiver({ host: `127.0.0.${number}`, port, certificate, names: [NAME] }));
+  }
+  const names: TestNames[] = [];
+  const cores: Awaited<ReturnType<typeof startNumbered>>[] = [];
+
+  async function startNumbered({ host: address, requests }: Receiver) {
+    const server = await startNames({ [NAME]: [address] });
+    names.push(server);
+    const process = await startCore(redis.url, pushEnvironment(ca, server.server));
+    return { process, clients: connectToCore(process.port), address, requests };
   }
   return {
     redisUrl: redis.url,
+    /** Starts the next core. */
     async start() {
       const receiver = receivers[cores.length];
-      if (receiver === undefined) throw new Error("no more cores are provided for");
-      const server = await startNames({ [NAME]: [receiver.host] });
-      names.push(server);
-      const process = await startCore(redis.url, pushEnvironment(ca, server.server));
-      const clients = connectToCore(process.port);
-      const core = { process, clients, address: receiver.host, requests: receiver.requests };
+      if (receiver === undefined) throw new Error(`there are at most ${CORES_MAX} cores`);
+      const core = await startNumbered(receiver);
       cores.push(core);
       return core;
     },
-    async makeWorkspaces({ clients }) {
+    /** Workspaces, each on a shard of its own, that push to the bridge. */
+    async makeWorkspaces({ clients }: { readonly clients: CoreClients }): Promise<readonly string[]> {
       const api = createWorkspaceApi(clients.workspaces);
       const byShard = new Map<number, string>();
       while (byShard.size < SHARDS) {
-        const { id } = await api.make({ targetUrl: receivers[0]?.urlOf(NAME) ?? "" });
+        const { id } = await api.make({ targetUrl: receivers[0]?.url ?? "" });
         byShard.set(shardOf(id, SHARDS), id);
       }
       return [...byShard.values()];
     },
+    /** Everything that was pushed, by whichever core. */
     requests: () => receivers.flatMap((receiver) => receiver.requests),
-    behave(how) {
+    behave(how: Behaviour | ((request: ReceivedRequest) => Behaviour)) {
       for (const receiver of receivers) receiver.behave(how);
     },
     async close() {
@@ -93,25 +79,17 @@ export interface Sent {
   readonly eventId: string;
 }
 
-/** A line of the log, as far as take-overs are concerned. */
-export type Line = Pick<LoggedDelivery, "attempt" | "result" | "address">;
-
-/** Waits until so many lines were logged of each event, and answers them, oldest first. */
+/** Waits until so many lines were logged of each event, and answers what they say of take-overs, oldest first. */
 export function untilLogged(
-  { clients: { workspaces } }: NumberedCore,
+  { clients }: Pick<NumberedCore, "clients">,
   events: readonly Sent[],
   lines: number,
-): Promise<readonly (readonly Line[])[]> {
+) {
   const ids = [...new Set(events.map(({ workspaceId }) => workspaceId))];
   return until(`${lines} lines in the log of each of ${events.length} events`, async () => {
-    const found = new Map<string, Line[]>(events.map(({ eventId }) => [eventId, []]));
-    for (const workspaceId of ids) {
-      const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
-      const { deliveries } = await call(workspaces, workspaces.listDeliveries, request);
-      for (const { eventId, attempt, result, address } of deliveries)
-        found.get(eventId)?.unshift({ attempt, result, address });
-    }
-    const all = [...found.values()];
+    const log = (await Promise.all(ids.map((id) => deliveriesOf(clients, id)))).flat();
+    const line = ({ attempt, result, address }: LoggedDelivery) => ({ attempt, result, address });
+    const all = events.map(({ eventId }) => log.filter((each) => each.eventId === eventId).map(line));
     return all.every((each) => each.length >= lines) && all;
   });
 }

@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
-import {
-  ListDeliveriesRequest,
-  SendTestEventRequest,
-  type LoggedDelivery,
-  type PushHealth,
-  type PushTest,
-} from "../../proto/gen/chatbridge/v1/workspace";
-import type { PublishedEvent } from "../../proto/gen/chatbridge/v1/game";
+import { ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { CARD, MESSAGE_ID, published, update, type EventInit } from "./contents";
+import { call, type CoreClients } from "./core-clients";
 import { createNames, startNames, type TestNames } from "./names";
-import type { LogLine } from "./processes";
 import { startReceiver, type ReceivedRequest, type Receiver, type ReceiverOptions } from "./receiver";
-import { call, publish, startService, textEvent, type Service, type TestService } from "./service";
-import { readSharedService, sharedService, type SharedServiceClient } from "./shared-service";
+import { publish, startService, textEvent, type Service } from "./service";
+import { readSharedService, sharedService } from "./shared-service";
 import { createTestCa, openTestCa, readCertificate, type Certificate, type TestCa } from "./test-ca";
 import { until } from "./wait";
-import { createWorkspaceApi, type WorkspaceApi } from "./workspace-api";
 
 /** A bridge that is pushed to: a receiver under a name of its own, and its workspace. */
 export interface PushedBridge extends Receiver {
@@ -25,32 +17,9 @@ export interface PushedBridge extends Receiver {
 }
 
 /** The service with names and certificates of a test's own, so that it pushes to loopback over real TLS. */
-export interface PushService {
-  readonly ca: TestCa;
-  /** Of every name under bridge.test. */
-  readonly certificate: Certificate;
-  readonly names: TestNames;
-  readonly service: Service;
-  readonly workspaces: WorkspaceApi;
-  /** Starts a bridge; one without a target URL polls, at first. */
-  bridge(options?: ReceiverOptions & { readonly polls?: boolean }): Promise<PushedBridge>;
-  publish(...events: readonly EventInit[]): Promise<readonly PublishedEvent[]>;
-  /** The log of a workspace, oldest first. */
-  deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]>;
-  /** Waits until the log has so many deliveries, and answers them, oldest first. */
-  logged(workspaceId: string, count: number, withinMs?: number): Promise<readonly LoggedDelivery[]>;
-  /** Waits until core's log, which is not in step with its answers, tells of so many events given up, and answers its lines. */
-  givenUp(workspaceId: string, count: number): Promise<readonly LogLine[]>;
-  health(workspaceId: string): Promise<PushHealth>;
-  /** Sends a ping to a push workspace. */
-  ping(workspaceId: string): Promise<PushTest>;
-}
-
+export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 /** A push service of a test file's own. */
-export interface OwnPushService extends PushService {
-  readonly service: TestService;
-  close(): Promise<void>;
-}
+export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
 /** What lets a core push to loopback, and to nothing else that is not public. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
@@ -58,16 +27,13 @@ export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, 
 }
 
 /** @param more settings of core, over those that let it push to loopback; an empty one is none */
-export async function startPushService(
-  more: (ca: TestCa) => Record<string, string> = () => ({}),
-): Promise<OwnPushService> {
+export async function startPushService(more: (ca: TestCa) => Record<string, string> = () => ({})) {
   const ca = createTestCa();
   const names = await startNames();
   const service = await startService({ core: { ...pushEnvironment(ca, names.server), ...more(ca) } });
   const push = pushOver(service, ca, ca.issue(["*.bridge.test"]), names);
   return {
     ...push,
-    service,
     async close() {
       await service.close();
       await push.closeBridges();
@@ -78,42 +44,38 @@ export async function startPushService(
 }
 
 /** The shared service, with names of the test file's own. */
-export function sharedPush(): PushService & { readonly service: SharedServiceClient } {
+export function sharedPush() {
   const { nameServer, caFolder, certificate } = readSharedService();
-  const service = sharedService();
   const names = createNames();
-  const push = pushOver(service, openTestCa(caFolder), readCertificate(certificate), names);
+  const push = pushOver(sharedService(), openTestCa(caFolder), readCertificate(certificate), names);
   beforeAll(() => names.listen(Number(nameServer.split(":")[1])));
   afterAll(async () => {
     await push.closeBridges();
     await names.close();
   });
-  return { ...push, service };
+  return push;
 }
 
-function pushOver(
-  service: Service,
-  ca: TestCa,
-  certificate: Certificate,
-  names: TestNames,
-): PushService & { closeBridges(): Promise<void> } {
-  const { clients } = service;
-  const workspaces = createWorkspaceApi(clients.workspaces);
-  const receivers: Receiver[] = [];
+/** The log of a workspace, oldest first. */
+export async function deliveriesOf({ workspaces }: CoreClients, workspaceId: string) {
+  const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
+  return (await call(workspaces, workspaces.listDeliveries, request)).deliveries.toReversed();
+}
 
-  async function deliveries(workspaceId: string): Promise<readonly LoggedDelivery[]> {
-    const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
-    const page = await call(clients.workspaces, clients.workspaces.listDeliveries, request);
-    return page.deliveries.toReversed();
-  }
+function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certificate, names: TestNames) {
+  const { clients, workspaces } = service;
+  const receivers: Receiver[] = [];
+  const deliveries = (workspaceId: string) => deliveriesOf(clients, workspaceId);
   return {
     ca,
+    /** Of every name under bridge.test. */
     certificate,
     names,
     service,
     workspaces,
     deliveries,
-    async bridge({ polls = false, ...options } = {}) {
+    /** Starts a bridge; one that polls has no target URL at first. */
+    async bridge({ polls = false, ...options }: ReceiverOptions & { polls?: boolean } = {}) {
       const name = `${randomUUID()}.bridge.test`;
       names.set(name, [options.host ?? "127.0.0.1"]);
       const receiver = await startReceiver({ certificate, names: [name], ...options });
@@ -121,35 +83,33 @@ function pushOver(
       const { id, secret } = await workspaces.make({ targetUrl: polls ? "" : receiver.url });
       return { ...receiver, name, workspaceId: id, secret };
     },
-    publish: async (...events) => (await publish(clients, ...events)).map(published),
-    logged: (workspaceId, count, withinMs) =>
-      until(
-        `${count} deliveries in the log`,
-        async () => {
-          const found = await deliveries(workspaceId);
-          return found.length >= count && found;
-        },
-        withinMs,
-      ),
-    givenUp: (workspaceId, count) =>
-      until(`core's log tells of ${count} events given up`, () => {
+    publish: async (...events: readonly EventInit[]) => (await publish(clients, ...events)).map(published),
+    /** Waits until the log has so many deliveries, and answers them, oldest first. */
+    logged: (workspaceId: string, count: number) =>
+      until(`${count} deliveries in the log`, async () => {
+        const found = await deliveries(workspaceId);
+        return found.length >= count && found;
+      }),
+    /** Waits until core's log, which is not in step with its answers, has so many dropped events; answers its lines. */
+    givenUp: (workspaceId: string, count: number) =>
+      until(`core's log has ${count} dropped events`, () => {
         const found = service.core.log.filter(
           (entry) => entry["msg"] === "a push was given up" && entry["workspaceId"] === workspaceId,
         );
         return found.length >= count && found;
       }),
-    async health(workspaceId) {
+    async health(workspaceId: string) {
       const { health } = await workspaces.get(workspaceId);
-      if (health?.mode?.$case !== "push") throw new Error("it is no push workspace");
+      if (health?.mode?.$case !== "push") throw new Error("not a push workspace");
       return health.mode.value;
     },
-    async ping(workspaceId) {
-      const request = SendTestEventRequest.create({ workspaceId });
-      const { outcome } = await call(clients.workspaces, clients.workspaces.sendTestEvent, request);
+    /** Sends a ping to a push workspace. */
+    async ping(workspaceId: string) {
+      const { outcome } = await workspaces.sendTestEvent(workspaceId);
       if (outcome?.$case !== "push") throw new Error("it was not pushed");
       return outcome.value;
     },
-    closeBridges: async () => void (await Promise.all(receivers.map((receiver) => receiver.close()))),
+    closeBridges: () => Promise.all(receivers.map((receiver) => receiver.close())),
   };
 }
 

@@ -1,63 +1,42 @@
 import { connect, type Socket } from "node:net";
 import { HANG_MS } from "./wait";
 
-/** An answer as it stood on the wire. */
-export interface RawAnswer {
+/** An answer as it stood on the wire; its headers by lower-case name. */
+interface RawAnswer {
   readonly status: number;
-  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface Exchange {
-  readonly answers: readonly RawAnswer[];
-  /** From the first byte sent until the other side had ended the connection. */
-  readonly ms: number;
-}
-
-export interface ExchangeOptions {
-  /** End our own side once this many answers are there; otherwise wait until the other side does. */
-  readonly until?: number;
-  /** Local address to send from. */
-  readonly from?: string;
-  readonly withinMs?: number;
-}
-
-/** Sends exact bytes, or whatever `write` writes, on a connection of its own, and gathers the answers. */
+/**
+ * Sends exact bytes, or whatever `write` writes, on a connection of its own, and gathers the answers.
+ * @param until end our own side once this many answers have come; otherwise wait until the other side does
+ * @param from local address to send from
+ */
 export function exchange(
   base: string,
   write: string | Buffer | ((socket: Socket) => void),
-  { until = Infinity, from, withinMs = HANG_MS }: ExchangeOptions = {},
-): Promise<Exchange> {
-  const { hostname, port } = new URL(base);
+  { until = Infinity, from: localAddress }: { readonly until?: number; readonly from?: string } = {},
+): Promise<{ readonly answers: readonly RawAnswer[] }> {
+  const { hostname: host, port } = new URL(base);
   return new Promise((resolve, reject) => {
-    const began = performance.now();
     const received: Buffer[] = [];
-    let ended = 0;
-    const socket = connect({
-      host: hostname,
-      port: Number(port),
-      ...(from === undefined ? {} : { localAddress: from }),
-    });
+    const answers = () => parseAnswers(Buffer.concat(received));
+    const socket = connect({ host, port: Number(port), ...(localAddress && { localAddress }) });
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`the connection still stood after ${withinMs} ms`));
-    }, withinMs);
+      reject(new Error(`the connection was still open after ${HANG_MS} ms`));
+    }, HANG_MS);
     socket.on("connect", () => (typeof write === "function" ? write(socket) : socket.write(write)));
     socket.on("data", (chunk: Buffer) => {
       received.push(chunk);
-      // Cheap enough to tell when it is worth parsing.
-      if (until < Infinity && parseAnswers(Buffer.concat(received)).length >= until) socket.end();
+      if (until < Infinity && answers().length >= until) socket.end();
     });
-    socket.on("end", () => (ended = performance.now()));
     // A reset after the answer ends the connection too.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);
-      resolve({
-        answers: parseAnswers(Buffer.concat(received)),
-        ms: (ended === 0 ? performance.now() : ended) - began,
-      });
+      resolve({ answers: answers() });
     });
   });
 }

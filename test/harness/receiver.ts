@@ -1,23 +1,21 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import { isIPv6, type Socket } from "node:net";
-import { createSecureContext, TLSSocket, type SecureContext, type SecureContextOptions } from "node:tls";
+import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import { createSecureContext, TLSSocket, type SecureContextOptions } from "node:tls";
 import { status, type Behaviour } from "./behaviours";
-import { startFrontDoor, type ReceiverConnection, type Served, type Welcome } from "./front-door";
-import type { Certificate, TestCa } from "./test-ca";
+import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
-/** A request as it came, recorded when its last byte was there. */
+/** A request, recorded when its last byte had come. */
 export interface ReceivedRequest {
-  /** When its headers were there: `performance.now()`, and ms since the epoch. */
+  /** When its headers had come: `performance.now()`, and ms since the epoch. */
   readonly at: number;
   readonly atEpochMs: number;
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
   /** The exact bytes. */
   readonly body: Buffer;
-  /** The number of the connection it came on; the same number again is a connection used again. */
+  /** The number of its connection; the same number again is a connection used again. */
   readonly connection: number;
   /** The name asked for in TLS (SNI). */
   readonly servername: string | undefined;
@@ -25,61 +23,50 @@ export interface ReceivedRequest {
   readonly attempt: number;
 }
 
-/** A customer's bridge as the service sees it: a real server whose manners a test chooses. */
-export interface Receiver {
-  readonly host: string;
-  readonly port: number;
-  /** The target URL under the first of its names. */
-  readonly url: string;
-  urlOf(name: string, path?: string): string;
-  readonly requests: readonly ReceivedRequest[];
-  readonly connections: readonly ReceiverConnection[];
-  /** Says how requests are answered from now on: all alike, or each as a function tells. */
-  behave(behaviour: Behaviour | ((request: ReceivedRequest) => Behaviour)): void;
-  /** Says what is done with connections from now on: all alike, or by their number. */
-  welcome(welcome: Welcome | ((connection: number) => Welcome)): void;
-  /** Waits until so many requests came and answers them all. */
-  waitFor(count: number, withinMs?: number): Promise<readonly ReceivedRequest[]>;
-  /** Waits for the request of that number, 1 for the first. */
-  nth(number: number, withinMs?: number): Promise<ReceivedRequest>;
-  /** Ends every connection at once and stops listening. */
-  close(): Promise<void>;
+/** A TCP connection; `closedAt` is a `performance.now()`. */
+interface Connection {
+  readonly number: number;
+  readonly tcp: Socket;
+  closedAt?: number;
 }
 
+/** What is done with a connection as it comes: only `serve` lets it speak TLS and HTTP. `drip` never ends its handshake. */
+export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "drip";
+
 export interface ReceiverOptions {
-  /** Makes its certificate, for `names`. Without it and without `certificate` it speaks plain HTTP. */
-  readonly ca?: TestCa;
+  /** Without one it speaks plain HTTP. */
+  readonly certificate?: Certificate;
   /** DNS names and IP addresses it is reached by; its host alone by default. */
   readonly names?: readonly string[];
   readonly host?: string;
   /** A free one by default. */
   readonly port?: number;
-  /** Shown in place of a good one. */
-  readonly certificate?: Certificate;
   /** More of TLS, such as maxVersion. */
   readonly tls?: SecureContextOptions;
-  /** How long an idle connection is kept, and is announced to be kept, in whole seconds. */
-  readonly keepAliveMs?: number;
 }
 
-/** Starts a receiver that answers 204 until it is told otherwise. */
-export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const { host = "127.0.0.1", ca, keepAliveMs = 60_000 } = options;
-  const names = options.names ?? [host];
-  const secureContext = secureContextOf(options.certificate ?? ca?.issue(names), options.tls);
+/** A customer's bridge as the service sees it: a real server whose behaviour a test chooses. */
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+/** Starts a receiver that answers 204 until a test says otherwise. */
+export async function startReceiver(options: ReceiverOptions = {}) {
+  const { host = "127.0.0.1", names = [host], certificate } = options;
+  const secureContext =
+    certificate && createSecureContext({ cert: certificate.cert, key: certificate.key, ...options.tls });
   const requests: ReceivedRequest[] = [];
+  const connections: Connection[] = [];
   const attempts = new Map<string, number>();
-  const served = new WeakMap<Socket, Served>();
+  const open = new Map<Socket, Connection>();
+  let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // It is handed its connections and never listens, so that it ends none of its own accord but idle ones.
-  const http = createServer({ keepAliveTimeout: keepAliveMs }, (incoming, response) => {
+  // It is handed its connections and never listens, so that it closes none but idle ones by itself.
+  const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
-    const { connection, tcp } = served.get(stream) ?? {};
-    if (connection === undefined || tcp === undefined)
-      throw new Error("a connection that nobody handed over");
-    connection.servername = (stream instanceof TLSSocket && stream.servername) || undefined;
-    // A client that leaves in the middle of its answer is what many tests are about.
+    const connection = open.get(stream);
+    if (connection === undefined) throw new Error("a request on a closed connection");
+    const servername = (stream instanceof TLSSocket && stream.servername) || undefined;
+    // In many tests the client leaves in the middle of its answer.
     response.on("error", () => {});
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -87,55 +74,82 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       const id = String(incoming.headers["service-event-id"]);
       const attempt = (attempts.get(id) ?? 0) + 1;
       attempts.set(id, attempt);
-      const { method = "", url: path = "", headers, rawHeaders } = incoming;
-      const { number, servername } = connection;
-      const what = { method, path, headers, rawHeaders, body: Buffer.concat(chunks) };
+      const { method = "", url: path = "", headers } = incoming;
+      const { number, tcp } = connection;
+      const what = { method, path, headers, body: Buffer.concat(chunks) };
       const request = { ...what, at, atEpochMs, connection: number, servername, attempt };
       requests.push(request);
       behaviourFor(request).answer({ response, stream, tcp });
     });
   });
-  const door = await startFrontDoor({
-    host,
-    port: options.port ?? 0,
-    secureContext,
-    serve(each) {
-      served.set(each.stream, each);
-      http.emit("connection", each.stream);
-    },
+  const server = createTcpServer((tcp) => {
+    const connection: Connection = { number: connections.length + 1, tcp };
+    connections.push(connection);
+    const isSecured = welcome === "serve" && secureContext !== undefined;
+    const stream = isSecured ? new TLSSocket(tcp, { isServer: true, secureContext }) : tcp;
+    for (const each of [tcp, stream]) each.on("error", () => {});
+    open.set(stream, connection);
+    tcp.once("close", () => {
+      connection.closedAt = performance.now();
+      open.delete(stream);
+    });
+    if (welcome === "serve") return void http.emit("connection", stream);
+    // It is read, so that the end of the connection is noticed.
+    tcp.resume();
+    if (welcome === "reset") tcp.resetAndDestroy();
+    if (welcome === "close") tcp.end();
+    if (welcome === "garbage") tcp.write("SSH-2.0-this is not a web server\r\n");
+    if (welcome === "drip") dripHandshake(tcp);
   });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(options.port ?? 0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
 
   const urlOf = (name: string, path = "/events") =>
-    `http${secureContext ? "s" : ""}://${isIPv6(name) ? `[${name}]` : name}:${door.port}${path}`;
-  const waitFor = async (count: number, withinMs?: number) => {
-    const what = `${count} requests at ${host}:${door.port}, where ${requests.length} were before`;
-    await until(what, () => requests.length >= count, withinMs);
+    `http${secureContext ? "s" : ""}://${name}:${port}${path}`;
+  /** Waits until so many requests have come, and answers them all. */
+  async function waitFor(count: number): Promise<readonly ReceivedRequest[]> {
+    const what = `${count} requests at ${host}:${port}, where ${requests.length} were before`;
+    await until(what, () => requests.length >= count);
     return requests.slice();
-  };
+  }
   return {
     host,
-    port: door.port,
+    port,
+    /** The target URL under the first of its names. */
     url: urlOf(names[0] ?? host),
     urlOf,
-    requests,
-    connections: door.connections,
-    behave(how) {
+    requests: requests as readonly ReceivedRequest[],
+    connections: connections as readonly Connection[],
+    /** Says how requests are answered from now on. */
+    behave(how: Behaviour | ((request: ReceivedRequest) => Behaviour)) {
       behaviourFor = typeof how === "function" ? how : () => how;
     },
-    welcome: door.welcome,
+    /** Says what is done with connections from now on. */
+    welcome(how: Welcome) {
+      welcome = how;
+    },
     waitFor,
-    async nth(number, withinMs) {
-      const request = (await waitFor(number, withinMs))[number - 1];
+    /** Waits for the request of that number, 1 for the first. */
+    async nth(number: number): Promise<ReceivedRequest> {
+      const request = (await waitFor(number))[number - 1];
       if (request === undefined) throw new Error("requests are counted from 1");
       return request;
     },
-    close: door.close,
+    /** Ends every connection at once and stops listening. */
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      // From the top: Node fails where TLS is torn down from below in the middle of its handshake.
+      for (const stream of open.keys()) stream.destroy();
+      await closed;
+    },
   };
 }
 
-function secureContextOf(
-  certificate: Certificate | undefined,
-  tls: SecureContextOptions = {},
-): SecureContext | undefined {
-  return certificate && createSecureContext({ cert: certificate.cert, key: certificate.key, ...tls });
+/** Begins a TLS handshake record of 16 KB, whose server hello says it is as long, and sends a byte of it now and then. */
+function dripHandshake(tcp: Socket): void {
+  tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
+  const timer = setInterval(() => tcp.write("x"), 300);
+  tcp.once("close", () => clearInterval(timer));
 }

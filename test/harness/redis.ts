@@ -2,25 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findRedisServer } from "../../local/redis-server";
-import { startPrivateRedis, type PrivateRedis } from "../../local/private-redis";
+import { startPrivateRedis } from "../../local/private-redis";
 
 /** A Redis of one test file's own, on a socket in a temporary folder. */
-export interface TestRedis {
-  readonly url: string;
-  readonly pid: number;
-  /** Ends it at once, as a crash would; its file stays. */
-  kill(): Promise<void>;
-  /** Starts it again over the same file, or empty. */
-  restart(how?: { readonly empty: boolean }): Promise<void>;
-  /** Ends it and removes its folder. */
-  close(): Promise<void>;
-}
+export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 
-export async function startTestRedis(settings: readonly string[] = []): Promise<TestRedis> {
+export async function startTestRedis(settings: readonly string[] = []) {
   const server = await findRedisServer((line) => process.stderr.write(`${line}\n`));
   const folder = mkdtempSync(join(tmpdir(), "cb-"));
-  let redis: PrivateRedis = await startPrivateRedis({ server, folder, settings });
+  let redis = await startPrivateRedis({ server, folder, settings });
 
+  /** Ends it at once, as a crash would; its file stays. */
   async function kill(): Promise<void> {
     const { process: child } = redis;
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -35,7 +27,8 @@ export async function startTestRedis(settings: readonly string[] = []): Promise<
       return redis.pid;
     },
     kill,
-    async restart({ empty } = { empty: false }) {
+    /** Starts it again over the same file, or empty. */
+    async restart({ empty }: { readonly empty: boolean } = { empty: false }) {
       await kill();
       if (empty) rmSync(join(folder, "appendonlydir"), { recursive: true, force: true });
       redis = await startPrivateRedis({ server, folder, settings });

@@ -19,20 +19,16 @@ export function message(number = 1): Message {
   return { id, kind: "card", text, buttons: [], image: null, awaitsReply: false, data: null };
 }
 
+const IN_C1 = { channel: "c1" };
+
 export function create(number = 1, change: Partial<EventHead> = {}): OutboundEvent {
-  return { ...head(number), ...change, type: "message.create", channel: "c1", message: message(number) };
+  return { ...head(number), ...change, ...IN_C1, type: "message.create", message: message(number) };
 }
 
 export const ONE_OF_EACH: Readonly<Record<OutboundEvent["type"], OutboundEvent>> = {
   "message.create": create(1),
-  "message.update": { ...head(2), type: "message.update", channel: "c1", message: message(1) },
-  "message.ephemeral": {
-    ...head(3),
-    type: "message.ephemeral",
-    channel: "c1",
-    user: "u1",
-    message: message(3),
-  },
+  "message.update": { ...head(2), ...IN_C1, type: "message.update", message: message(1) },
+  "message.ephemeral": { ...head(3), ...IN_C1, type: "message.ephemeral", user: "u1", message: message(3) },
   "dm.create": { ...head(4), type: "dm.create", user: "u1", message: message(4) },
   ping: { ...head(5), type: "ping" },
 };

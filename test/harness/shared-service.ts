@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { LogLine, RunningProcess } from "./processes";
-import { connectToCore, type Service } from "./service";
+import { connectToCore } from "./core-clients";
+import type { Service, TestWorkspace } from "./service";
 import { createWorkspaceApi } from "./workspace-api";
 
 /** A shared process, as the environment of the runner's workers names it. */
@@ -49,6 +50,13 @@ export function sharedService(): SharedServiceClient {
     url: `http://127.0.0.1:${edge.port}`,
     dashboardUrl: `http://127.0.0.1:${edge.dashboardPort}`,
   };
+}
+
+/** A workspace that is made before the tests of a file, or before each of them. */
+export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
+  const workspace = { id: "", secret: "" };
+  before(async () => void Object.assign(workspace, await workspaces.make()));
+  return workspace;
 }
 
 /** What the environment says of this worker's service. */

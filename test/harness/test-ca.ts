@@ -13,30 +13,13 @@ export interface Certificate {
 }
 
 /** A certificate authority of a test's own, in a temporary folder. */
-export interface TestCa {
-  /** Its certificate, in PEM: what a client must trust. */
-  readonly cert: Buffer;
-  /** The file of it: a process trusts it with NODE_EXTRA_CA_CERTS. */
-  readonly certPath: string;
-  /** Where its files are: `openTestCa` takes it. */
-  readonly folder: string;
-  /** A certificate for DNS names and IP addresses, valid now. */
-  issue(names: readonly string[]): Certificate;
-  /** One that ended the moment it was made. */
-  issueExpired(names: readonly string[]): Certificate;
-  /** One that is right in all but its name, which nobody asks for. */
-  issueForWrongName(): Certificate;
-  /** One that nobody vouches for but itself. */
-  selfSigned(names: readonly string[]): Certificate;
-  /** Removes the folder. What was read of it stays usable. */
-  close(): void;
-}
+export type TestCa = ReturnType<typeof openTestCa>;
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 const DAYS_VALID = "2";
 
 /** Makes a CA. One made by another call is an unknown CA to those who trust this one. */
-export function createTestCa(): TestCa {
+export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");
   openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", DAYS_VALID, "-subj", "/CN=Test CA");
@@ -44,15 +27,13 @@ export function createTestCa(): TestCa {
 }
 
 /** A CA that `createTestCa` made, with a folder of its own for what it issues. */
-export function openTestCa(caFolder: string): TestCa {
+export function openTestCa(caFolder: string) {
   const ca = pathsIn(caFolder, "ca");
   const folder = mkdtempSync(join(caFolder, "issued-"));
   let issued = 0;
 
-  const pathsOf = (name: string) => pathsIn(folder, name);
-
   function issueFor(names: readonly string[], days: string): Certificate {
-    const paths = pathsOf(`leaf-${++issued}`);
+    const paths = pathsIn(folder, `leaf-${++issued}`);
     const request = join(folder, `leaf-${issued}.csr`);
     openssl("req", "-new", ...EC_KEY, ...output({ ...paths, certPath: request }), ...described(names));
     const by = ["-CA", ca.certPath, "-CAkey", ca.keyPath, "-set_serial", String(issued)];
@@ -62,31 +43,33 @@ export function openTestCa(caFolder: string): TestCa {
   }
 
   return {
+    /** What a client must trust, in PEM, and the file of it. */
     cert: readFileSync(ca.certPath),
     certPath: ca.certPath,
+    /** What `openTestCa` takes. */
     folder: caFolder,
-    issue: (names) => issueFor(names, DAYS_VALID),
+    /** A certificate for DNS names and IP addresses, valid now. */
+    issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
     // A certificate counts as expired from its last second on, so that no wait is needed.
-    issueExpired: (names) => issueFor(names, "0"),
+    issueExpired: (names: readonly string[]) => issueFor(names, "0"),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
-    selfSigned(names) {
-      const paths = pathsOf(`leaf-${++issued}`);
+    selfSigned(names: readonly string[]) {
+      const paths = pathsIn(folder, `leaf-${++issued}`);
       openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", DAYS_VALID, ...described(names));
       return readCertificate(paths);
     },
-    close() {
-      rmSync(caFolder, { recursive: true, force: true });
-    },
+    /** Removes the folder. What was read of it stays usable. */
+    close: () => rmSync(caFolder, { recursive: true, force: true }),
   };
 }
 
-function pathsIn(folder: string, name: string): { keyPath: string; certPath: string } {
-  return { keyPath: join(folder, `${name}.key`), certPath: join(folder, `${name}.pem`) };
-}
+type Paths = Pick<Certificate, "keyPath" | "certPath">;
 
-function output({ keyPath, certPath }: { keyPath: string; certPath: string }): readonly string[] {
-  return ["-keyout", keyPath, "-out", certPath];
-}
+const pathsIn = (folder: string, name: string): Paths => ({
+  keyPath: join(folder, `${name}.key`),
+  certPath: join(folder, `${name}.pem`),
+});
+const output = ({ keyPath, certPath }: Paths) => ["-keyout", keyPath, "-out", certPath];
 
 function described(names: readonly string[]): readonly string[] {
   const entries = names.map((name) => `${isIP(name) === 0 ? "DNS" : "IP"}:${name}`);
@@ -94,7 +77,7 @@ function described(names: readonly string[]): readonly string[] {
 }
 
 /** Reads the files of a certificate. */
-export function readCertificate(paths: { keyPath: string; certPath: string }): Certificate {
+export function readCertificate(paths: Paths): Certificate {
   return { ...paths, key: readFileSync(paths.keyPath), cert: readFileSync(paths.certPath) };
 }
 

@@ -1,18 +1,11 @@
-import { status } from "@grpc/grpc-js";
+import type { status } from "@grpc/grpc-js";
 import {
-  ConnectWorkspaceRequest,
   CreateWorkspaceRequest,
-  DeleteWorkspaceRequest,
-  DisconnectWorkspaceRequest,
-  GetWorkspaceRequest,
-  ListWorkspacesRequest,
-  RotateSigningSecretRequest,
-  SetTargetUrlRequest,
   UpdateWorkspaceRequest,
   type Workspace,
   type WorkspaceServiceClient,
 } from "../../proto/gen/chatbridge/v1/workspace";
-import { call } from "./service";
+import { call } from "./core-clients";
 
 export type CreateInit = Parameters<typeof CreateWorkspaceRequest.create>[0];
 export type UpdateInit = Parameters<typeof UpdateWorkspaceRequest.create>[0];
@@ -31,21 +24,17 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
       if (workspace === undefined) throw new Error("no workspace was answered");
       return { ...workspace, secret: signingSecret };
     },
-    get: (workspaceId: string) => call(of, of.getWorkspace, GetWorkspaceRequest.create({ workspaceId })),
-    list: (pageSize = 0, pageToken = "") =>
-      call(of, of.listWorkspaces, ListWorkspacesRequest.create({ pageSize, pageToken })),
+    get: (workspaceId: string) => call(of, of.getWorkspace, { workspaceId }),
+    list: (pageSize = 0, pageToken = "") => call(of, of.listWorkspaces, { pageSize, pageToken }),
     update: (workspaceId: string, change: UpdateInit = {}) =>
       call(of, of.updateWorkspace, UpdateWorkspaceRequest.create({ workspaceId, ...change })),
-    connect: (workspaceId: string) =>
-      call(of, of.connectWorkspace, ConnectWorkspaceRequest.create({ workspaceId })),
-    disconnect: (workspaceId: string) =>
-      call(of, of.disconnectWorkspace, DisconnectWorkspaceRequest.create({ workspaceId })),
-    delete: (workspaceId: string) =>
-      call(of, of.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId })),
-    rotate: (workspaceId: string) =>
-      call(of, of.rotateSigningSecret, RotateSigningSecretRequest.create({ workspaceId })),
+    connect: (workspaceId: string) => call(of, of.connectWorkspace, { workspaceId }),
+    disconnect: (workspaceId: string) => call(of, of.disconnectWorkspace, { workspaceId }),
+    delete: (workspaceId: string) => call(of, of.deleteWorkspace, { workspaceId }),
+    rotate: (workspaceId: string) => call(of, of.rotateSigningSecret, { workspaceId }),
+    sendTestEvent: (workspaceId: string) => call(of, of.sendTestEvent, { workspaceId }),
     setTargetUrl: (workspaceId: string, targetUrl: string) =>
-      call(of, of.setTargetUrl, SetTargetUrlRequest.create({ workspaceId, targetUrl })),
+      call(of, of.setTargetUrl, { workspaceId, targetUrl }),
   };
 }
 

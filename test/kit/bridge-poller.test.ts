@@ -1,10 +1,10 @@
 import { cursorInMemory, type CursorStore } from "../../bridge/cursor-store";
 import { PollRefused } from "../../bridge/poll";
 import { runPoller } from "../../bridge/poller";
-import { closeWithoutAnswer, garbage, reset, sayNothing, status } from "../harness/behaviours";
+import { garbage, reset, sayNothing, status } from "../harness/behaviours";
 import { nowSeconds, signatureOf } from "../harness/bridge";
 import { cursorAt, pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
-import { create, head } from "../harness/sample-events";
+import { create } from "../harness/sample-events";
 import { fakeTimeouts, skipTime } from "../harness/skipped-time";
 import { until } from "../harness/wait";
 
@@ -23,9 +23,8 @@ test("a poll is a GET that signs its query string as sent, which may be empty", 
   const t = 1_700_000_000;
   const signed = (body: string) => signatureOf(SECRET, body, t);
   const timing = skipTime(0, () => t * 1000);
-  const { requests, queries } = await service.run([pageOf({ next: null }, signed), pageOf({}, signed)], {
-    timing,
-  });
+  const answers = [pageOf({ next: null }, signed), pageOf({}, signed)];
+  const { requests, queries } = await service.run(answers, { timing });
   expect(queries).toEqual(["", "", "?after=7"]);
   for (const [i, { method, path, headers, body }] of requests.entries()) {
     expect(headers["service-signature"]).toBe(signatureOf(SECRET, path.split("?")[1] ?? "", t + 2 * i));
@@ -39,10 +38,6 @@ test("a cursor is sent exactly as it was received, whatever the poller's start",
   const cursors = await cursorAt("0007");
   const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
   expect(queries).toEqual(["?after=0007", "?after=000123"]);
-});
-
-test("a null next keeps no cursor", async () => {
-  expect((await service.run([pageOf({ next: null })])).cursor).toBeUndefined();
 });
 
 // time: controlled
@@ -63,8 +58,8 @@ test("while hasMore is true the next poll comes at once, otherwise after 2 secon
 // time: controlled
 test("chance lengthens the configured interval by up to a tenth", async () => {
   const timing = skipTime(0.999);
-  await service.run([pageOf(), pageOf()], { intervalMs: 5_000, timing });
-  expect(timing.pauses.slice(0, 2)).toEqual([5_500, 5_500]);
+  await service.run([pageOf()], { intervalMs: 5_000, timing });
+  expect(timing.pauses[0]).toBe(5_500);
 });
 
 // time: controlled
@@ -79,10 +74,8 @@ test.each([
   ["an endless back-off", status(500), { intervalMs: Infinity }, [Infinity]],
   ["failures in a row", status(500), {}, [2000, 4000, 8000, 16_000, 30_000, 30_000]],
 ])("after %s the poller waits as long", async (_what, answer, options, ms) => {
-  const { pauses } = await service.run(
-    Array.from(ms, () => answer),
-    options,
-  );
+  const answers = ms.map(() => answer);
+  const { pauses } = await service.run(answers, options);
   expect(pauses.slice(0, ms.length)).toEqual(ms);
 });
 
@@ -103,20 +96,15 @@ test("a poll without an answer times out after 30 seconds, and is made again", a
 // time: controlled
 test.each([
   ["a connection reset", reset()],
-  ["a connection that is closed without an answer", closeWithoutAnswer()],
   ["an answer that is not HTTP", garbage()],
   ["a 500", status(500)],
-  ["a 503", status(503)],
   ["a 429", status(429)],
   // contract: kit-verify-first
   ["an unsigned page", status(200, { body: '{"events":[],"next":"9"}' })],
   ["a page under another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
   // contract: signature-bridge-tolerance
   ["an old page", pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 301))],
-  [
-    "a signed body that is no page",
-    status(200, { headers: { "Service-Signature": signatureOf(SECRET, "[]") }, body: "[]" }),
-  ],
+  ["a signed body that is no page", pageOf({ events: 1 })],
 ])("after %s the poller handles nothing and polls the same cursor more slowly", async (_what, no) => {
   const cursors = await cursorAt("1");
   const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
@@ -181,13 +169,6 @@ test("a stopped poller aborts its handler, waits for it, and keeps the cursor of
     },
   });
   expect([wasTold, await cursors.load(), service.requests.length]).toEqual([true, "4", 1]);
-});
-
-test("an event of an unknown type is reported and skipped", async () => {
-  const events = [{ ...head(1), type: "message.pin" }, create(2)];
-  const { pages, problems, cursor } = await service.run([pageOf({ events, next: "2" })]);
-  expect([pages[0]?.events, cursor]).toEqual([[create(2)], "2"]);
-  expect(problems).toEqual([expect.stringContaining("message.pin")]);
 });
 
 test("a cursor that cannot be saved is reported, blocks nothing, and is saved again", async () => {

@@ -1,4 +1,5 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdtempSync,
   readdirSync,
@@ -20,30 +21,10 @@ export const PROJECT = join(__dirname, "../..");
 const MAIN = join(PROJECT, "dist/local/main.js");
 
 /** One run of what `npm start` runs, with a data folder of its own. */
-export interface Run {
-  readonly folder: string;
-  readonly child: ChildProcess;
-  /** Everything printed so far. */
-  printed(): string;
-  printedErrors(): string;
-  /** Resolves with the page that it ends its start with; fails when it ends before. */
-  ready(): Promise<string>;
-  /** The exit code, null when a signal ended it. */
-  readonly exited: Promise<number | null>;
-}
-
-export interface RunOptions {
-  readonly folder?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly args?: readonly string[];
-  /** What to run in the place of node and main.js. */
-  readonly command?: { readonly program: string; readonly cwd: string };
-}
+export type Run = Awaited<ReturnType<typeof start>>;
 
 /** Leaves all ports to the system. */
-export const ANY_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]),
-);
+export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]));
 /** Starts faster, where a test is not about the game and the chat. */
 export const NO_DEMO = { DEMO: "off" };
 
@@ -72,20 +53,18 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Starts it in a process group of its own, as a terminal does. */
+/** Starts it in a process group of its own, as a terminal does; `npmIn` has npm start it from there. */
 export async function start({
   folder = newFolder(),
   env = {},
-  args = [],
-  command,
-}: RunOptions = {}): Promise<Run> {
+  args = [] as readonly string[],
+  npmIn = "",
+} = {}) {
   const ports = await ownPorts();
-  const [program, first, cwd] =
-    command === undefined
-      ? [process.execPath, [MAIN], PROJECT]
-      : [command.program, ["start", "--silent", "--"], command.cwd];
-  const child = spawn(program, [...first, ...args], {
-    cwd,
+  const command = npmIn === "" ? [process.execPath, MAIN] : ["npm", "start", "--silent", "--"];
+  const [program = "", ...words] = [...command, ...args];
+  const child = spawn(program, words, {
+    cwd: npmIn === "" ? PROJECT : npmIn,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, ...ports, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
@@ -95,18 +74,19 @@ export async function start({
   child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
   let ended = false;
-  const exited = new Promise<number | null>((resolve) =>
-    child.once("exit", (code) => {
-      ended = true;
-      resolve(code);
-    }),
-  );
+  const exited = (once(child, "exit") as Promise<[number | null]>).then(([code]) => {
+    ended = true;
+    return code;
+  });
   return {
     folder,
     child,
+    /** Everything printed so far. */
     printed: () => printed,
     printedErrors: () => errors,
+    /** The exit code, null when a signal ended it. */
     exited,
+    /** Resolves with the page that it ends its start with; fails when it ends before. */
     ready: () =>
       until("the page is printed", () => {
         if (ended) throw new Error(`it ended before it was ready:\n${printed}\n${errors}`);
@@ -115,19 +95,19 @@ export async function start({
   };
 }
 
-/** The steps of the page. */
-export const [REPORT, PUBLISH, POLL, FOLLOW] = [1, 2, 3, 4];
+const STEPS = ["report", "publish", "poll", "follow"] as const;
+type Step = (typeof STEPS)[number];
 
-/** Lines that can be pasted into a shell, by the number of their step on the page. */
-export function snippet(page: string, step: number): string {
+/** Lines of a step on the page that can be pasted into a shell. */
+export function snippet(page: string, step: Step): string {
   const lines = page.split("\n");
-  const from = lines.findIndex((line) => line.startsWith(`${step}. `)) + 2;
+  const from = lines.findIndex((line) => line.startsWith(`${STEPS.indexOf(step) + 1}. `)) + 2;
   return lines.slice(from, lines.indexOf("", from)).join("\n");
 }
 
-/** What a shell prints for pasted lines. */
-export async function paste(lines: string): Promise<string> {
-  return (await promisify(execFile)("bash", ["-c", lines], { cwd: PROJECT })).stdout;
+/** What a shell prints for the pasted lines of a step. */
+export async function paste(page: string, step: Step): Promise<string> {
+  return (await promisify(execFile)("bash", ["-c", snippet(page, step)], { cwd: PROJECT })).stdout;
 }
 
 /** What follows a word of the page, such as the id after "workspace". */
@@ -135,14 +115,8 @@ export function fact(page: string, name: string): string {
   return new RegExp(`^ +${name} +(\\S+)`, "m").exec(page)?.[1] ?? "";
 }
 
-/** A living process of a run, guards included. */
-interface Living {
-  readonly pid: number;
-  readonly command: string;
-}
-
-/** All living processes that were started for a folder, orphans included. */
-export function living(folder: string): readonly Living[] {
+/** All living processes that were started for a folder, guards and orphans included. */
+export function living(folder: string) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -160,29 +134,26 @@ export function living(folder: string): readonly Living[] {
 }
 
 export function pidOf(folder: string, command: RegExp): number {
-  const found = living(folder).filter((each) => command.test(each.command));
-  if (found.length !== 1 || found[0] === undefined) {
-    throw new Error(`${found.length} processes are ${command}: ${JSON.stringify(living(folder))}`);
-  }
-  return found[0].pid;
+  const [found, ...more] = living(folder).filter((each) => command.test(each.command));
+  if (found === undefined || more.length > 0)
+    throw new Error(`not one process is ${command}: ${JSON.stringify(living(folder))}`);
+  return found.pid;
 }
 
 /** The processes of a run by what they are: the guards beside them are shells. */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
-export const CORE = commandOf("core");
-export const EDGE = commandOf("edge");
-export const GAME = commandOf("demo/game");
-export const CHAT = commandOf("demo/chat");
-export const REDIS = /^\S*redis-server /;
+export const PARTS = {
+  core: commandOf("core"),
+  edge: commandOf("edge"),
+  redis: /^\S*redis-server /,
+  game: commandOf("demo/game"),
+  chat: commandOf("demo/chat"),
+};
 export const GUARD = /^\/bin\/sh -c .* guard /s;
 
 export async function nothingIsLeft(folder: string): Promise<void> {
-  await until("every process of the run has ended", () => living(folder).length === 0).catch(
-    (error: unknown) => {
-      throw new Error(`${String(error)}: ${JSON.stringify(living(folder))}`);
-    },
-  );
+  await until("every process of the run has ended", () => living(folder).length === 0);
 }
 
 /** Ends a run with a signal: its parts stop in order, it exits with 0, and no process is left. */
@@ -208,9 +179,9 @@ export function killIfThere(pid: number): void {
 }
 
 /** Ends what a failed test may have left running, and removes the folders. */
-export function cleanUp(): void {
+afterAll(() => {
   for (const folder of folders.splice(0)) {
     for (const { pid } of living(folder)) killIfThere(pid);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
-}
+});

@@ -1,13 +1,5 @@
 import { spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
@@ -18,42 +10,20 @@ import { startTestRedis } from "../harness/redis";
 import { until } from "../harness/wait";
 import {
   ANY_PORTS,
-  cleanUp,
   fact,
-  FOLLOW,
   living,
   newFolder,
   NO_DEMO,
   nothingIsLeft,
+  PARTS,
   paste,
-  POLL,
+  pathWith,
   PROJECT,
-  PUBLISH,
-  REDIS,
-  REPORT,
+  type Run,
   snippet,
   start,
   stop,
-  type Run,
 } from "./npm-start";
-
-afterAll(cleanUp);
-
-/** A PATH on which all that is on ours is found, but for one program. */
-function pathWithout(program: string): string {
-  const folder = newFolder();
-  for (const from of (process.env["PATH"] ?? "").split(":").filter(existsSync)) {
-    for (const name of readdirSync(from)) {
-      if (name === program) continue;
-      try {
-        symlinkSync(join(from, name), join(folder, name));
-      } catch {
-        // One of that name comes before it.
-      }
-    }
-  }
-  return folder;
-}
 
 /** The events of the page that curl printed. */
 function eventsOf(printed: string): unknown[] {
@@ -71,14 +41,14 @@ describe("a start on free ports", () => {
   });
 
   test("the page's follow command shows what members do, and takes acks, while its terminal is open", async () => {
-    const follow = spawn("bash", ["-c", snippet(page, FOLLOW)], { cwd: PROJECT, stdio: "pipe" });
+    const follow = spawn("bash", ["-c", snippet(page, "follow")], { cwd: PROJECT, stdio: "pipe" });
     let shown = "";
     for (const stream of [follow.stdout, follow.stderr]) {
       stream.on("data", (chunk: Buffer) => (shown += chunk.toString()));
     }
     const ended = new Promise((resolve) => follow.once("close", resolve));
     await until("it follows", () => shown.includes('"opened": {}'));
-    await paste(snippet(page, REPORT));
+    await paste(page, "report");
     const id = await until("a delivery", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1]);
     await until("its member", () => shown.includes('"name": "Ada"'));
     follow.stdin.end(`{"ack":{"deliveryIds":["${id}"]}}\n`);
@@ -95,12 +65,8 @@ describe("a start on free ports", () => {
     });
     redis.destroy();
     const kept = ["", "settings.json", "logs", "logs/core.log", "redis", "redis/redis.sock", "chat/push.key"];
-    for (const path of kept) {
-      expect({ path, forOthers: statSync(join(run.folder, path)).mode & 0o077 }).toEqual({
-        path,
-        forOthers: 0,
-      });
-    }
+    const forOthers = kept.map((path) => [path, statSync(join(run.folder, path)).mode & 0o077]);
+    expect(forOthers).toEqual(kept.map((path) => [path, 0]));
   });
 
   test("the chat is where the page says, can be pushed to, and keeps the roots of PUSH_CA", async () => {
@@ -127,11 +93,11 @@ describe("a start on free ports", () => {
 
   // contract: post-202
   test("the page's commands work as they are pasted, and their effects are there after a restart without the demo", async () => {
-    expect(await paste(snippet(page, REPORT))).toMatch(/^HTTP\/1\.1 202 Accepted[^]*\{"ok":true\}$/);
-    expect(JSON.parse(await paste(snippet(page, PUBLISH)))).toMatchObject({
+    expect(await paste(page, "report")).toMatch(/^HTTP\/1\.1 202 Accepted[^]*\{"ok":true\}$/);
+    expect(JSON.parse(await paste(page, "publish"))).toMatchObject({
       results: [{ published: { eventId: expect.stringMatching(/^evt_/) as string } }],
     });
-    const polled = await paste(snippet(page, POLL));
+    const polled = await paste(page, "poll");
     expect(polled).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(polled).toContain('"text":"**Who is in?**"');
     await stop(run);
@@ -140,7 +106,7 @@ describe("a start on free ports", () => {
     const again = await second.ready();
     for (const name of ["workspace", "secret"]) expect(fact(again, name)).toBe(fact(page, name));
     // The game may have answered the report since.
-    expect(eventsOf(await paste(snippet(again, POLL)))).toEqual(expect.arrayContaining(eventsOf(polled)));
+    expect(eventsOf(await paste(again, "poll"))).toEqual(expect.arrayContaining(eventsOf(polled)));
     expect(fact(again, "chat")).toBe("");
     expect(living(second.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
     await stop(second);
@@ -152,8 +118,8 @@ test("a data folder whose path is too long for a socket works over a loopback po
   mkdirSync(folder, { recursive: true });
   const first = await start({ folder, env: NO_DEMO });
   const page = await first.ready();
-  expect(await paste(snippet(page, REPORT))).toContain("202 Accepted");
-  const command = living(folder).find((each) => REDIS.test(each.command))?.command;
+  expect(await paste(page, "report")).toContain("202 Accepted");
+  const command = living(folder).find((each) => PARTS.redis.test(each.command))?.command;
   expect(command).toMatch(/127\.0\.0\.1:\d+/);
   await stop(first);
   const second = await start({ folder, env: NO_DEMO });
@@ -163,10 +129,10 @@ test("a data folder whose path is too long for a socket works over a loopback po
 
 test("REDIS_URL names the Redis to use, and none is started; without openssl the chat polls only, and says so", async () => {
   const redis = await startTestRedis();
-  const run = await start({ env: { REDIS_URL: redis.url, PATH: pathWithout("openssl") } });
+  const run = await start({ env: { REDIS_URL: redis.url, PATH: pathWith() } });
   const page = await run.ready();
-  expect(await paste(snippet(page, REPORT))).toContain("202 Accepted");
-  expect(living(run.folder).some(({ command }) => REDIS.test(command))).toBe(false);
+  expect(await paste(page, "report")).toContain("202 Accepted");
+  expect(living(run.folder).some(({ command }) => PARTS.redis.test(command))).toBe(false);
 
   expect(run.printed()).toContain("· game and chat: start, without pushes: they need openssl\n");
   const ada = await joinChat(fact(page, "chat"), "Ada");
@@ -177,44 +143,42 @@ test("REDIS_URL names the Redis to use, and none is started; without openssl the
   await redis.close();
 });
 
-describe("a taken port is reported in one line that names the setting to change", () => {
-  test.each(Object.keys(LISTENERS))("%s", async (name) => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-    const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const run = await start({ env: { [name]: taken } });
-    expect(await run.exited).toBe(1);
-    expect(run.printedErrors()).toMatch(
-      new RegExp(`^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`),
-    );
-    expect(living(run.folder)).toEqual([]);
-    await new Promise((resolve) => other.close(resolve));
-  });
+test.each(Object.keys(LISTENERS))("where the port of %s is taken, one line says so", async (name) => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const run = await start({ env: { [name]: taken } });
+  expect(await run.exited).toBe(1);
+  const words = `^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`;
+  expect(run.printedErrors()).toMatch(new RegExp(words));
+  expect(living(run.folder)).toEqual([]);
+  await new Promise((resolve) => other.close(resolve));
 });
 
-test("--help lists the settings, and an unknown argument points to it", async () => {
+test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
+  ["an unknown argument points to --help", { args: ["--prot=1"] }, 64, /npm start -- --help/],
+  [
+    "all faulty settings are reported at once",
+    { env: { EDGE_LISTEN: "8080", CORE_LISTEN: "here" } },
+    78,
+    /EDGE_LISTEN must be host:port[^]*CORE_LISTEN must be host:port/,
+  ],
+  [
+    "the reason that core cannot start is shown, with the place of its log",
+    { env: { SECRETS_KEY: "too-short" } },
+    1,
+    /^core has ended by itself \(exit code 78\)\. Its log is .*logs\/core\.log[^]*SECRETS_KEY has a key that is not 32 bytes/,
+  ],
+])("%s", async (_what, options, code, words) => {
+  const run = await start(options);
+  expect(await run.exited).toBe(code);
+  expect(run.printedErrors()).toMatch(words);
+  await nothingIsLeft(run.folder);
+});
+
+test("--help lists the settings", async () => {
   const help = await start({ args: ["--help"] });
   expect(await help.exited).toBe(0);
-  for (const word of ["DATA_DIR", "REDIS_URL", "EDGE_LISTEN", "127.0.0.1:50052", "Ctrl-C"]) {
+  for (const word of ["DATA_DIR", "REDIS_URL", "EDGE_LISTEN", "127.0.0.1:50052", "Ctrl-C"])
     expect(help.printed()).toContain(word);
-  }
-  const other = await start({ args: ["--prot=1"] });
-  expect(await other.exited).toBe(64);
-  expect(other.printedErrors()).toContain("npm start -- --help");
-});
-
-test("all faulty settings are reported at once", async () => {
-  const run = await start({ env: { EDGE_LISTEN: "8080", CORE_LISTEN: "here" } });
-  expect(await run.exited).toBe(78);
-  expect(run.printedErrors()).toMatch(/EDGE_LISTEN must be host:port[^]*CORE_LISTEN must be host:port/);
-});
-
-test("the reason that core cannot start is shown, with the place of its log", async () => {
-  const run = await start({ env: { SECRETS_KEY: "too-short" } });
-  expect(await run.exited).toBe(1);
-  expect(run.printedErrors()).toMatch(
-    /^core has ended by itself \(exit code 78\)\. Its log is .*logs\/core\.log/,
-  );
-  expect(run.printedErrors()).toContain("SECRETS_KEY has a key that is not 32 bytes");
-  await nothingIsLeft(run.folder);
 });

@@ -2,11 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { until } from "../harness/wait";
-import { cleanUp, living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from "./npm-start";
+import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from "./npm-start";
 
 const STOPS = "· chat: stops\n· game: stops\n· edge: stops\n· core: stops\n· redis: stops\n";
-
-afterAll(cleanUp);
 
 describe("everything stops in order and no process is left", () => {
   // The other tests end their runs with SIGTERM to the start alone.
@@ -37,7 +35,7 @@ describe("everything stops in order and no process is left", () => {
     ["Ctrl-C in the terminal of npm start", "SIGINT", "group"],
     ["SIGTERM to npm itself", "SIGTERM", "npm"],
   ] as const)("after %s", async (_title, signal, to) => {
-    const run = await start({ command: { program: "npm", cwd: packageWithStart() } });
+    const run = await start({ npmIn: packageWithStart() });
     await run.ready();
     const npm = run.child.pid ?? 0;
     process.kill(to === "group" ? -npm : npm, signal);

@@ -1,37 +1,21 @@
 import { join } from "node:path";
 import { until } from "../harness/wait";
 import {
-  CHAT,
-  cleanUp,
-  CORE,
-  EDGE,
   fact,
-  GAME,
   GUARD,
   killIfThere,
   living,
+  NO_DEMO,
   nothingIsLeft,
+  PARTS,
   paste,
   pidOf,
-  REDIS,
-  NO_DEMO,
-  POLL,
-  PUBLISH,
-  snippet,
   start,
   stop,
 } from "./npm-start";
 
-afterAll(cleanUp);
-
 describe("a part that ends by itself is named with its log, and the rest stops", () => {
-  test.each([
-    ["core", CORE],
-    ["edge", EDGE],
-    ["redis", REDIS],
-    ["game", GAME],
-    ["chat", CHAT],
-  ])("%s", async (name, command) => {
+  test.each(Object.entries(PARTS))("%s", async (name, command) => {
     const run = await start();
     await run.ready();
     process.kill(pidOf(run.folder, command), "SIGKILL");
@@ -47,8 +31,7 @@ describe("after a start was killed", () => {
   test("nothing is left of it, and the next one starts at once, at the same addresses, with everything that was held", async () => {
     const killed = await start();
     const page = await killed.ready();
-    const [edgeHealth = "", coreHealth = ""] = Array.from(
-      page.matchAll(/http:\/\/(\S+)\/ready/g),
+    const [edgeHealth = "", coreHealth = ""] = [...page.matchAll(/http:\/\/(\S+)\/ready/g)].map(
       ([, at]) => at,
     );
     const env = {
@@ -57,13 +40,13 @@ describe("after a start was killed", () => {
       EDGE_HEALTH_LISTEN: edgeHealth,
       CORE_HEALTH_LISTEN: coreHealth,
     };
-    await paste(snippet(page, PUBLISH));
+    await paste(page, "publish");
     killed.child.kill("SIGKILL");
     const next = await start({ env, folder: killed.folder });
     const again = await next.ready();
     expect(fact(again, "workspace")).toBe(fact(page, "workspace"));
     expect(fact(again, "core")).toBe(env.CORE_LISTEN);
-    expect(await paste(snippet(again, POLL))).toContain("Who is in?");
+    expect(await paste(again, "poll")).toContain("Who is in?");
 
     next.child.kill("SIGKILL");
     await nothingIsLeft(next.folder);
@@ -72,8 +55,8 @@ describe("after a start was killed", () => {
   test("the next one ends a Redis that was left behind, and reads what it held", async () => {
     const killed = await start({ env: NO_DEMO });
     const page = await killed.ready();
-    await paste(snippet(page, PUBLISH));
-    const redis = pidOf(killed.folder, REDIS);
+    await paste(page, "publish");
+    const redis = pidOf(killed.folder, PARTS.redis);
     for (const { pid, command } of living(killed.folder)) {
       if (pid !== redis && GUARD.test(command)) killIfThere(pid);
     }
@@ -82,8 +65,8 @@ describe("after a start was killed", () => {
 
     const next = await start({ env: NO_DEMO, folder: killed.folder });
     const again = await next.ready();
-    expect(pidOf(killed.folder, REDIS)).not.toBe(redis);
-    expect(await paste(snippet(again, POLL))).toContain("Who is in?");
+    expect(pidOf(killed.folder, PARTS.redis)).not.toBe(redis);
+    expect(await paste(again, "poll")).toContain("Who is in?");
     await stop(next);
   });
 });

@@ -50,13 +50,6 @@ test("an error fails only the calls of its batch", async () => {
   expect(await batch(7, 5)).toBe(57);
 });
 
-test("a call whose output is missing fails, and no other", async () => {
-  const batch = createBatch<number, number>({ most: 10, run: async (_shard, items) => items.slice(1) });
-  const [first, last] = await Promise.allSettled([batch(0, 1), batch(0, 2)]);
-  expect(first).toEqual({ status: "fulfilled", value: 2 });
-  expect(last).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("fewer") } });
-});
-
 test("calls made during a batch go together after it, and other shards do not wait", async () => {
   const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];

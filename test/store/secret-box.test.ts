@@ -54,7 +54,3 @@ test("of a list of keys the first seals and all open", () => {
 test.each(["", ".", "nonsense", "00000000.AAAA"])("%j is no sealed text", (sealed) => {
   expect(() => box.open(sealed, "w")).toThrow();
 });
-
-test("a box needs a key", () => {
-  expect(() => createSecretBox([])).toThrow(RangeError);
-});

@@ -1,12 +1,7 @@
 import * as fc from "fast-check";
-import {
-  ALL_DELIVERIES,
-  filterDeliveries,
-  LOGGED_MAX,
-  mergeDeliveries,
-} from "../../dashboard/words/delivery-list";
+import { ALL_DELIVERIES, filterDeliveries, mergeDeliveries } from "../../dashboard/words/delivery-list";
 import { minuteBuckets } from "../../dashboard/words/minute-buckets";
-import { duration, exactUtc, fromNow } from "../../dashboard/words/time-words";
+import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { RESULTS } from "../../edge/dashboard/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
@@ -25,23 +20,6 @@ describe("the log as a list", () => {
         const keys = ids.map((id) => id.split("-").map(Number)).map(([ms = 0, n = 0]) => ms * 1_000 + n);
         expect(keys).toEqual(keys.toSorted((a, b) => b - a));
         expect(new Set(ids).size).toBe(ids.length);
-      }),
-    );
-  });
-
-  test("keeps no more than the service does", () => {
-    const many = Array.from({ length: LOGGED_MAX + 5 }, (_, i) => delivery({ id: `${NOW}-${i}` }));
-    const merged = mergeDeliveries(many, []);
-    expect([merged.length, merged[0]?.id]).toEqual([LOGGED_MAX, `${NOW}-${LOGGED_MAX + 4}`]);
-  });
-
-  test("every delivery is of one outcome, and its filters part the log", () => {
-    fc.assert(
-      fc.property(anyList, (log) => {
-        const results = ["success", "failed", "dropped"] as const;
-        const parts = results.map((result) => filterDeliveries(log, { ...ALL_DELIVERIES, result }));
-        expect(parts.flat()).toHaveLength(log.length);
-        expect(filterDeliveries(log, ALL_DELIVERIES)).toEqual(log);
       }),
     );
   });
@@ -98,21 +76,6 @@ describe("time in words", () => {
     [9 * 60_000 + 59_999, "9 min ago"],
   ])("%d ms before now is %j", (ms, words) => {
     expect(fromNow(NOW - ms, NOW)).toBe(words);
-  });
-
-  test("a longer time is never told as a shorter one", () => {
-    const seconds = { s: 1, min: 60, h: 3_600, day: 86_400, days: 86_400 } as const;
-    const worth = (words: string): number => {
-      const [count = "", unit = "s"] = words.split(" ");
-      return Number(count) * seconds[unit as keyof typeof seconds];
-    };
-    const anyMs = fc.nat({ max: 30 * 86_400_000 });
-    fc.assert(
-      fc.property(anyMs, anyMs, (a, b) => {
-        const [less, more] = a < b ? [a, b] : [b, a];
-        expect(worth(duration(less))).toBeLessThanOrEqual(worth(duration(more)));
-      }),
-    );
   });
 
   test("the exact time is in UTC", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { sign } from "../../bridge/signature";
 import { createObservation } from "../../demo/chat/link/observation";
-import { applyEvent, unreadIn, type ChatState } from "../../demo/chat/page/chat-state";
+import { applyEvent, type ChatState } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";
 import type { Exchange, Post, ServicePost } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
@@ -41,19 +41,6 @@ test("a page shows posts in order, each once and in its last version", () => {
       expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
     }),
   );
-});
-
-test("a welcome replaces the whole state; unread are the posts of others after the last that was seen", () => {
-  expect(applyEvent(undefined, { type: "missed" })).toBeUndefined();
-  const before = applyEvent(welcome([postOf(1, 0)]), { type: "missed" });
-  expect(before?.notice).toMatch(/expired/);
-  expect(welcome([postOf(2, 0)], before)).toMatchObject({ posts: [{ id: 2 }], notice: null, isLive: true });
-
-  const report = { is: "sent" } as const;
-  const member = { by: "member", author: ME, text: "x", isCommand: false, replyTo: null, report } as const;
-  const mine: Post = { ...postOf(9, 0), ...member };
-  const state = welcome([postOf(1, 0), postOf(2, 0), postOf(3, 0, "lounge"), mine]);
-  expect([0, 1, 2].map((seen) => state && unreadIn(state, "general", seen))).toEqual([2, 1, 0]);
 });
 
 test("posts for one member alone, or in a DM, are seen by that member only", () => {

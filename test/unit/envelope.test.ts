@@ -19,11 +19,8 @@ const BODY: MessageBody = {
 };
 const MESSAGE = { id: MESSAGE_ID, ...BODY };
 
-function render(
-  content: OutboundContent | { type: "ping" },
-  head: Parameters<typeof renderEnvelope>[0] = HEAD,
-): string {
-  const { beforeSequence, afterSequence } = renderEnvelope(head, content, MESSAGE_ID);
+function render(content: OutboundContent | { type: "ping" }, head: { expiresAtMs: number | null } = HEAD) {
+  const { beforeSequence, afterSequence } = renderEnvelope({ ...HEAD, ...head }, content, MESSAGE_ID);
   return `${beforeSequence}1700000000000000${afterSequence}`;
 }
 
@@ -60,18 +57,12 @@ test.each<[OutboundContent | { type: "ping" }, object]>([
   });
 });
 
-// contract: envelope-expires-at
-test("expiresAt is null when the event never expires", () => {
-  const rendered = JSON.parse(render({ type: "ping" }, { ...HEAD, expiresAtMs: null })) as object;
-  expect(rendered).toHaveProperty("expiresAt", null);
-});
-
-// contract: message-image, message-data
-test("a message without buttons, image and data says so: an empty array and nulls", () => {
+// contract: message-image, message-data, envelope-expires-at
+test("what is not there is said: no expiry, image or data by null, no buttons by an empty array", () => {
   const none = { buttons: [], image: null, awaitsReply: false, data: null };
   const message: MessageBody = { kind: "text", text: "", ...none };
-  const rendered = JSON.parse(render({ type: "dm.create", user: "u1", message })) as object;
-  expect(rendered).toHaveProperty("message", { id: MESSAGE_ID, ...message });
+  const rendered = render({ type: "dm.create", user: "u1", message }, { expiresAtMs: null });
+  expect(JSON.parse(rendered)).toMatchObject({ expiresAt: null, message: { id: MESSAGE_ID, ...message } });
 });
 
 test("whatever texts and data hold, the envelope is JSON that reads back the same", () => {

@@ -1,3 +1,12 @@
+import { readInboundEvent } from "../../edge/read-inbound-event";
+import { readJson } from "../../edge/read-json";
+
+/** What the edge says of a body: "valid", or the field at fault; undefined when it is the whole body. */
+export function outcomeOf(body: unknown): string | undefined {
+  const read = readInboundEvent(readJson(Buffer.from(JSON.stringify(body)))?.value);
+  return "event" in read ? "valid" : read.violation.field;
+}
+
 /**
  * The contract's field rules, said again in plain steps: "valid", or the first
  * field at fault; undefined when it is the whole body.
@@ -58,7 +67,7 @@ function isText(value: unknown, min: number, max: number): boolean {
   return whole && points.length >= min && points.length <= max;
 }
 
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -18,35 +18,21 @@ const page: fc.Arbitrary<PageAnswer> = fc.record({
     workspaceId: fc.string(),
   }),
 });
+const refused = { refusal: Refusal.WORKSPACE_LIMIT, violation: undefined, retryAfterSeconds: 3 };
 const other: fc.Arbitrary<LaneAnswer> = fc.record({
   number,
   answer: fc.constantFrom<LaneAnswer["answer"]>(
     { $case: "fault", value: LaneFault.UNAVAILABLE },
     { $case: "receive", value: { outcome: { $case: "accepted", value: { repeated: true } } } },
-    {
-      $case: "poll",
-      value: {
-        outcome: {
-          $case: "refused",
-          value: { refusal: Refusal.WORKSPACE_LIMIT, violation: undefined, retryAfterSeconds: 3 },
-        },
-      },
-    },
+    { $case: "poll", value: { outcome: { $case: "refused", value: refused } } },
   ),
 });
 
-const asGenerated = (answer: LaneAnswer | PageAnswer): LaneAnswer =>
-  "page" in answer
-    ? {
-        number: answer.number,
-        answer: {
-          $case: "poll",
-          value: {
-            outcome: { $case: "page", value: { ...answer.page, body: Buffer.concat(answer.page.body) } },
-          },
-        },
-      }
-    : answer;
+function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
+  if (!("page" in answer)) return answer;
+  const value = { ...answer.page, body: Buffer.concat(answer.page.body) };
+  return { number: answer.number, answer: { $case: "poll", value: { outcome: { $case: "page", value } } } };
+}
 
 test("core's answers are read as those that the generated code writes", () => {
   fc.assert(

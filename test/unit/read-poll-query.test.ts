@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { readPollQuery } from "../../edge/read-poll-query";
 
 /** "valid", or the parameter that is at fault. */
@@ -51,35 +50,3 @@ test.each(["before", "After", "after[]", "limit ", "__proto__", ""])(
 test("the name of an unknown parameter is not repeated at any length", () => {
   expect(outcome("x".repeat(10_000)).length).toBeLessThan(1_000);
 });
-
-test("a query is judged by the contract's table, whatever it is made of", () => {
-  const name = fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom("after", "limit") },
-    { weight: 1, arbitrary: fc.string() },
-  );
-  const value = fc.oneof(
-    fc.stringMatching(/^[0-9]{1,20}$/),
-    fc.constant("latest"),
-    fc.integer({ min: -2, max: 110 }).map(String),
-    fc.string(),
-  );
-  fc.assert(
-    fc.property(fc.array(fc.tuple(name, value), { maxLength: 4 }), (parameters) => {
-      const query = parameters.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
-      expect(outcome(query)).toBe(faultByTable(parameters));
-    }),
-    { numRuns: 1_000 },
-  );
-});
-
-/** The contract's table, said again in plain steps. */
-function faultByTable(parameters: readonly (readonly [string, string])[]): string {
-  const all = (wanted: string) => parameters.filter(([name]) => name === wanted).map(([, value]) => value);
-  const [after = "0", ...moreAfter] = all("after");
-  if (moreAfter.length > 0 || (after !== "latest" && !/^[0-9]{1,18}$/.test(after))) return "after";
-  const [limit = "1", ...moreLimit] = all("limit");
-  const isLimit = /^[0-9]{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 100;
-  if (moreLimit.length > 0 || !isLimit) return "limit";
-  const unknown = parameters.find(([name]) => name !== "after" && name !== "limit");
-  return unknown === undefined ? "valid" : unknown[0];
-}

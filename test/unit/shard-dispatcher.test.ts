@@ -1,3 +1,4 @@
+import { createWorkspaceLane } from "../../core/delivery/workspace-lane";
 import type { PushOutcome } from "../../core/domain/delivery";
 import {
   after,
@@ -114,6 +115,21 @@ describe("first attempts of a workspace", () => {
     expect(ids().slice(16)).toEqual(eventIds(...upFrom(101, 20)));
   });
 });
+
+test.each([1, 255, 256, 257, 700])(
+  "of %i events each leaves its lane once, in order, and the lane is idle",
+  (count) => {
+    const lane = createWorkspaceLane();
+    const pushes = queuedMany(count, { messageId: "" });
+    for (const push of pushes) lane.add(push, 0);
+    const started = pushes.map(() => {
+      const push = lane.next(0)?.push;
+      if (push !== undefined) lane.end(push);
+      return push;
+    });
+    expect([started, lane.next(0), lane.isIdle]).toEqual([pushes, undefined, true]);
+  },
+);
 
 // time: controlled
 test("an event is not dropped because the store is away when its workspace is to be read", async () => {

@@ -1,5 +1,6 @@
 import crypto, { createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
+import { sign, verify } from "../../bridge/signature";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
@@ -14,21 +15,30 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
+/** How both the service and the kit judge a signature, at the time that it names. */
+function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
+  const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
+  const outcome = matches(header, raw, ...secrets) ? "right" : fault;
+  const atMs = Number(/^t=(\d+)/.exec(header)?.[1] ?? 0) * 1000;
+  expect(verify(header, raw, secrets, atMs) ?? "right").toBe(outcome);
+  return outcome;
+}
+
 const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
 test.each(SIGNATURE_VECTORS)(
   "the digest that openssl makes of $what is right under its secret, timestamp and text alone",
   ({ secret, t, raw, mac }) => {
-    expect(matches(`t=${t},v1=${mac}`, raw, secret)).toBe(true);
-    expect(matches(`t=${t},v1=${mac.toUpperCase()}`, raw, secret)).toBe(true);
-    expect(matches(`t=${t},v1=${mac}`, raw, `${secret}x`)).toBe(false);
-    expect(matches(`t=0${t},v1=${mac}`, raw, secret)).toBe(false);
-    expect(matches(`t=${t},v1=${mac}`, Buffer.concat([Buffer.from(raw), Buffer.from(" ")]), secret)).toBe(
-      false,
-    );
+    const header = `t=${t},v1=${mac}`;
+    const longer = Buffer.concat([Buffer.from(raw), Buffer.from(" ")]);
+    expect(judged(header, raw, secret)).toBe("right");
+    expect(judged(`t=${t},v1=${mac.toUpperCase()}`, raw, secret)).toBe("right");
+    expect(judged(header, raw, `${secret}x`)).toBe("wrong");
+    expect(judged(`t=0${t},v1=${mac}`, raw, secret)).toBe("wrong");
+    expect(judged(header, longer, secret)).toBe("wrong");
     // The tests' own signer agrees.
-    expect(signatureOf(secret, raw, t)).toBe(`t=${t},v1=${mac}`);
+    expect(signatureOf(secret, raw, t)).toBe(header);
   },
 );
 
@@ -52,12 +62,13 @@ test("digests are compared in constant time: timingSafeEqual decides, for every 
 });
 
 // contract: signature-format
-test("the service signs with one entry a secret, in their order, in lower case, in whole seconds", () => {
+test("both sides sign with one entry a secret, in their order, in lower case, in whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
-  const keys = [keyOf("secret-two"), keyOf("secret-one")];
-  expect(signatureHeader(Buffer.from(String(one?.raw)), keys, 1_700_000_000_999)).toBe(
-    `t=1700000000,v1=${two?.mac},v1=${one?.mac}`,
-  );
+  const secrets = ["secret-two", "secret-one"];
+  const raw = Buffer.from(String(one?.raw));
+  const header = `t=1700000000,v1=${two?.mac},v1=${one?.mac}`;
+  expect(signatureHeader(raw, secrets.map(keyOf), 1_700_000_000_999)).toBe(header);
+  expect(sign(raw, secrets, 1_700_000_000_999)).toBe(header);
 });
 
 test.each([
@@ -81,14 +92,14 @@ test.each([
   ["names in capitals", `T=1700000000,V1=${MAC}`],
   ["two headers joined", `t=1700000000,v1=${MAC}, t=1700000000,v1=${MAC}`],
 ])("a header with %s is malformed", (_what, header) => {
-  expect(parseSignature(header)).toBeUndefined();
+  expect(judged(header, "{}", "secret")).toBe("malformed");
 });
 
 test("an entry of another length matches nothing and does no harm beside one that is right", () => {
   const [{ secret, t, raw, mac } = { secret: "", t: "", raw: "", mac: "" }] = SIGNATURE_VECTORS;
   for (const other of [mac.slice(2), mac.slice(1), `${mac}00`, "a"]) {
-    expect(matches(`t=${t},v1=${other}`, raw, secret)).toBe(false);
-    expect(matches(`t=${t},v1=${other},v1=${mac}`, raw, secret)).toBe(true);
+    expect(judged(`t=${t},v1=${other}`, raw, secret)).toBe("wrong");
+    expect(judged(`t=${t},v1=${other},v1=${mac}`, raw, secret)).toBe("right");
   }
 });
 
@@ -107,23 +118,39 @@ test("any one right entry is sufficient, under any of the secrets, whatever stan
         const chosen = secrets[pick % secrets.length] ?? "";
         const right = signatureOf(chosen, Buffer.from(raw), t).split("v1=")[1] ?? "";
         const entries = [...before, right, ...after].map((entry) => `,v1=${entry}`).join("");
-        expect(matches(`t=${t}${entries}`, raw, ...secrets)).toBe(true);
+        expect(judged(`t=${t}${entries}`, raw, ...secrets)).toBe("right");
         const wrong = [...before, ...after].map((entry) => `,v1=${entry}`).join("");
-        expect(matches(`t=${t}${wrong}`, raw, ...secrets)).toBe(false);
+        expect(judged(`t=${t}${wrong}`, raw, ...secrets)).not.toBe("right");
       },
     ),
   );
+});
+
+test("the kit reads any header as the service does", () => {
+  const right = sign("{}", "secret", 1_700_000_000_000).slice("t=1700000000,".length);
+  const marks = [",", "v1=", ",v2=00", " ", "\n", "٣", "abc", ""];
+  const piece = fc.constantFrom("t=", "1700000000", `,v1=${MAC}`, `,${right}`, ...marks);
+  const header = fc.oneof(
+    fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join("")),
+    fc.array(piece, { maxLength: 4 }).map((pieces) => `t=1700000000${pieces.join("")}`),
+  );
+  const reached = new Set<string>();
+  fc.assert(
+    fc.property(header, (text) => void reached.add(judged(text, "{}", "secret"))),
+    { numRuns: 2000 },
+  );
+  expect(reached.size).toBe(3);
 });
 
 test("one bit changed anywhere in the text makes the signature wrong", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), (raw, at) => {
       const header = signatureHeader(raw, [keyOf("secret-one")], 1_700_000_000_000);
-      expect(matches(header, raw, "secret-one")).toBe(true);
+      expect(judged(header, raw, "secret-one")).toBe("right");
       const changed = Uint8Array.from(raw);
       const index = at % raw.length;
       changed[index] = (changed[index] ?? 0) ^ (1 << (at % 8));
-      expect(matches(header, changed, "secret-one")).toBe(false);
+      expect(judged(header, changed, "secret-one")).toBe("wrong");
     }),
   );
 });

@@ -5,6 +5,10 @@ import { escapeLine, escapeText } from "../../../bridge/message-text-escape";
 
 const text = (text: string): Inline => ({ type: "text", text });
 const paragraph = (...children: Inline[]): Block => ({ type: "paragraph", children });
+const italic = (...children: Inline[]): Inline => ({ type: "italic", children });
+const bold = (...children: Inline[]): Inline => ({ type: "bold", children });
+const link = (...children: Inline[]): Inline => ({ type: "link", url: "https://c.example/d", children });
+const quote = (...children: Block[]): Block => ({ type: "quote", children });
 const BREAK: Inline = { type: "break" };
 
 test.each<[string, string, readonly Block[]]>([
@@ -170,24 +174,6 @@ test.each([
   expect(escapeText(original)).toBe(escaped);
 });
 
-test("an escaped name is one line", () => {
-  expect(escapeLine("  Ada\r\n\n> Love\u2028lace\t ")).toBe("Ada > Love lace");
-  expect(escapeLine("> Ada")).toBe("\\> Ada");
-  expect(escapeLine(" \n ")).toBe("");
-});
-
-function italic(...children: Inline[]): Inline {
-  return { type: "italic", children };
-}
-function bold(...children: Inline[]): Inline {
-  return { type: "bold", children };
-}
-function link(...children: Inline[]): Inline {
-  return { type: "link", url: "https://c.example/d", children };
-}
-function quote(...children: Block[]): Block {
-  return { type: "quote", children };
-}
 function typesIn(node: Block | Inline): readonly string[] {
   return [node.type, ...("children" in node ? node.children.flatMap(typesIn) : [])];
 }

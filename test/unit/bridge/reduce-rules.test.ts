@@ -43,14 +43,6 @@ describe("rule 2: of several updates of a message only the one with the highest 
     expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
   });
 
-  test("when they come while the chat posts the message", () => {
-    const bridge = run();
-    bridge.events(0, create("c1", 1));
-    bridge.events(1, update(2));
-    expect(bridge.events(2, update(3))).toEqual(["skip 2: superseded"]);
-    expect(bridge.posted(3, 1)).toEqual(["edit 3 of chat1"]);
-  });
-
   test("when they come while the chat edits the message, one edit at a time", () => {
     const bridge = runPosted();
     bridge.events(1, update(2));
@@ -105,14 +97,6 @@ describe("rule 4: the cursor does not pass a refused create", () => {
   });
 
   // time: controlled
-  test("the chat may say how long to wait before the retry", () => {
-    const bridge = run();
-    bridge.events(0, create("c1", 1));
-    bridge.refused(0, 1, 60_000);
-    expect(bridge.wakeAt()).toBe(60_000);
-  });
-
-  // time: controlled
   // contract: kit-refused-create
   test.each<[string, { expiresAtMs?: number }, number]>([
     ["its expiry", { expiresAtMs: 600_000 }, 600_000],
@@ -128,46 +112,12 @@ describe("rule 4: the cursor does not pass a refused create", () => {
     expect(bridge.isSettled()).toBe(true);
   });
 
-  // contract: kit-dedupe
-  test("events that are polled again meanwhile are deduped on their id", () => {
-    const bridge = run();
-    const page = [create("c1", 1), create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];
-    bridge.events(0, ...page);
-    bridge.refused(1, 1);
-    bridge.posted(1, 2);
-    bridge.done(1, 4);
-    const duplicates = page.map(({ sequence }) => `skip ${sequence}: duplicate`);
-    expect(bridge.events(2, ...page)).toEqual(duplicates);
-    expect(bridge.time(1_001)).toEqual(["post 1"]);
-    expect(bridge.posted(1_002, 1)).toEqual(["edit 3 of chat1"]);
-    bridge.done(1_003, 3);
-    expect(bridge.isSettled()).toBe(true);
-    expect(bridge.events(1_004, ...page)).toEqual(duplicates);
-  });
-
-  test("later creates of the same place wait for it, and those of other places do not", () => {
-    const bridge = run();
-    const page = [create("c1", 1), create("c1", 2), create("c2", 3), dm("u1", 4), dm("u2", 5), dm("u1", 6)];
-    expect(bridge.events(0, ...page)).toEqual(["post 1", "post 3", "dm 4", "dm 5"]);
-    expect(bridge.refused(1, 1)).toEqual([]);
-    expect(bridge.time(1_001)).toEqual(["post 1"]);
-    expect(bridge.posted(1_002, 1)).toEqual(["post 2"]);
-  });
-
   test("a late create is posted before newer ones that wait", () => {
     const bridge = run();
     bridge.events(0, create("c1", 1), create("c1", 5));
     bridge.events(1, create("c1", 4));
     expect(bridge.posted(2, 1)).toEqual(["post 4"]);
     expect(bridge.posted(3, 4)).toEqual(["post 5"]);
-  });
-
-  test("a post that succeeds after it was counted as refused is not retried", () => {
-    const bridge = run();
-    bridge.events(0, create("c1", 1), update(2));
-    bridge.refused(1, 1);
-    expect(bridge.posted(2, 1)).toEqual(["edit 2 of chat1"]);
-    expect(bridge.time(1_001)).toEqual([]);
   });
 });
 

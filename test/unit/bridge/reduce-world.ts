@@ -108,12 +108,9 @@ export function arrivals(
     .map((all) => events.flatMap((event, index) => (all[index] ?? []).map((atMs) => ({ event, atMs }))));
 }
 
-/** How the chat takes its calls, one by one; after the last it takes everything at once. */
-export interface Mood {
-  readonly tookMs: number;
-  readonly refuses: boolean;
-}
+type Mood = { readonly tookMs: number; readonly refuses: boolean };
 
+/** How the chat takes its calls, one by one; after the last it takes everything at once. */
 export function moods(): fc.Arbitrary<readonly Mood[]> {
   return fc.array(fc.record({ tookMs: fc.nat(3000), refuses: fc.boolean() }), { maxLength: 30 });
 }
@@ -126,30 +123,18 @@ export interface Call {
   readonly refused: boolean;
 }
 
-/** All that happened until nothing was left to happen. */
-export interface History {
-  readonly chat: ReturnType<typeof createChat>;
-  readonly calls: readonly Call[];
-  readonly skips: readonly Extract<BridgeEffect, { type: "skip" }>[];
-  /** The state at rest. */
-  readonly state: BridgeState;
-  readonly steps: readonly {
-    readonly state: BridgeState;
-    readonly input: BridgeInput;
-    readonly reduced: Reduced;
-  }[];
-}
+export type History = ReturnType<typeof runWorld>;
 
-/** Lets events arrive and the chat answer, in the order of time. */
+/** Lets events arrive and the chat answer, in the order of time; answers all that happened until nothing was left to happen. */
 export function runWorld(
   arrivals: readonly Arrival[],
   moods: readonly Mood[],
   mayRefuse: (call: ChatCall) => boolean = () => true,
-): History {
+) {
   const chat = createChat();
   const calls: Call[] = [];
   const skips: Extract<BridgeEffect, { type: "skip" }>[] = [];
-  const steps: History["steps"][number][] = [];
+  const steps: { state: BridgeState; input: BridgeInput; reduced: Reduced }[] = [];
   const due: { atMs: number; input: () => BridgeInput }[] = arrivals.map(({ event, atMs }) => ({
     atMs,
     input: () => ({ type: "events", events: [event], nowMs: START_MS + atMs }),

@@ -1,26 +1,19 @@
 import * as fc from "fast-check";
-import { reduce } from "../../../bridge/reduce";
 import { emptyMemory, recall, remember } from "../../../bridge/reduce-memory";
-import { initialState } from "../../../bridge/reduce-state";
-import { create, ephemeral, ping, run, runPosted, START_MS, update } from "./reduce-events";
+import { create, ephemeral, ping, run, runPosted, update } from "./reduce-events";
 
 describe("each event", () => {
+  test("effects come in the order of the sequences", () => {
+    const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
+    expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
+  });
+
   test("a message.ephemeral is shown to its user and never updated; a ping shows nothing", () => {
     const bridge = run();
     expect(bridge.events(0, ephemeral("c1", 1), ping(3))).toEqual(["skip 3: ping", "ephemeral 1"]);
     expect(bridge.done(1, 1)).toEqual([]);
     expect(bridge.events(2, update(2))).toEqual([]);
     expect(bridge.time(5_002)).toEqual(["skip 2: unmapped"]);
-  });
-
-  test("effects hold their event untouched, in the order of the sequences", () => {
-    const [one, two, three] = [create("c1", 1), create("c2", 2), ephemeral("c1", 3)];
-    const input = { type: "events" as const, events: [three, two, one], nowMs: START_MS };
-    expect(reduce(initialState(), input).effects).toEqual([
-      { type: "post", event: one },
-      { type: "post", event: two },
-      { type: "ephemeral", event: three },
-    ]);
   });
 });
 
@@ -122,20 +115,4 @@ describe("the state is bounded", () => {
       { numRuns: 20 },
     );
   });
-});
-
-test("across a restart posted messages are kept, and what was under way comes again", () => {
-  const bridge = run();
-  const page = [create("c1", 1), create("c2", 2)];
-  bridge.events(0, ...page);
-  bridge.posted(0, 1);
-  bridge.restart();
-  expect(bridge.events(1, ...page)).toEqual(["skip 1: duplicate", "post 2"]);
-  expect(bridge.events(2, update(3))).toEqual(["edit 3 of chat1"]);
-});
-
-test("answers about events that are not under way change nothing", () => {
-  const bridge = run();
-  expect([bridge.posted(0, 9), bridge.done(0, 9), bridge.refused(0, 9)]).toEqual([[], [], []]);
-  expect(bridge.events(0, update({ sequence: 10, messageId: "msg_9" }))).toEqual([]);
 });

@@ -1,0 +1,52 @@
+import { credentials, Metadata, type Client, type ServiceError } from "@grpc/grpc-js";
+import { GameServiceClient } from "../../proto/gen/chatbridge/v1/game";
+import { WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace";
+import { TOKENS } from "./processes";
+
+/** Clients of core's services; `call` gives them their tokens. */
+export type CoreClients = ReturnType<typeof connectToCore>;
+
+/** @param port of core's gRPC; a core that was away is found again within a second, where gRPC would take up to two minutes. */
+export function connectToCore(port: number) {
+  const address = `127.0.0.1:${port}`;
+  const options = { "grpc.max_reconnect_backoff_ms": 1000 };
+  const games = new GameServiceClient(address, credentials.createInsecure(), options);
+  const workspaces = new WorkspaceServiceClient(address, credentials.createInsecure(), options);
+  return {
+    games,
+    workspaces,
+    close() {
+      games.close();
+      workspaces.close();
+    },
+  };
+}
+
+/** Metadata that carries a bearer token. */
+export function bearer(token: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+  return metadata;
+}
+
+type Unary<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: { deadline: number },
+  done: (error: ServiceError | null, response: Response) => void,
+) => unknown;
+
+/** Calls a unary method with a token; rejects with the ServiceError. */
+export function call<Request, Response>(
+  client: Client,
+  method: Unary<Request, Response>,
+  request: Request,
+  token: string = client instanceof GameServiceClient ? TOKENS.game : TOKENS.operator,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const options = { deadline: Date.now() + 10_000 };
+    method.call(client, request, bearer(token), options, (error, response) =>
+      error === null ? resolve(response) : reject(error),
+    );
+  });
+}
