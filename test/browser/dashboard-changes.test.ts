@@ -82,7 +82,7 @@ test("the form of the target URL warns about held events, and says why a URL is 
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The held events are there again; the ping may have expired by now.
+  // The held events are there again; the ping may have expired since.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });

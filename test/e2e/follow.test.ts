@@ -113,7 +113,7 @@ test("no more unacked events are out than the window has room for, and acks make
 });
 
 // time: smoke
-test("an event that is not acked comes again after the ack deadline, but not to a group that acked it", async () => {
+test("an event that is not acked is delivered again after the ack deadline, but not to a group that acked it", async () => {
   const acking = await start({ group: followers.newGroup() }).opened();
   const silent = await start({ group: followers.newGroup(), ackDeadline: { seconds: 1 } }).opened();
   acking.ackAll();
@@ -124,7 +124,7 @@ test("an event that is not acked comes again after the ack deadline, but not to 
   expect(attemptsOf(acking.seen)).toEqual(["one/1"]);
 });
 
-test("an event that is not acked comes again to the next stream when its stream is dropped", async () => {
+test("an event that is not acked is delivered again to the next stream when its stream is dropped", async () => {
   const group = followers.newGroup();
   const first = await start({ group, window: 2 }).opened();
   await typeHere("one", "two", "three");

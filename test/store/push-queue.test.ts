@@ -14,7 +14,7 @@ beforeEach(() => store.redis.command("", ["FLUSHALL"]));
 const addPushed = async (): Promise<Workspace> =>
   (await addWorkspace(store, { targetUrl: "https://bridge.example/events" })).workspace;
 const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
-/** Takes the lease of a shard, or keeps it, as whoever works on it does. */
+/** Takes the lease of a shard, or keeps it, as the core that works on it does. */
 const keepLease = (shard: number) => store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
 /** Publishes an event whose sequence is followed by something, as it is in an envelope; answers its sequence. */

@@ -49,7 +49,7 @@ describe("functions that a server has lost", () => {
     return functions.call("read_mail", store.keys.prefix(0), ["10", "-"]);
   }
 
-  test("are loaded again by whoever calls next", async () => {
+  test("are loaded again by the next call", async () => {
     const record = await addWorkspace(store);
     const { id } = record.workspace;
     await store.redis.command("", ["FUNCTION", "FLUSH"]);

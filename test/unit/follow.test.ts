@@ -156,7 +156,7 @@ describe("several streams of a group", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event that is overdue while its shard changes hands comes again when the new holder leaves first", async () => {
+  test("an event that is overdue while its shard changes hands is delivered again when the new holder leaves first", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);

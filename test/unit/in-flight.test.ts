@@ -41,7 +41,7 @@ describe("delivery ids", () => {
 
 describe("events that wait for their acks", () => {
   // time: controlled
-  test("an overdue event comes again with the later ones of its workspace, in order, and without those acked", () => {
+  test("an overdue event is delivered again with the later ones of its workspace, in order, and without those acked", () => {
     const inFlight = createInFlight(DEADLINE_MS);
     expect(inFlight.nextDeadline).toBe(Infinity);
     for (const id of ["8-0", "9-0", "9-5", "10-0"]) inFlight.add(0, entry(id));
