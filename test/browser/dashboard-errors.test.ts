@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { adviceFor, outcomeOf, RESULT_WORDS } from "../../dashboard/words/advice";
+import { outcomeOf } from "../../dashboard/words/advice";
 import { RESULTS, type Result } from "../../edge/dashboard/shapes";
 import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
 import { testBrowser } from "../harness/browser";
@@ -14,65 +14,114 @@ const browser = testBrowser();
 const replacements: Receiver[] = [];
 afterAll(() => Promise.all(replacements.map((each) => each.close())));
 
-type Break = (bridge: PushedBridge) => void | Promise<void>;
-const STEPS = [
-  "Name looked up",
-  "Address is public",
-  "Connected",
-  "TLS agreed",
-  "Event sent",
-  "Answered 2xx",
-];
+interface Breakage {
+  readonly result: Result;
+  readonly how: string;
+  /** What the log calls it. */
+  readonly called: string;
+  /** What happened, and what to do. */
+  readonly sentence: string;
+  /** The step at which a test event fails, and why. */
+  readonly step: string;
+  readonly why: RegExp;
+  readonly doneSteps: number;
+  breakIt(bridge: PushedBridge): void | Promise<void>;
+}
 
-/** What the delivery log calls it, how the bridge breaks, the steps that a test event gets past, and why no further. */
-const BREAKAGES: readonly (readonly [Result, string, number, RegExp, Break])[] = [
-  [
-    "dns",
-    "a name that is not in DNS any more",
-    0,
-    /the name [0-9a-f-]+\.bridge\.test could not be looked up/,
-    ({ name }) => push.names.set(name, "NXDOMAIN"),
-  ],
-  [
-    "refused-address",
-    "a private address",
-    1,
-    /is at 10\.0\.0\.1, which is not a public address \(private\)/,
-    ({ name }) => push.names.set(name, ["10.0.0.1"]),
-  ],
-  ["connect", "a bridge that does not run", 2, /ECONNREFUSED/, (bridge) => bridge.close()],
-  [
-    "tls",
-    "an expired certificate",
-    3,
-    /the certificate has expired; renew it/,
-    (bridge) => replace(bridge, push.ca.issueExpired([bridge.name])),
-  ],
-  [
-    "tls",
-    "a self-signed certificate",
-    3,
+const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage => ({
+  result: "tls",
+  how,
+  called: "TLS failed",
+  sentence:
+    "TLS could not be agreed on. Serve HTTPS on this port, with a certificate that has not expired, names this host, comes from a public authority and brings its whole chain.",
+  step: "TLS agreed",
+  why,
+  doneSteps: 3,
+  breakIt,
+});
+
+const BREAKAGES: readonly Breakage[] = [
+  {
+    result: "dns",
+    how: "a name that is not in DNS any more",
+    called: "Name not found",
+    sentence:
+      "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
+    step: "Name looked up",
+    why: /the name [0-9a-f-]+\.bridge\.test could not be looked up/,
+    doneSteps: 0,
+    breakIt: ({ name }) => push.names.set(name, "NXDOMAIN"),
+  },
+  {
+    result: "refused-address",
+    how: "a private address",
+    called: "Address not public",
+    sentence:
+      "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
+    step: "Address is public",
+    why: /is at 10\.0\.0\.1, which is not a public address \(private\)/,
+    doneSteps: 1,
+    breakIt: ({ name }) => push.names.set(name, ["10.0.0.1"]),
+  },
+  {
+    result: "connect",
+    how: "a bridge that does not run",
+    called: "No connection",
+    sentence:
+      "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
+    step: "Connected",
+    why: /ECONNREFUSED/,
+    doneSteps: 2,
+    breakIt: (bridge) => bridge.close(),
+  },
+  tls("an expired certificate", /the certificate has expired; renew it/, (bridge) =>
+    replace(bridge, push.ca.issueExpired([bridge.name])),
+  ),
+  tls(
+    "a certificate of its own making",
     /the certificate is self-signed; get one from a public authority/,
     (bridge) => replace(bridge, push.ca.selfSigned([bridge.name])),
-  ],
-  [
-    "tls",
+  ),
+  tls(
     "a certificate of another host",
-    3,
     /the certificate is of another host; get one that names this host/,
     (bridge) => replace(bridge, push.ca.issueForWrongName()),
-  ],
-  ["tls", "plain HTTP", 3, /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)],
-  ["status", "a 500", 5, /answered 500 where any 2xx is expected/, ({ behave }) => behave(status(500))],
-  ["body", "a crash", 5, /broke off or was not HTTP/, ({ behave }) => behave(closeWithoutAnswer())],
+  ),
+  tls("plain HTTP", /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)),
+  {
+    result: "status",
+    how: "an answer of 500",
+    called: "Refused by bridge 500",
+    sentence:
+      "The bridge answered 500 where a 2xx is expected. Look at the bridge's own log: the fault is there or in a proxy before it.",
+    step: "Answered 2xx",
+    why: /answered 500 where any 2xx is expected/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(status(500)),
+  },
+  {
+    result: "body",
+    how: "a crash instead of an answer",
+    called: "Broken answer",
+    sentence:
+      "The bridge was sent the event, but its answer broke off or was not HTTP. Look at the bridge's own log for a crash, and check that any proxy before it passes answers on.",
+    step: "Answered 2xx",
+    why: /the answer broke off or was not HTTP/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
+  },
   // The last, as it takes the whole deadline.
-  [
-    "timeout",
-    "no answer",
-    5,
-    /did not give an answer within 5 seconds/,
-    ({ behave }) => behave(sayNothing()),
-  ],
+  {
+    result: "timeout",
+    how: "no answer",
+    called: "Timed out",
+    sentence:
+      "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
+    step: "Answered 2xx",
+    why: /did not give an answer within 5 seconds/,
+    doneSteps: 5,
+    breakIt: (bridge) => bridge.behave(sayNothing()),
+  },
 ];
 
 /** Has another server answer in the bridge's place, on its port: with another certificate, or without TLS. */
@@ -83,7 +132,7 @@ async function replace({ name, port, close }: PushedBridge, certificate?: Certif
 }
 
 /** A bridge that worked until it was broken: the failure of its last event is in the log. */
-async function brokenBridge(breakIt: Break): Promise<PushedBridge> {
+async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
   // Nobody else takes the port once the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   await push.ping(bridge.workspaceId);
@@ -93,54 +142,51 @@ async function brokenBridge(breakIt: Break): Promise<PushedBridge> {
   return bridge;
 }
 
-const bridges = new Map<string, Promise<PushedBridge>>();
+const bridges = new Map<Breakage, Promise<PushedBridge>>();
 let page: Page;
 beforeAll(async () => {
-  for (const [, how, , , breakIt] of BREAKAGES) {
-    const bridge = brokenBridge(breakIt);
+  for (const breakage of BREAKAGES) {
+    const bridge = brokenBridge(breakage);
     bridge.catch(() => "its own test fails");
-    bridges.set(how, bridge);
+    bridges.set(breakage, bridge);
   }
   ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));
 });
 
 test("every error class of the delivery log is among them", () => {
   const failures = RESULTS.filter((result) => outcomeOf(result) === "failed");
-  expect(new Set(BREAKAGES.map(([result]) => result))).toEqual(new Set(failures));
+  expect(new Set(BREAKAGES.map(({ result }) => result))).toEqual(new Set(failures));
   expect(failures).toHaveLength(7);
 });
 
 // time: smoke
-test.each(BREAKAGES)(
-  "the page says why a push fails and what to do: %s, by %s",
-  async (result, how, doneSteps, why) => {
-    const { workspaceId } = (await bridges.get(how)) ?? {};
-    const answered = result === "timeout" ? 0 : 500;
-    const sentence = adviceFor({ result, status: answered, address: "127.0.0.1" }) ?? "";
-    await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
-    await page.locator(".health-label").getByText("Failing").waitFor();
+test.each(BREAKAGES)("the page says why a push fails and what to do: $result, by $how", async (breakage) => {
+  const { result, called, sentence, step, why, doneSteps } = breakage;
+  const { workspaceId } = (await bridges.get(breakage)) ?? {};
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
+  await page.locator(".health-label").getByText("Failing").waitFor();
 
-    // The push of an event shows in the health and in the log.
-    const words = new RegExp(`^The last push failed .*: ${RESULT_WORDS[result]}\\.$`, "i");
-    expect(await page.locator(".health-sentence").innerText()).toMatch(words);
-    expect(await page.locator(".health-advice").innerText()).toBe(
-      `What to do: ${sentence} Then send a test event: it shows every step.`,
-    );
-    const row = page.locator(".log tbody tr", { hasText: "message.update" });
-    const badge = RESULT_WORDS[result] + (result === "status" ? " 500" : "");
-    expect(await row.locator(".badge").innerText()).toBe(badge);
-    await row.getByRole("button", { name: /^Details of message\.update/ }).click();
-    const details = page.locator(".log-details");
-    expect(await details.locator(".advice").innerText()).toBe(sentence);
-    await details.getByText(result, { exact: true }).waitFor();
+  // The push of an event shows in the health and in the log.
+  const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
+  expect(await page.locator(".health-sentence").innerText()).toMatch(
+    new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
+  );
+  expect(await page.locator(".health-advice").innerText()).toBe(
+    `What to do: ${sentence} Then send a test event: it shows every step.`,
+  );
+  const row = page.locator(".log tbody tr", { hasText: "message.update" });
+  expect(await row.locator(".badge").innerText()).toBe(called);
+  await row.getByRole("button", { name: /^Details of message\.update/ }).click();
+  const details = page.locator(".log-details");
+  expect(await details.locator(".advice").innerText()).toBe(sentence);
+  await details.getByText(result, { exact: true }).waitFor();
 
-    // A test event shows the step.
-    await page.getByRole("button", { name: "Send test event" }).click();
-    const failed = page.locator(".steps li.failed");
-    await failed.getByText(STEPS[doneSteps] ?? "?").waitFor();
-    expect(await failed.locator(".under").innerText()).toMatch(why);
-    expect(await page.locator(".steps li.done").count()).toBe(doneSteps);
-    expect(await page.locator(".steps li.not-reached").count()).toBe(5 - doneSteps);
-    expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
-  },
-);
+  // A test event shows the step.
+  await page.getByRole("button", { name: "Send test event" }).click();
+  const failed = page.locator(".steps li.failed");
+  await failed.getByText(step).waitFor();
+  expect(await failed.locator(".under").innerText()).toMatch(why);
+  expect(await page.locator(".steps li.done").count()).toBe(doneSteps);
+  expect(await page.locator(".steps li.not-reached").count()).toBe(5 - doneSteps);
+  expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
+});
