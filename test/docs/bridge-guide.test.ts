@@ -12,7 +12,7 @@ import { plainHost } from "../harness/kit-receiver";
 import { startProgram, type Program } from "../harness/program";
 import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
-import { until } from "../harness/wait";
+import { HANG_MS, until } from "../harness/wait";
 
 const GUIDE = "docs/bridge-guide.md";
 /** Compiling Go for the first time takes long. */
@@ -141,9 +141,9 @@ test("the guide's JSON of an observation is what the check accepts", async () =>
   const [observation = ""] = docBlocks(GUIDE, "json");
   const host = await plainHost((_request, response) => response.end(observation));
   const url = new URL(host.url);
-  const client = createHttpClient(url, { timeoutMs: 5_000 });
+  const client = createHttpClient(url, { timeoutMs: HANG_MS });
   try {
-    const chat = createObservedChat({ url, client, secrets: ["s"], withinMs: 1_000 });
+    const chat = createObservedChat({ url, client, secrets: ["s"], withinMs: HANG_MS });
     expect((await chat.read()).map(({ channel }) => channel)).toEqual(["general", "dm:u1"]);
   } finally {
     client.close();

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { signatureOf } from "../harness/bridge";
 import { parseAnswers, rawRequest } from "../harness/raw-http";
 import type { TestWorkspace } from "../harness/service";
+import { HANG_MS } from "../harness/wait";
 
 /** Numbers below `n` that are the same in every run. */
 export type Random = (n: number) => number;
@@ -85,7 +86,6 @@ export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer 
 }
 
 const BROKEN_WAIT_MS = 100;
-const ANSWERS_WAIT_MS = 30_000;
 
 export interface Volley {
   readonly statuses: readonly number[];
@@ -100,7 +100,7 @@ export function fire(port: number, from: string, framed: readonly Buffer[], brok
     let sent = framed.length;
     const statuses: number[] = [];
     const socket: Socket = connect({ host: "127.0.0.1", port, localAddress: from });
-    let timer = setTimeout(() => socket.destroy(), ANSWERS_WAIT_MS);
+    let timer = setTimeout(() => socket.destroy(), HANG_MS);
     socket.on("connect", () => socket.write(Buffer.concat(framed)));
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);

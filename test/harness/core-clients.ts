@@ -2,6 +2,7 @@ import { credentials, Metadata, type Client, type ServiceError } from "@grpc/grp
 import { GameServiceClient } from "../../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace";
 import { TOKENS } from "./processes";
+import { HANG_MS } from "./wait";
 
 /** Clients of core's services; `call` gives them their tokens. */
 export type CoreClients = ReturnType<typeof connectToCore>;
@@ -44,7 +45,7 @@ export function call<Request, Response>(
   token: string = client instanceof GameServiceClient ? TOKENS.game : TOKENS.operator,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const options = { deadline: Date.now() + 10_000 };
+    const options = { deadline: Date.now() + HANG_MS };
     method.call(client, request, bearer(token), options, (error, response) =>
       error === null ? resolve(response) : reject(error),
     );

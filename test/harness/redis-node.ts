@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createClient } from "redis";
 import { hasEnded, spawnGuarded, stopChild } from "../../local/guarded-child";
 import { findRedisServer } from "../../local/redis-server";
-import { until } from "./wait";
+import { HANG_MS, until } from "./wait";
 
 /** One redis-server of several, on a port of loopback. */
 export interface RedisNode {
@@ -44,7 +44,7 @@ export async function startRedisNode({
   let child = spawn();
 
   async function command(...args: readonly (string | number)[]): Promise<unknown> {
-    const socket = { connectTimeout: 2_000, socketTimeout: 5_000, reconnectStrategy: false as const };
+    const socket = { connectTimeout: HANG_MS, socketTimeout: HANG_MS, reconnectStrategy: false as const };
     const client = createClient({ url, socket, RESP: 2 });
     client.on("error", () => undefined);
     await client.connect();
