@@ -58,6 +58,7 @@ export async function startService(
     ...LIMITS_LIFTED,
     // Nothing is to be trimmed that is counted afterwards.
     INBOUND_LOG_MAX: "100000000",
+    INBOUND_LOG_MAX_BYTES: "1099511627776",
     ...coreEnvironment,
   });
 

@@ -30,6 +30,7 @@ export interface CoreConfig {
   readonly tls: ServerTls | undefined;
   readonly shards: number;
   readonly inboundLogMax: number;
+  readonly inboundLogMaxBytes: number;
   readonly pushQueueMax: number;
   readonly pushAllow: readonly AddressBlock[];
   /** A further root certificate for target URLs, in PEM. */
@@ -88,6 +89,12 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
         "inbound events kept for followers, per shard",
         { min: 1000, max: 100_000_000 },
         1_000_000,
+      ),
+      inboundLogMaxBytes: settings.integer(
+        "INBOUND_LOG_MAX_BYTES",
+        "bytes of inbound events kept for followers, per shard",
+        { min: 1_048_576, max: 1_099_511_627_776 },
+        268_435_456,
       ),
       pushQueueMax: settings.integer(
         "PUSH_QUEUE_MAX",

@@ -67,6 +67,7 @@ export async function createCore(
         waitReplicas: config.redisWaitReplicas,
         shards: config.shards,
         inboundLogMax: config.inboundLogMax,
+        inboundLogMaxBytes: config.inboundLogMaxBytes,
         pushQueueMax: config.pushQueueMax,
         limits: config.limitsLifted ? NO_LIMITS : CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),

@@ -60,8 +60,10 @@ function toDropped(reply: Reply): InboundDropped {
 }
 
 export interface InboundLogOptions {
-  /** Entries of a shard's log, past which the oldest go. */
+  /** Entries of a shard's log past which the oldest ones leave. */
   readonly logMax: number;
+  /** Bytes of a shard's log past which the oldest entries leave. */
+  readonly logMaxBytes: number;
   /** Told of entries that went although nobody was done with them. */
   onDropped(dropped: InboundDropped): void;
 }
@@ -70,13 +72,13 @@ export function createInboundLog(
   functions: Functions,
   keys: Keys,
   limits: Limits,
-  { logMax, onDropped }: InboundLogOptions,
+  { logMax, logMaxBytes, onDropped }: InboundLogOptions,
 ): InboundLog {
   const append = createBatch<Append, Appended>({
     most: BATCH_MAX,
     async run(shard, appends) {
-      const head = [String(limits.workspace), String(logMax), String(INBOUND_LOG_SECONDS)];
-      const args = [...head, ...appends.flatMap(toArguments)];
+      const head = [limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS];
+      const args = [...head.map(String), ...appends.flatMap(toArguments)];
       const answers = asList(await functions.call("append", keys.prefix(shard), args, appends.length));
       for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));
       return answers.slice(0, appends.length).map(toAppended);

@@ -61,6 +61,7 @@ export interface StoreOptions {
   readonly waitReplicas?: number;
   readonly shards: number;
   readonly inboundLogMax: number;
+  readonly inboundLogMaxBytes: number;
   /** Events that wait to be pushed, in each shard, past which further ones are dropped. */
   readonly pushQueueMax?: number;
   readonly limits: Limits;
@@ -117,6 +118,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
       inboundLog: createInboundLog(functions, keys, options.limits, {
         logMax: options.inboundLogMax,
+        logMaxBytes: options.inboundLogMaxBytes,
         onDropped: (dropped) => options.onDropped?.(dropped),
       }),
       heldEvents: createHeldEvents(redis, functions, keys, options.limits),

@@ -2,7 +2,15 @@ import type { InboundDropped } from "../../core/ports/inbound-log";
 import type { Publication } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { addWorkspace, evaluate, openTestStore, publication, type TestStore } from "../harness/store";
+import { asNumber } from "../../core/store/reply";
+import {
+  addWorkspace,
+  evaluate,
+  inbound,
+  openTestStore,
+  publication,
+  type TestStore,
+} from "../harness/store";
 
 const LOG_MAX = 1_000;
 const PUSH_QUEUE_MAX = 100;
@@ -106,6 +114,26 @@ test("where there is no group, every event that leaves the log is counted", asyn
   await fill(record, LOG_MAX + 2 * NODE - 1);
   await append(record);
   expect(dropped).toEqual([{ reason: "size", count: 2 * NODE, group: undefined }]);
+});
+
+test("the oldest events leave a log of too many bytes, and each is counted", async () => {
+  await store.redis.command("", ["CONFIG", "SET", "stream-node-max-bytes", "4096"]);
+  const bytesMax = 100_000;
+  const small = await openTestStore(redis.url, {
+    inboundLogMaxBytes: bytesMax,
+    onDropped: (each) => dropped.push(each),
+  });
+  const record = await addWorkspace(store);
+  const count = 240;
+  const events = Array.from({ length: count }, (_, i) => inbound(record, `large ${i}`, "x".repeat(1_000)));
+  for (const event of events) await small.inboundLog.append(event);
+  const { inboundEvents } = await store.backlog.read(shardOf(record));
+  const log = logOf(record);
+  const bytes = asNumber(await store.redis.command(log, ["MEMORY", "USAGE", log, "SAMPLES", "0"]));
+  expect(bytes).toBeGreaterThan(bytesMax / 2);
+  expect(bytes).toBeLessThan(bytesMax * 1.1);
+  expect(lost("size")).toBe(count - inboundEvents);
+  await small.close();
 });
 
 // time: controlled

@@ -38,6 +38,7 @@ export async function openTestStore(
     redisUrl,
     shards: SHARDS,
     inboundLogMax: 1_000_000,
+    inboundLogMaxBytes: 268_435_456,
     limits: CONTRACT_LIMITS,
     secretBox,
     onError,

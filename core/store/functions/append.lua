@@ -55,10 +55,10 @@ local function repeats_request(prefix, digest, timestamp)
   return false
 end
 
--- ARGV: limit a second of a workspace, longest log, seconds an event is kept in
--- the log, then for each request: workspace, version of its record, what it is
--- (id: has a request id; same: has none; fault: breaks a field rule), digest,
--- signed timestamp, event.
+-- ARGV: limit a second of a workspace, longest log in entries, in bytes, seconds
+-- an event is kept in the log, then for each request: workspace, version of its
+-- record, what it is (id: has a request id; same: has none; fault: breaks a field
+-- rule), digest, signed timestamp, event.
 -- Returns for each, in order: stored | repeated | fault | stale (the record has
 -- changed since it was read) | microseconds to wait. Behind these, where events
 -- left the log that some group had not acked: {lost, age | size, count, group or ''}.
@@ -70,7 +70,7 @@ register('append', function(keys, args)
   local log = prefix .. ':in'
   local answers = {}
   local stored = false
-  for i = 4, #args, 6 do
+  for i = 5, #args, 6 do
     local workspace, version, what, digest, timestamp, event = unpack(args, i, i + 5)
     local answer
     if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then
@@ -96,10 +96,12 @@ register('append', function(keys, args)
   end
   if stored then
     -- By age first: what is too old anyway does not go for want of room.
-    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[3])) * 1000))
-    local size = trim_inbound(prefix, 'MAXLEN', args[2])
+    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[4])) * 1000))
+    local length = trim_inbound(prefix, 'MAXLEN', args[2])
+    local bytes = trim_inbound_bytes(prefix, tonumber(args[3]))
     if age then answers[#answers + 1] = { 'lost', 'age', unpack(age) } end
-    if size then answers[#answers + 1] = { 'lost', 'size', unpack(size) } end
+    if length then answers[#answers + 1] = { 'lost', 'size', unpack(length) } end
+    if bytes then answers[#answers + 1] = { 'lost', 'size', unpack(bytes) } end
     redis.call('PUBLISH', prefix .. ':wake:in', '')
   end
   return answers

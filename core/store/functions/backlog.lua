@@ -59,6 +59,17 @@ local function trim_inbound(prefix, how, threshold)
   return lost > 0 and { lost, group } or nil
 end
 
+-- Trims the log of inbound events to a number of bytes, counted in the stream's nodes, as
+-- Redis tells their number at once: each has up to 4,096 bytes (`stream-node-max-bytes`),
+-- or one entry that is larger. Returns what trim_inbound does.
+local NODE_BYTES = 4096
+local function trim_inbound_bytes(prefix, most)
+  local log = prefix .. ':in'
+  local bytes = field_of(redis.call('XINFO', 'STREAM', log), 'radix-tree-keys') * NODE_BYTES
+  if bytes <= most then return nil end
+  return trim_inbound(prefix, 'MAXLEN', digits(math.floor(redis.call('XLEN', log) * most / bytes)))
+end
+
 -- What waits in a shard. ARGV: none.
 -- Returns {length of the push queue, when its oldest event was published in ms or
 -- '', mails in the outbox, inbound events in the log, then for each group of
