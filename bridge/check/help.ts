@@ -25,6 +25,9 @@ For a bridge (--url):
   --channel <id>      where messages are posted: chat-bridge-check
   --user <id>         who gets ephemerals and DMs: chat-bridge-check-user
   --within <seconds>  how long a message may take to be shown: 10
+  --answer-within <seconds>
+                      how long a push may take to be answered: 5, as the service waits. Give more
+                      where the machine that runs both is too busy for the contract's 5.
 
 For the service (--service):
   --limits            also go over both rate limits, with thousands of requests: the workspace

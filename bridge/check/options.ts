@@ -23,6 +23,7 @@ const OPTIONS = {
   workspace: { type: "string" },
   channel: { type: "string" },
   user: { type: "string" },
+  "answer-within": { type: "string" },
   within: { type: "string" },
   limits: { type: "boolean" },
   only: { type: "string", multiple: true },
@@ -38,7 +39,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"
 type Fault = (what: string) => undefined;
 
 const FOR_ONE_SIDE: Readonly<Record<CheckMode, readonly (keyof Values)[]>> = {
-  bridge: ["observe", "channel", "user", "within"],
+  bridge: ["observe", "channel", "user", "answer-within", "within"],
   service: ["limits"],
 };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -92,13 +93,17 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
 }
 
 function readBridge(values: Values, common: Common, fault: Fault): BridgeCheckOptions {
-  const withinMs = Number(values.within ?? 10) * 1000;
-  if (!(withinMs >= 1000 && withinMs <= 600_000)) fault("--within must be from 1 to 600 seconds");
+  function milliseconds(name: "answer-within" | "within", defaultSeconds: number): number {
+    const ms = Number(values[name] ?? defaultSeconds) * 1000;
+    if (!(ms >= 1000 && ms <= 600_000)) fault(`--${name} must be from 1 to 600 seconds`);
+    return ms;
+  }
   const { observe, workspace, channel, user } = values;
   if (channel === "" || user === "") fault("--channel and --user must not be empty");
   return {
     ...common,
-    withinMs,
+    answerWithinMs: milliseconds("answer-within", 5),
+    withinMs: milliseconds("within", 10),
     url: readUrl("--url", values.url ?? "", common, fault),
     ...(observe === undefined ? {} : { observe: readUrl("--observe", observe, common, fault) }),
     ...(workspace === undefined ? {} : { workspace }),

@@ -70,7 +70,7 @@ test("the service is checked by its base address, a workspace and a secret", asy
 test("--help explains all options, and --list names all rules", async () => {
   const [help, list] = await Promise.all([run("--help"), run("--list")]);
   expect([help.code, help.errors]).toEqual([0, ""]);
-  const options = "url observe service workspace secret limits only json ca within".split(" ");
+  const options = "url observe service workspace secret limits only json ca within answer-within".split(" ");
   for (const option of options) expect(help.output).toContain(`--${option}`);
   for (const { id, says } of [...RULES.bridge, ...RULES.service]) {
     expect(list.output).toMatch(new RegExp(`^  ${id} +`, "m"));

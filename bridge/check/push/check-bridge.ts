@@ -22,6 +22,8 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** Where messages are posted, and to whom. */
   readonly channel?: string;
   readonly user?: string;
+  /** How long a push may take to be answered, 5 seconds by default. */
+  readonly answerWithinMs?: number;
   /** How long what is shown may take to appear, 10 seconds by default. */
   readonly withinMs?: number;
   /** Only these rules, by their ids, beside those that all others need. */
@@ -55,7 +57,7 @@ const BLIND: readonly string[] = [
  */
 export async function checkBridge(options: BridgeCheckOptions): Promise<CheckResult> {
   const { url, observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [] } = options;
-  const clientOptions = { ...options, timeoutMs: DELIVERY_DEADLINE_MS };
+  const clientOptions = { ...options, timeoutMs: options.answerWithinMs ?? DELIVERY_DEADLINE_MS };
   const client = createHttpClient(url, clientOptions);
   const looker = observe === undefined ? undefined : createHttpClient(observe, clientOptions);
   const chat =
