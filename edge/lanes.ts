@@ -245,6 +245,9 @@ export function createLanes({
         const { stream } = lane;
         if (stream !== undefined) breakLane(lane, stream);
       }
+      // Those of a lane that was not opened yet.
+      for (const number of underWay.keys())
+        fail(number, "broken", new CoreUnavailable("the edge is stopping"));
     },
   };
 }
