@@ -5,7 +5,7 @@ import { INTERNAL, type ErrorAnswer } from "../error-body";
 /** Core does not take the token of this session (any more). */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in (any more)." };
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "There is no such workspace (any more)." };
-const CORE_AWAY: ErrorAnswer = {
+export const CORE_AWAY: ErrorAnswer = {
   status: 503,
   message: "The service's core does not answer right now. Whether this was done is unknown: look again.",
   retryAfterSeconds: 1,

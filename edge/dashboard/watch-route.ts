@@ -1,8 +1,9 @@
 import { PassThrough } from "node:stream";
+import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public-listener";
-import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
+import { CORE_AWAY, coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
 import type { Session } from "./sessions";
 import type { Operator } from "./workspace-client";
 import { toDeliveryShape, toHealthShape } from "./workspace-json";
@@ -17,15 +18,18 @@ export interface WatchContext {
 
 /** Each has core look at the workspace several times a second. */
 const WATCHES_MAX = 200;
-/** Keeps proxies from ending a watch where nothing happens, and finds out who has gone. */
-const BEAT_EVERY_MS = 15_000;
+/** Says whether core is there where nothing happens, and finds out who has gone. The page waits 5 s for it. */
+const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;
 /** A reader that is so far behind is not reading any more. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
  * `GET /workspaces/:id/watch`: what happens to a workspace as it happens, as
- * server-sent events: `health`, `delivery`, and `gone` when it was deleted. The
+ * server-sent events: `health`, `delivery`, and `gone` when it was deleted.
+ * Every 2 s there is `here` while core answers, and `away` while it does not;
+ * the first `away` comes at once. What happened meanwhile is not sent again: the
+ * first event after `away` is `health`, upon which the page reads all of it. The
  * browser comes back by itself when the stream ends otherwise.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
@@ -39,15 +43,20 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     }
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
-    const changes = operatorOf(request).watch(request.params.id);
+    out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
+    /** Core's stream, undefined when it is to be opened again; and whether something came on it. */
+    let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
+    let isCoreHere = false;
 
     const send = (event: string, data: unknown): void => {
+      if (!out.writable) return;
       out.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
       if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
     };
     const beat = setInterval(() => {
-      if (sessionOf(request) === undefined) out.end();
-      else out.write(": here\n\n");
+      if (sessionOf(request) === undefined) return end();
+      send(isCoreHere ? "here" : "away", {});
+      if (changes === undefined && out.writable) follow();
     }, BEAT_EVERY_MS);
     const end = (): void => void out.end();
     watches++;
@@ -56,23 +65,34 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
       watches--;
       clearInterval(beat);
       over.removeEventListener("abort", end);
-      changes.cancel();
+      changes?.cancel();
     });
 
-    changes.on("data", (change: WatchWorkspaceResponse) => {
-      if (change.change?.$case === "health") send("health", toHealthShape(change.change.value));
-      if (change.change?.$case === "delivery") send("delivery", toDeliveryShape(change.change.value));
-    });
-    changes.on("end", end);
-    changes.on("error", (error: Error) => {
-      const answer = isServiceError(error) ? coreAnswer(error) : undefined;
-      if (answer === NO_WORKSPACE) send("gone", {});
-      else if (answer === undefined) report("watch", error);
-      end();
-    });
+    function follow(): void {
+      const stream = operatorOf(request).watch(request.params.id);
+      changes = stream;
+      stream.on("data", ({ change }: WatchWorkspaceResponse) => {
+        if (changes !== stream) return;
+        isCoreHere = true;
+        if (change?.$case === "health") send("health", toHealthShape(change.value));
+        if (change?.$case === "delivery") send("delivery", toDeliveryShape(change.value));
+      });
+      const lose = (): void => {
+        if (changes !== stream) return;
+        if (isCoreHere) send("away", {});
+        [changes, isCoreHere] = [undefined, false];
+      };
+      stream.on("end", lose);
+      stream.on("error", (error: Error) => {
+        const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+        if (answer === CORE_AWAY) return lose();
+        if (answer === NO_WORKSPACE) send("gone", {});
+        else if (answer === undefined) report("watch", error);
+        end();
+      });
+    }
+    follow();
     if (over.aborted) end();
-
-    out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
     return reply.type("text/event-stream").header("x-accel-buffering", "no").send(out);
   });
 }

@@ -1,5 +1,6 @@
 import { poll } from "../harness/bridge";
 import { askApi, signIn, startDashboardEdge, type ApiRequest } from "../harness/dashboard";
+import { startCore } from "../harness/processes";
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -127,9 +128,9 @@ test("health is answered for the ids that are there", async () => {
 
 describe("watching a workspace", () => {
   /** Reads a stream of server-sent events; `text` is what came so far. */
-  async function watch(id: string, as = cookie) {
+  async function watch(id: string, as = cookie, url = service.dashboardUrl) {
     const stop = new AbortController();
-    const answer = await fetch(`${service.dashboardUrl}/api/workspaces/${id}/watch`, {
+    const answer = await fetch(`${url}/api/workspaces/${id}/watch`, {
       headers: { cookie: as },
       signal: stop.signal,
     });
@@ -153,6 +154,30 @@ describe("watching a workspace", () => {
     await until("the poll", () => /event: delivery\ndata: {[^\n]*"eventType":"poll"/.test(watched.text));
     await workspaces.delete(workspace.id);
     await until("its end", () => watched.text.includes("event: gone") && watched.ended);
+  });
+
+  // time: ordering
+  test("says at once that core is away, stays open, and begins with the health when core is back", async () => {
+    const { id } = await workspaces.make();
+    const core = await startCore(service.redis.url);
+    const alone = await startDashboardEdge(core.port);
+    const watched = await watch(id, await signIn(alone.url), alone.url);
+    const events = () => [...watched.text.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event);
+    await until("core is here", () => events().at(-1) === "here");
+    try {
+      // It keeps its connections, and says nothing on them.
+      process.kill(core.pid, "SIGSTOP");
+      await until("it is away", () => events().at(-1) === "away");
+    } finally {
+      process.kill(core.pid, "SIGCONT");
+    }
+    await until("it is back", () => events().at(-1) === "here");
+    expect(events().join(" ")).toMatch(/^(away )*health (here )+(away )+health (here ?)+$/);
+    await core.stop("SIGKILL");
+    await until("it is gone", () => events().at(-1) === "away");
+    expect(watched.ended).toBe(false);
+    watched.stop();
+    await alone.edge.stop();
   });
 
   test("ends when its reader signs out", async () => {
