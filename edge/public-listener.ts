@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { REQUEST_TIMEOUTS } from "../runtime/request-timeouts";
 import { CoreUnavailable } from "./core-unavailable";
 import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
 
@@ -12,9 +13,6 @@ export interface PublicListenerOptions {
   report(where: string, error: unknown): void;
 }
 
-/** A request must be whole within this, or its connection is ended. */
-const REQUEST_WITHIN_MS = 10_000;
-const CHECK_CONNECTIONS_EVERY_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MAX_BYTES = 16_384;
 /** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
@@ -30,12 +28,11 @@ export function createPublicListener({
 }: PublicListenerOptions): FastifyInstance {
   const app = fastify({
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
-    requestTimeout: REQUEST_WITHIN_MS,
+    requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
+      ...REQUEST_TIMEOUTS,
       maxHeaderSize: HEADERS_MAX_BYTES,
-      headersTimeout: REQUEST_WITHIN_MS,
-      connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
       // Refused below: Node's own answer to a request without one has no body.
       requireHostHeader: false,
     },

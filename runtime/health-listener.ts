@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Metrics } from "./metrics";
+import { REQUEST_TIMEOUTS } from "./request-timeouts";
 import type { HostPort } from "./settings";
 
 /** Why a process is not ready for requests, or undefined when it is. */
@@ -22,7 +23,7 @@ export async function listenForProbes(
   whyNotReady: WhyNotReady,
   metrics?: Pick<Metrics, "contentType" | "text">,
 ): Promise<HealthListener> {
-  const server = createServer((request, response) => {
+  const server = createServer(REQUEST_TIMEOUTS, (request, response) => {
     const answer = (status: number, body: object): void => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     };

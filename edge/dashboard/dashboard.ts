@@ -3,8 +3,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import type { HostPort } from "../../runtime/settings";
 import type { ClientTls } from "../../runtime/core-connection";
+import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
+import type { HostPort } from "../../runtime/settings";
 import type { ErrorAnswer } from "../error-body";
 import { addOpenApiRoutes } from "../openapi-routes";
 import { sendError } from "../public-listener";
@@ -34,7 +35,6 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-const REQUEST_WITHIN_MS = 10_000;
 const BODY_MAX_BYTES = 16_384;
 /** Built by `npm run build`, beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
@@ -53,7 +53,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const stopping = new AbortController();
   const app = fastify({
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
-    requestTimeout: REQUEST_WITHIN_MS,
+    requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
+    http: REQUEST_TIMEOUTS,
     bodyLimit: BODY_MAX_BYTES,
     exposeHeadRoutes: false,
     forceCloseConnections: true,

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { post, signatureOf } from "../harness/bridge";
+import { startDashboardEdge } from "../harness/dashboard";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";
 import { exchange, rawRequest } from "../harness/raw-http";
@@ -36,6 +38,19 @@ test.each<[string, () => string, number?]>([
     }),
   );
   await Promise.all([...resets, exchange(service.url, (socket) => socket.end(bytes()))]);
+});
+
+// time: smoke
+test("a connection that says nothing, or says it slowly, is ended by every listener", async () => {
+  const { edge, url } = await startDashboardEdge(service.core.port);
+  const probes = [edge, service.core].map(({ healthPort }) => `http://127.0.0.1:${healthPort}`);
+  const urls = [service.url, url, ...probes];
+  const says = ["", "GET /live HTTP/1.1\r\nHost: a\r\nX-Slow: "];
+  const silent = urls.flatMap((to) => says.map((text) => exchange(to, text)));
+  // What Node does by itself takes half a minute or more.
+  const ended = Promise.all(silent).then(() => true);
+  expect(await Promise.race([ended, setTimeout(25_000, false, { ref: false })])).toBe(true);
+  await edge.stop();
 });
 
 test("headers of the largest size from one address break no lane of the others", async () => {
