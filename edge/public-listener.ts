@@ -4,16 +4,21 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { REQUEST_TIMEOUTS } from "../runtime/request-timeouts";
 import { CoreUnavailable } from "./core-unavailable";
 import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
+import { createTurns } from "./request-turns";
 
 export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
   /** Told of the status that was answered to what is not a readable request. */
   onUnreadable?(status: number): void;
+  /** How long nothing of an answer may be taken before its connection is ended. */
+  readonly stalledMs?: number;
   /** Told of faults that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 const KEEP_ALIVE_MS = 65_000;
+/** Also of an answer too small for UnsentPages to count. */
+const STALLED_MS = 60_000;
 const HEADERS_MAX_BYTES = 16_384;
 /** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
@@ -25,11 +30,13 @@ export function createPublicListener({
   trustProxy,
   report,
   onUnreadable,
+  stalledMs = STALLED_MS,
 }: PublicListenerOptions): FastifyInstance {
   const app = fastify({
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: stalledMs,
     http: {
       ...REQUEST_TIMEOUTS,
       maxHeaderSize: HEADERS_MAX_BYTES,
@@ -52,6 +59,8 @@ export function createPublicListener({
   // Any expectation but 100-continue is ignored, and there is no tunnel to open.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
+  const takeTurn = createTurns();
+  app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
   app.addHook("onRequest", (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
       void sendError(reply.header("connection", "close"), NOT_HTTP);

@@ -1,0 +1,75 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** Has `start` called when it is the request's turn, or never, when its connection has ended by then. */
+export type TakeTurn = (response: ServerResponse, start: () => void) => void;
+
+export interface WaitingMax {
+  /** Requests that may wait on a connection, and on all of them. */
+  readonly onConnection: number;
+  readonly inAll: number;
+}
+
+/**
+ * Signed requests are never so many on a connection: Node reads 64 KB at a time, and none are read while one
+ * waits. One that waits takes 3 KB, and all of them 48 MB.
+ */
+const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
+
+interface Line {
+  /** The answer that the next request waits for. */
+  last: ServerResponse;
+  waiting: number;
+}
+
+/**
+ * Starts the requests of a connection one at a time: each once the kernel has taken
+ * the answer before it. So a client that pipelines and reads nothing has one
+ * answer in memory, and its other requests cost core nothing. A connection on which
+ * too many wait is ended.
+ */
+export function createTurns(max = WAITING_MAX): TakeTurn {
+  const lines = new WeakMap<Socket, Line>();
+  let waitingInAll = 0;
+
+  function wait(line: Line, count: number): void {
+    line.waiting += count;
+    waitingInAll += count;
+  }
+
+  function open(socket: Socket, last: ServerResponse): void {
+    const line: Line = { last, waiting: 0 };
+    lines.set(socket, line);
+    // Node reads on when a body is read to its end. Its listener stops reading upon "pause", which
+    // pause() does not emit where the stream was paused between resume() and "resume".
+    socket.on("resume", () => {
+      if (line.waiting > 0) socket.pause().emit("pause");
+    });
+    socket.once("close", () => wait(line, -line.waiting));
+  }
+
+  return (response, start) => {
+    const { socket } = response.req;
+    const line = lines.get(socket);
+    if (line === undefined) {
+      open(socket, response);
+      return start();
+    }
+    const { last } = line;
+    line.last = response;
+    if (last.closed) return start();
+    if (line.waiting >= max.onConnection || waitingInAll >= max.inAll) {
+      socket.destroy();
+      return;
+    }
+    wait(line, 1);
+    socket.pause();
+    last.once("close", () => {
+      // Its "close" counts off all that wait.
+      if (!socket.writable) return;
+      wait(line, -1);
+      if (line.waiting === 0) socket.resume();
+      start();
+    });
+  };
+}

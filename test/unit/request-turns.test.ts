@@ -1,0 +1,114 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { createPublicListener } from "../../edge/public-listener";
+import { createTurns, type WaitingMax } from "../../edge/request-turns";
+import { parseAnswers, rawRequest } from "../harness/raw-http";
+import { until } from "../harness/wait";
+
+/** More than the system holds for a connection. */
+const LARGE = Buffer.alloc(16 * 1_048_576, "x");
+const GET = rawRequest("GET", "/");
+
+let server: Server;
+let client: Socket;
+/** The requests that were parsed, and the answers of those that were started. */
+let parsed: number;
+let started: ServerResponse[];
+
+/** A server that answers in turn, and a client of it that reads nothing. */
+async function start(answer: (response: ServerResponse) => void, max?: WaitingMax): Promise<void> {
+  [parsed, started] = [0, []];
+  const takeTurn = createTurns(max);
+  server = createServer((_request, response) => {
+    parsed += 1;
+    takeTurn(response, () => {
+      started.push(response);
+      answer(response);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  client = connectTo();
+}
+
+/** A client that reads nothing yet. */
+function connectTo(): Socket {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
+  return socket.on("error", () => undefined);
+}
+afterEach(() => {
+  client.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Reads until so many answers have come, and answers their statuses. */
+async function readAnswers(count: number): Promise<readonly number[]> {
+  const received: Buffer[] = [];
+  client.on("data", (chunk: Buffer) => received.push(chunk)).resume();
+  const answers = () => parseAnswers(Buffer.concat(received));
+  await until(`${count} answers`, () => answers().length === count);
+  return answers().map(({ status }) => status);
+}
+
+test("a pipelined request is started when the answer before it has left, in the order of arrival", async () => {
+  const left: boolean[] = [];
+  await start((response) => {
+    left.push(started.slice(0, -1).every(({ writableFinished }) => writableFinished));
+    response.writeHead(200 + started.length, { "Content-Length": LARGE.length }).end(LARGE);
+  });
+  client.write(Buffer.concat([GET, GET, GET]));
+  await until("all are parsed", () => parsed === 3);
+  expect(started).toHaveLength(1);
+  expect(await readAnswers(3)).toEqual([201, 202, 203]);
+  expect(left).toEqual([true, true, true]);
+});
+
+test("a request whose turn comes after its connection ended is never started", async () => {
+  await start((response) => void response.end(LARGE));
+  client.write(Buffer.concat([GET, GET]));
+  await until("both are parsed", () => parsed === 2);
+  client.destroy();
+  await until("the first is given up", () => started[0]?.closed);
+  expect(started).toHaveLength(1);
+});
+
+test("while one waits no more are read, and in the end all are answered", async () => {
+  await start((response) => {
+    response.req.resume().on("end", () => setImmediate(() => response.end()));
+  });
+  const posts = 2_000;
+  client.write(
+    Buffer.concat(Array.from({ length: posts }, () => rawRequest("POST", "/", {}, "x".repeat(100)))),
+  );
+  expect(await readAnswers(posts)).toHaveLength(posts);
+});
+
+test("a connection on which too many requests wait is ended, and the room of its requests is free again", async () => {
+  await start(() => undefined, { onConnection: 3, inAll: 5 });
+  const endsAfter = async (socket: Socket, requests: number) => {
+    socket.write(Buffer.concat(Array.from({ length: requests }, () => GET)));
+    await once(socket.resume(), "close");
+  };
+  await endsAfter(client, 5);
+  const others = [connectTo(), connectTo()];
+  for (const other of others) other.write(Buffer.concat([GET, GET, GET]));
+  await until("four wait", () => parsed === 5 + 6);
+  await endsAfter(connectTo(), 3);
+  expect(await promisify(server.getConnections.bind(server))()).toBe(others.length);
+  for (const socket of others) socket.destroy();
+});
+
+// time: smoke
+test("an answer of which nothing is taken for too long is given up with its connection", async () => {
+  const app = createPublicListener({ trustProxy: [], report: jest.fn(), stalledMs: 200 });
+  app.get("/", (_request, reply) => reply.send(LARGE));
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  server = app.server;
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  client = connectTo();
+  client.write(Buffer.concat([GET, GET]));
+  await once((await accepted)[0], "close");
+  await app.close();
+});
