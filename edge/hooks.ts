@@ -47,8 +47,9 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
     const read = readPollQuery(queryString);
+    const by = caller(request);
     const { outcome } = await core.poll({
-      ...caller(request),
+      ...by,
       queryString,
       reading:
         "query" in read
@@ -58,7 +59,8 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     if (outcome === undefined) throw new Error("core answered a poll with nothing");
     const { body, signature, workspaceId } = outcome.value;
-    if (!unsent.add(reply.raw, body.length)) return sendError(reply, UNAVAILABLE);
+    const owner = { workspaceId, address: by.sourceAddress };
+    if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);
     void reply.header("Service-Signature", signature).header("Service-Workspace", workspaceId);
     return sendJson(reply, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   });

@@ -1,67 +1,83 @@
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+
+/** Who asked for a page: each has a share of the room, so that one that takes nothing leaves room for the others. */
+export interface PageOwner {
+  readonly workspaceId: string;
+  /** In canonical form. */
+  readonly address: string;
+}
 
 /** The pages that are on their way to bridges, so that one that does not take them cannot fill the memory. */
 export interface UnsentPages {
   /** Bytes of the pages that are not taken yet. */
   readonly bytes: number;
   /** Notes a page until it is sent; false when there is no room for it. */
-  add(response: ServerResponse, bytes: number): boolean;
+  add(response: ServerResponse, bytes: number, owner: PageOwner): boolean;
   close(): void;
 }
 
 /** Pages up to this fit into what the system holds for a connection anyway. */
 const SMALL_BYTES = 16_384;
-const BYTES_MAX = 256 * 1_048_576;
+const MB = 1_048_576;
+/** In bytes. A workspace may have five of the largest pages on their way, and an address those of two workspaces. */
+const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
 /** A page of 100 events of the largest size takes a minute at 100 KB a second. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 /** A page that is not taken within `takenWithinMs` is given up, with its connection: the bridge polls again. */
-export function createUnsentPages(bytesMax = BYTES_MAX, takenWithinMs = TAKEN_WITHIN_MS): UnsentPages {
+export function createUnsentPages(
+  room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
+  takenWithinMs = TAKEN_WITHIN_MS,
+): UnsentPages {
   /** When each page was begun, oldest first. */
   const unsent = new Map<ServerResponse, number>();
-  /** By connection: a client that pipelines has many pages on one, and one listener. */
-  const bySocket = new WeakMap<Socket, Set<() => void>>();
+  const byWorkspace = new Map<string, number>();
+  const byAddress = new Map<string, number>();
   let total = 0;
-  const onClosed = (socket: Socket): Set<() => void> => {
-    const known = bySocket.get(socket);
-    if (known !== undefined) return known;
-    const calls = new Set<() => void>();
-    bySocket.set(socket, calls);
-    socket.once("close", () => {
-      for (const call of calls) call();
-    });
-    return calls;
-  };
   const look = setInterval(() => {
     for (const [response, beganAt] of unsent) {
       if (performance.now() - beganAt < takenWithinMs) return;
       response.destroy();
     }
   }, LOOK_EVERY_MS);
+
+  function count({ workspaceId, address }: PageOwner, bytes: number): void {
+    total += bytes;
+    change(byWorkspace, workspaceId, bytes);
+    change(byAddress, address, bytes);
+  }
+
   return {
     get bytes() {
       return total;
     },
-    add(response, bytes) {
+    add(response, bytes, owner) {
       if (bytes <= SMALL_BYTES) return true;
-      if (total + bytes > bytesMax) return false;
-      const { socket } = response.req;
+      if (
+        total + bytes > room.all ||
+        (byWorkspace.get(owner.workspaceId) ?? 0) + bytes > room.workspace ||
+        (byAddress.get(owner.address) ?? 0) + bytes > room.address
+      )
+        return false;
       // Whoever asked is gone, and nothing will say so again.
-      if (socket.destroyed) return true;
-      const closed = onClosed(socket);
+      if (response.req.socket.destroyed) return true;
       unsent.set(response, performance.now());
-      total += bytes;
-      function done(): void {
-        closed.delete(done);
-        if (unsent.delete(response)) total -= bytes;
-      }
-      // After the last byte was sent; and with the connection, as one that waits behind another is never begun.
-      response.once("close", done);
-      closed.add(done);
+      count(owner, bytes);
+      // After the last byte was sent, or with the connection.
+      response.once("close", () => {
+        unsent.delete(response);
+        count(owner, -bytes);
+      });
       return true;
     },
     close: () => clearInterval(look),
   };
+}
+
+/** Adds to what is counted of one; whoever has nothing on the way is forgotten. */
+function change(bytesOf: Map<string, number>, key: string, bytes: number): void {
+  const sum = (bytesOf.get(key) ?? 0) + bytes;
+  if (sum === 0) bytesOf.delete(key);
+  else bytesOf.set(key, sum);
 }

@@ -1,12 +1,14 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { post, signatureOf } from "../harness/bridge";
+import { poll, post, signatureOf } from "../harness/bridge";
 import { startDashboardEdge } from "../harness/dashboard";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";
 import { exchange, rawRequest } from "../harness/raw-http";
+import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
+import { until } from "../harness/wait";
 
 const service = sharedService();
 const workspace = freshWorkspace(service);
@@ -38,6 +40,43 @@ test.each<[string, () => string, number?]>([
     }),
   );
   await Promise.all([...resets, exchange(service.url, (socket) => socket.end(bytes()))]);
+});
+
+const pollOf = ({ id, secret }: TestWorkspace) =>
+  rawRequest("GET", `/hooks/${id}/events`, { "Service-Signature": signatureOf(secret, "") }).toString();
+
+test("bridges that read no pages fill the room of their workspace and address alone", async () => {
+  const [greedy, accomplice, other] = await Promise.all([1, 2, 3].map(() => service.workspaces.make()));
+  if (!greedy || !accomplice || !other) throw new Error("three are made");
+  // The largest pages: five fit into a workspace's room, ten into an address's.
+  const text = "x".repeat(65_000);
+  for (const { id } of [greedy, accomplice, other]) {
+    await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
+  }
+  const from = "127.0.0.8";
+  const { hostname: host, port } = new URL(service.url);
+  const unread: Socket[] = [];
+  /** Reads none of some pages, and then whether another is refused. */
+  const fill = async (of: TestWorkspace) => {
+    const socket = connect({ host, port: Number(port), localAddress: from }).pause();
+    unread.push(socket.on("error", () => undefined));
+    socket.write(pollOf(of).repeat(3));
+    const { status, headers } = await poll(service.url, of);
+    expect([200, 503]).toContain(status);
+    return status === 503 && headers["retry-after"] === "1";
+  };
+  try {
+    await until("the workspace has no room left", () => fill(greedy));
+    expect((await poll(service.url, other, "", { from })).status).toBe(200);
+    await until("the other has none", () => fill(accomplice));
+    expect((await poll(service.url, other, "", { from })).status).toBe(503);
+    expect((await poll(service.url, other)).status).toBe(200);
+    const unsent = valueOf(await readMetrics(service.edge), "chatbridge_edge_unsent_page_bytes");
+    expect(unsent).toBeLessThanOrEqual(64 * 1_048_576);
+  } finally {
+    for (const socket of unread) socket.destroy();
+  }
+  await until("there is room again", async () => (await poll(service.url, greedy)).status === 200);
 });
 
 // time: smoke

@@ -1,20 +1,35 @@
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { connect, type AddressInfo } from "node:net";
+import { createTurns } from "../../edge/request-turns";
 import { createUnsentPages, type UnsentPages } from "../../edge/unsent-pages";
+import { rawRequest } from "../harness/raw-http";
 import { until } from "../harness/wait";
 
-const MB = 1_048_576;
-const PAGE = Buffer.alloc(8 * MB, "x");
+/** More than the system holds for a connection. */
+const PAGE = Buffer.alloc(16 * 1_048_576, "x");
+const OWNER = { workspaceId: "w1", address: "a1" };
+
+/** Room for so many pages in all, of a workspace and of an address. */
+const room = (all: number, workspace: number, address: number) => ({
+  all: all * PAGE.length,
+  workspace: workspace * PAGE.length,
+  address: address * PAGE.length,
+});
 
 let server: Server;
 let unsent: UnsentPages;
 
-async function start(bytesMax: number): Promise<void> {
-  unsent = createUnsentPages(bytesMax);
-  server = createServer((_request, response) => {
-    if (unsent.add(response, PAGE.length)) response.end(PAGE);
-    else response.writeHead(503).end();
+/** Paths are of the form /<workspace>/<address>. */
+async function start(of = room(2, 2, 2)): Promise<void> {
+  unsent = createUnsentPages(of);
+  const takeTurn = createTurns();
+  server = createServer((request, response) => {
+    const [, workspaceId = "", address = ""] = request.url?.split("/") ?? [];
+    takeTurn(response, () => {
+      if (unsent.add(response, PAGE.length, { workspaceId, address })) response.end(PAGE);
+      else response.writeHead(503).end();
+    });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
 }
@@ -26,34 +41,41 @@ afterEach(() => {
 });
 
 /** The answer to a request, of which nothing is read yet. */
-function ask(): Promise<IncomingMessage> {
+function ask(path = "/w1/a1"): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    get({ port: (server.address() as AddressInfo).port, agent: false }, resolve).on("error", reject);
+    get({ port: (server.address() as AddressInfo).port, path, agent: false }, resolve).on("error", reject);
   });
 }
 
-test("pages count until they are sent, and pages beyond the limit are refused", async () => {
-  await start(20 * MB);
-  const first = await ask();
-  const second = await ask();
-  expect(unsent.bytes).toBe(2 * PAGE.length);
-  const third = await ask();
-  expect([first.statusCode, second.statusCode, third.statusCode]).toEqual([200, 200, 503]);
+describe("pages count until they are sent, and are refused beyond the bound of", () => {
+  test.each([
+    ["all", room(2, 9, 9), "/w2/a2", undefined],
+    ["a workspace, which leaves others theirs", room(9, 2, 9), "/w1/a2", "/w2/a1"],
+    ["an address, which leaves others theirs", room(9, 9, 2), "/w2/a1", "/w1/a2"],
+  ])("%s", async (_whose, of, refused, served) => {
+    await start(of);
+    const first = await ask();
+    const second = await ask();
+    expect(unsent.bytes).toBe(2 * PAGE.length);
+    expect((await ask(refused)).statusCode).toBe(503);
+    if (served !== undefined) (await ask(served)).destroy();
+    await until("the others' count no more", () => unsent.bytes === 2 * PAGE.length);
 
-  let bytes = 0;
-  for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
-  expect(bytes).toBe(PAGE.length);
-  await until("the page that was read counts no more", () => unsent.bytes === PAGE.length);
-  second.destroy();
-  await until("nor does that of a connection that is gone", () => unsent.bytes === 0);
-  expect((await ask()).statusCode).toBe(200);
+    let bytes = 0;
+    for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBe(PAGE.length);
+    await until("the page that was read counts no more", () => unsent.bytes === PAGE.length);
+    second.destroy();
+    await until("nor does that of a connection that is gone", () => unsent.bytes === 0);
+    expect((await ask(refused)).statusCode).toBe(200);
+  });
 });
 
 // time: controlled
 test("a page that is not taken within a minute is dropped with its connection", async () => {
   const sockets = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
   jest.useFakeTimers({ doNotFake: [...sockets, "queueMicrotask", "hrtime", "Date"] });
-  await start(20 * MB);
+  await start();
   const page = await ask();
   const ended = once(page, "error");
   jest.advanceTimersByTime(59_000);
@@ -65,21 +87,19 @@ test("a page that is not taken within a minute is dropped with its connection", 
 });
 
 test("a page that fits into the system's buffers is not counted", async () => {
-  await start(0);
-  expect(unsent.add({} as ServerResponse, 16_384)).toBe(true);
+  await start(room(0, 0, 0));
+  expect(unsent.add({} as ServerResponse, 16_384, OWNER)).toBe(true);
   expect(unsent.bytes).toBe(0);
 });
 
-test("pages of closed connections, pipelined ones too, no longer count", async () => {
-  await start(200 * MB);
+test("pages of closed connections, pipelined ones too, do not count", async () => {
+  await start();
   const { port } = server.address() as AddressInfo;
-  const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-  const connected = once(server, "connection") as Promise<[Socket]>;
-  const several = connect(port, "127.0.0.1");
-  several.pause().write(request.repeat(20));
-  await until("all are begun", () => unsent.bytes === 20 * PAGE.length);
-  // Node warns of more, for each connection that it sees them on.
-  expect((await connected)[0].listenerCount("close")).toBeLessThan(10);
+  const request = rawRequest("GET", "/w1/a1");
+  const several = connect(port, "127.0.0.1").pause();
+  several.write(Buffer.concat([request, request, request]));
+  await until("the first is begun", () => unsent.bytes > 0);
+  expect(unsent.bytes).toBe(PAGE.length);
   several.destroy();
   await until("none counts", () => unsent.bytes === 0);
 
@@ -89,6 +109,6 @@ test("pages of closed connections, pipelined ones too, no longer count", async (
   const [, response] = await asked;
   gone.destroy();
   await until("the connection is gone", () => response.req.socket.destroyed && response.closed);
-  expect(unsent.add(response, PAGE.length)).toBe(true);
+  expect(unsent.add(response, PAGE.length, OWNER)).toBe(true);
   expect(unsent.bytes).toBe(0);
 });
