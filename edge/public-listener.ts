@@ -56,6 +56,8 @@ export function createPublicListener({
     },
   });
   app.removeAllContentTypeParsers();
+  // A sender that ends its half of the connection still gets its answer. Node does not document this property.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // Any expectation but 100-continue is ignored, and there is no tunnel to open.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));

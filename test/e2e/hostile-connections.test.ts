@@ -5,7 +5,7 @@ import { poll, post, signatureOf } from "../harness/bridge";
 import { startDashboardEdge } from "../harness/dashboard";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";
-import { exchange, rawRequest } from "../harness/raw-http";
+import { exchange, rawRequest, statusesOf } from "../harness/raw-http";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -31,7 +31,7 @@ test.each<[string, () => string, number?]>([
   ["in the middle of a chunk", () => `${head(CHUNKED)}ff\r\n{`],
   ["in the middle of a head", () => `POST ${path()} HTTP/1.1\r\nHost: a\r\nService-`],
   ["after the method", () => "POST"],
-  ["before the answer", () => `${head(`Content-Length: ${EVENT.length}`)}${EVENT}`, 20],
+  ["before the answer", () => whole(), 20],
   ["after asking for a tunnel", () => "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 250],
 ])("a sender that hangs up %s does no harm", async (_when, bytes, senders = 1) => {
   const resets = Array.from({ length: senders }, () =>
@@ -42,8 +42,18 @@ test.each<[string, () => string, number?]>([
   await Promise.all([...resets, exchange(service.url, (socket) => socket.end(bytes()))]);
 });
 
+const whole = () => `${head(`Content-Length: ${EVENT.length}`)}${EVENT}`;
 const pollOf = ({ id, secret }: TestWorkspace) =>
   rawRequest("GET", `/hooks/${id}/events`, { "Service-Signature": signatureOf(secret, "") }).toString();
+
+test.each<[string, () => string, readonly number[]]>([
+  ["a POST", whole, [202]],
+  ["a poll", () => pollOf(workspace), [200]],
+  ["several requests", () => whole() + pollOf(workspace) + whole(), [202, 200, 202]],
+  ["a part of a request", () => whole().slice(0, -1), [400]],
+])("a sender that ends its half of the connection after %s is answered", async (_what, bytes, statuses) => {
+  expect(await statusesOf(service.url, (socket) => void socket.end(bytes()))).toEqual(statuses);
+});
 
 test("bridges that read no pages fill the room of their workspace and address alone", async () => {
   const [greedy, accomplice, other] = await Promise.all([1, 2, 3].map(() => service.workspaces.make()));
