@@ -56,6 +56,8 @@ export function createPublicListener({
     },
   });
   app.removeAllContentTypeParsers();
+  // Headers are limited by their bytes. Beyond a count Node drops them without an error.
+  app.server.maxHeadersCount = 0;
   // A sender that ends its half of the connection still gets its answer. Node does not document this property.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Any expectation but 100-continue is ignored, and there is no tunnel to open.

@@ -61,6 +61,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     frameworkErrors: (_error, _request, reply) => void sendError(reply, NOTHING_HERE),
   });
+  app.server.maxHeadersCount = 0;
   secureHeaders(app);
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {

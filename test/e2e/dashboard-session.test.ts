@@ -163,6 +163,12 @@ describe("what is served", () => {
       expect([path, (await send(service.dashboardUrl, path)).status]).toEqual([path, 404]);
   });
 
+  test("all headers within 16 KB count", async () => {
+    const cookie = await signedIn();
+    const headers = { a: Array<string>(2_500).fill(""), cookie };
+    expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
+  });
+
   test("bridges' listener has no dashboard, and the dashboard's has no hooks", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);

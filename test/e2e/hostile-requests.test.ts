@@ -107,6 +107,12 @@ test.each([
   expect(await statusesOf(service.url, bytes, { until: 1 })).toEqual([202]);
 });
 
+test("all headers within 16 KB count: a signature behind 2,000 others is found", async () => {
+  const request = rawRequest("POST", pathOf(`/hooks/${ID}`), signed(), EVENT).toString();
+  const bytes = request.replace("Host:", `${"a:\r\n".repeat(2_500)}Host:`);
+  expect(await statusesOf(service.url, bytes, { until: 1 })).toEqual([202]);
+});
+
 const PADDING = "a".repeat(16_500);
 
 test.each([

@@ -129,6 +129,8 @@ describe("at most 500 requests a second from one IP address", () => {
     for (const written of ["2001:db8:1::7", "2001:0DB8:0001:0000::7", "evil, 2001:db8:1:0:0:0:0:7"]) {
       expectLimited(await nowhere({ from, headers: forwarded(written) }, otherUrl));
     }
+    const late = { a: Array<string>(2_500).fill(""), ...forwarded("2001:db8:1::7") };
+    expectLimited(await nowhere({ from, headers: late }, otherUrl));
   });
 });
 
