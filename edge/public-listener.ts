@@ -23,6 +23,7 @@ const HEADERS_MAX_BYTES = 16_384;
 /** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
+const HOST = "host";
 const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 
 /** The HTTP server that bridges talk to, without its routes: every answer it makes itself has the error body's shape. */
@@ -65,8 +66,9 @@ export function createPublicListener({
   app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
   const takeTurn = createTurns();
   app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
-  app.addHook("onRequest", (request, reply, done) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
+  app.addHook("onRequest", ({ raw }, reply, done) => {
+    const hosts = countHosts(raw.rawHeaders);
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === "1.1")) {
       void sendError(reply.header("connection", "close"), NOT_HTTP);
     } else {
       done();
@@ -87,6 +89,16 @@ export function createPublicListener({
     return sendError(reply, INTERNAL);
   });
   return app;
+}
+
+/** Of two, Node shows the first alone. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  // Names and values in turn.
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === HOST.length && rawHeaders[i]?.toLowerCase() === HOST) count++;
+  }
+  return count;
 }
 
 export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {

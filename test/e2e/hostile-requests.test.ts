@@ -134,6 +134,8 @@ test.each([
   ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ["a header with a NUL", "GET / HTTP/1.1\r\nHost: a\u0000\r\n\r\n"],
   ["a header on two lines", "GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n 2\u0001\r\n\r\n"],
+  ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nX: b\r\nhost: a\r\n\r\n"],
+  ["two hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"],
   ["two lengths", `${LENGTHS}1\r\nContent-Length: 2\r\n\r\n{}`],
   ["a negative length", `${LENGTHS}-1\r\n\r\n{}`],
   ["a length beside chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
