@@ -12,6 +12,8 @@ export function addOpenApiRoutes(app: FastifyInstance, publicUrl: string): void 
     [`/${OPENAPI_STYLE_PATH}`]: ["text/css; charset=utf-8", OPENAPI_STYLE],
   };
   for (const [path, [type, body]] of Object.entries(served)) {
-    app.get(path, (_request, reply) => reply.type(type).header("cache-control", "no-cache").send(body));
+    app.get(path, { exposeHeadRoute: true }, (_request, reply) =>
+      reply.type(type).header("cache-control", "no-cache").send(body),
+    );
   }
 }

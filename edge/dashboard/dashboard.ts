@@ -11,7 +11,7 @@ import { addOpenApiRoutes } from "../openapi-routes";
 import { sendError } from "../public-listener";
 import { coreAnswer, FAULT, isServiceError, SIGNED_OUT } from "./core-answer";
 import { addHealthRoute } from "./health-route";
-import { guardApi, secureHeaders } from "./page-guard";
+import { addSecureHeaders, guardApi } from "./page-guard";
 import { addSessionRoutes, currentSession, usedSession } from "./session-routes";
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
@@ -59,10 +59,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    frameworkErrors: (_error, _request, reply) => void sendError(reply, NOTHING_HERE),
+    // A path that is no path: no hook sees it.
+    frameworkErrors: (_error, request, reply) =>
+      void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
   });
   app.server.maxHeadersCount = 0;
-  secureHeaders(app);
+  app.addHook("onRequest", async (request, reply) => void addSecureHeaders(request, reply));
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOTHING_HERE));
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const answer = answerTo(error) ?? FAULT;
@@ -122,7 +124,9 @@ async function addPages(app: FastifyInstance): Promise<void> {
     },
     cacheControl: false,
   });
-  for (const path of PAGE_PATHS) app.get(path, (_request, reply) => reply.sendFile("index.html"));
+  for (const path of PAGE_PATHS) {
+    app.get(path, { exposeHeadRoute: true }, (_request, reply) => reply.sendFile("index.html"));
+  }
 }
 
 /** What a person is told of an error; undefined when it is a bug. */

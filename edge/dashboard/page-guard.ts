@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../error-body";
 import { sendError } from "../public-listener";
 
@@ -27,12 +27,9 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 const HTTPS_FOR_A_YEAR = "max-age=31536000";
 
-export function secureHeaders(app: FastifyInstance): void {
-  app.addHook("onRequest", (request, reply, done) => {
-    void reply.headers(HEADERS);
-    if (request.protocol === "https") void reply.header("strict-transport-security", HTTPS_FOR_A_YEAR);
-    done();
-  });
+export function addSecureHeaders(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (request.protocol === "https") void reply.header("strict-transport-security", HTTPS_FOR_A_YEAR);
+  return reply.headers(HEADERS);
 }
 
 const FOREIGN: ErrorAnswer = { status: 403, message: "This was not asked for by the dashboard's own page." };

@@ -157,10 +157,27 @@ describe("what is served", () => {
     }
   });
 
-  test("any other path is answered 404", async () => {
-    const paths = ["/nowhere", "/assets/none.js", "/../package.json", "/%2e%2e/package.json", "/api/nowhere"];
-    for (const path of paths)
-      expect([path, (await send(service.dashboardUrl, path)).status]).toEqual([path, 404]);
+  test.each([
+    "/nowhere",
+    "/assets/none.js",
+    "/../package.json",
+    "/%2e%2e/package.json",
+    "/api/nowhere",
+    "/%zz",
+  ])("any other path is answered 404: %s", async (path) => {
+    const { status, headers } = await send(service.dashboardUrl, path);
+    expect([status, headers["x-frame-options"]]).toEqual([404, "DENY"]);
+  });
+
+  test("HEAD is answered like GET, without the body", async () => {
+    const page = (await send(service.dashboardUrl, "/")).body.toString();
+    const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+    for (const path of ["/", "/connect", "/workspaces/x", "/docs", "/docs.css", "/openapi.json", ...assets]) {
+      const { date: _date, ...headers } = (await send(service.dashboardUrl, path)).headers;
+      const answer = await send(service.dashboardUrl, path, { method: "HEAD" });
+      expect([answer.status, answer.body.length]).toEqual([200, 0]);
+      expect(answer.headers).toMatchObject(headers);
+    }
   });
 
   test("all headers within 16 KB count", async () => {
