@@ -36,6 +36,8 @@ export const DM_PREFIX = "dm:";
 export const PUBLISH_BATCH_MAX = 100;
 /** One rendered outbound event. Ours: the contract names no bound. */
 export const OUTBOUND_EVENT_MAX_BYTES = 64 * 1024;
+/** How many objects and lists may be inside each other in a message's data, the outermost one included. Ours as well. */
+export const DATA_DEPTH_MAX = 30;
 /** How long an idempotency key of PublishEvents is remembered. */
 export const IDEMPOTENCY_KEY_SECONDS = 24 * 60 * 60;
 /** The longest lifetime that a game service may give an event. */

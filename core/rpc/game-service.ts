@@ -1,4 +1,4 @@
-import { status, type ServerDuplexStream } from "@grpc/grpc-js";
+import { status, type handleUnaryCall, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import {
   FollowResponse,
@@ -8,15 +8,14 @@ import {
   PublishResult,
   type FollowOpen,
   type FollowRequest,
-  type GameServiceServer,
   type OutboundEvent as EventMessage,
-  type PublishEventsRequest,
 } from "../../proto/gen/chatbridge/v1/game";
 import { PUBLISH_BATCH_MAX } from "../domain/contract";
 import { follow, type Follower } from "../operations/follow";
 import { publishEvent, type PublishContext, type PublishOutcome } from "../operations/publish-events";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import { faultField, readOutboundEvent } from "./outbound-message";
+import type { Decoded, EventsRequest } from "./game-methods";
 import { StatusError, toStatus, unary, type ReportFault } from "./status";
 import type { Tally } from "./tally";
 
@@ -27,13 +26,22 @@ export interface GameServiceContext extends PublishContext {
   readonly stopping: AbortSignal;
 }
 
-export function createGameService(context: GameServiceContext, report: ReportFault): GameServiceServer {
+/** The handlers of GAME_METHODS. */
+export interface GameHandlers {
+  readonly publishEvents: handleUnaryCall<Decoded<EventsRequest>, PublishEventsResponse>;
+  readonly follow: (stream: FollowStream) => void;
+}
+
+type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
+
+export function createGameService(context: GameServiceContext, report: ReportFault): GameHandlers {
   return {
-    publishEvents: unary("PublishEvents", report, async ({ events }: PublishEventsRequest) => {
-      if (events.length < 1 || events.length > PUBLISH_BATCH_MAX) {
+    publishEvents: unary("PublishEvents", report, async (request: Decoded<EventsRequest>) => {
+      const { count, events } = messageOf(request);
+      if (count < 1 || count > PUBLISH_BATCH_MAX) {
         throw new StatusError(
           status.INVALID_ARGUMENT,
-          `events must be 1 to ${PUBLISH_BATCH_MAX}, there are ${events.length}`,
+          `events must be 1 to ${PUBLISH_BATCH_MAX}, there are ${count}`,
         );
       }
       return PublishEventsResponse.create({
@@ -44,9 +52,9 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-async function publish(context: GameServiceContext, message: EventMessage): Promise<PublishResult> {
+async function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
   const { published } = context.tally;
-  const read = readOutboundEvent(message);
+  const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
   if ("fault" in read) {
     published.invalid += 1;
     return refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message);
@@ -68,6 +76,12 @@ async function publish(context: GameServiceContext, message: EventMessage): Prom
       return refusedResult(PublishRefusal.INVALID, field, outcome.fault.message);
     }
   }
+}
+
+/** The message of a request; throws INVALID_ARGUMENT where it could not be decoded. */
+function messageOf<Message>(request: Decoded<Message>): Message {
+  if ("message" in request) return request.message;
+  throw new StatusError(status.INVALID_ARGUMENT, request.fault.message);
 }
 
 function publishedResult(published: Extract<PublishOutcome, { sequence: number }>): PublishResult {
@@ -95,7 +109,7 @@ const ACK_DEADLINE_MAX_MS = 600_000;
 /** Serves one stream: the open first, then acks, until the client or core ends it. */
 async function serveFollow(
   context: GameServiceContext,
-  stream: ServerDuplexStream<FollowRequest, FollowResponse>,
+  stream: FollowStream,
   report: ReportFault,
 ): Promise<void> {
   const { tally } = context;
@@ -136,18 +150,25 @@ async function serveFollow(
     stream.end();
   }
 
-  stream.on("data", ({ say }: FollowRequest) => {
+  function take(request: Decoded<FollowRequest>): void {
+    const { say } = messageOf(request);
     if (say?.$case === "ack" && opening !== undefined) {
       follower?.ack(say.value.deliveryIds);
     } else if (say?.$case === "open" && opening === undefined) {
       opening = open(say.value).catch(fail);
     } else {
-      fail(
-        new StatusError(
-          status.INVALID_ARGUMENT,
-          "the first request must be an open, every further one an ack",
-        ),
+      throw new StatusError(
+        status.INVALID_ARGUMENT,
+        "the first request must be an open, every further one an ack",
       );
+    }
+  }
+
+  stream.on("data", (request: Decoded<FollowRequest>) => {
+    try {
+      take(request);
+    } catch (error) {
+      fail(error);
     }
   });
   stream.on("end", end);

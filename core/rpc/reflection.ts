@@ -1,7 +1,7 @@
 import type { Server } from "@grpc/grpc-js";
-import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { ReflectionService } from "@grpc/reflection";
 import { FILE_DESCRIPTOR_SET } from "../../proto/gen/descriptors";
+import { eachField, WireReader } from "./wire-fields";
 
 /** Adds server reflection, from the very descriptors that buf made of the protos. */
 export function addReflection(server: Server): void {
@@ -15,14 +15,10 @@ export function addReflection(server: Server): void {
   reflection.addToServer(server);
 }
 
-/** The files of a FileDescriptorSet, which is nothing but a list of them in field 1. */
-function splitFiles(set: Uint8Array): Buffer[] {
-  const reader = new BinaryReader(set);
+/** The files of a FileDescriptorSet, which is nothing but a list of them. */
+function splitFiles(set: Buffer): Buffer[] {
   const files: Buffer[] = [];
-  while (reader.pos < reader.len) {
-    const [field, wireType] = reader.tag();
-    if (field === 1) files.push(Buffer.from(reader.bytes()));
-    else reader.skip(wireType, field);
-  }
+  const reader = new WireReader(set);
+  eachField(reader, set.length, (_tag, end) => void files.push(set.subarray(reader.pos, end)));
   return files;
 }

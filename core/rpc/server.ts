@@ -6,10 +6,10 @@ import {
 } from "@grpc/grpc-js";
 import { BridgeServiceService } from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
-import { GameServiceService } from "../../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
 import { createAuthorization, type CallerRole } from "./authorization";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
+import { GAME_METHODS } from "./game-methods";
 import { createGameService, type GameServiceContext } from "./game-service";
 import { addReflection } from "./reflection";
 import type { ReportFault } from "./status";
@@ -46,7 +46,7 @@ export async function listenForRpc(context: RpcContext, options: RpcOptions): Pr
   const add = (definition: ServiceDefinition, service: object): void =>
     server.addService(definition, service as UntypedServiceImplementation);
   add({ ...BridgeServiceService, lane: LANE_METHOD }, createBridgeService(context, options.report));
-  add(GameServiceService, createGameService(context, options.report));
+  add(GAME_METHODS, createGameService(context, options.report));
   add(WorkspaceServiceService, createWorkspaceService(context, options.report));
   addReflection(server);
 

@@ -49,6 +49,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   ["message_update.message.id", update("c1", { ...CARD, id: MESSAGE_ID.toLowerCase() })],
   ["message_create.message.kind", create("c1", { kind: 33 as MessageKind, text: "unknown kind" })],
   ["message_create.message.data", create("c1", { kind: MessageKind.TEXT, data: {} })],
+  ["message_create.message.data", create("c1", { ...CARD, data: { score: NaN } })],
   ["message_create.message.rows[0]", create("c1", { ...CARD, rows: [{}] })],
   ["message_create.message.rows[1].buttons[1].label", rows({ ...action("a"), label: "" })],
   ["message_create.message.rows[1].buttons[1].press", rows({ label: "a" })],
@@ -59,6 +60,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   ["idempotency_key", create("c1"), { idempotencyKey: "k".repeat(129) }],
   ["lifetime", create("c1"), { lifetime: { seconds: 0, nanos: 999_999_999 } }],
   ["lifetime", create("c1"), { lifetime: { seconds: 86_400, nanos: 1 } }],
+  ["lifetime", create("c1"), { lifetime: { seconds: 5, nanos: -(2 ** 31) } }],
 ])(
   "an event that breaks a rule is refused, and its field named in full: %s",
   async (field, content, rest = {}) => {

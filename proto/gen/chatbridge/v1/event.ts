@@ -189,7 +189,9 @@ export interface Message {
   awaitsReply: boolean;
   /**
    * data is the platform-neutral view model behind the message, for bridges
-   * that draw their own; unset when there is none. At most 30 levels deep.
+   * that draw their own; unset when there is none. It is what JSON can express:
+   * at most 30 objects and lists inside each other, itself included; no NaN, no
+   * Infinity, no value of no kind, and no key "__proto__".
    */
   data: { [key: string]: any } | undefined;
 }

@@ -1,0 +1,71 @@
+import { WireType } from "@bufbuild/protobuf/wire";
+import { FollowRequest, GameServiceService, OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
+import { PUBLISH_BATCH_MAX } from "../domain/contract";
+import type { OutboundFault } from "../domain/outbound-rules";
+import { createWireCheck, UNREADABLE, type WireFault } from "./wire-fault";
+import { eachField, tagOf, WireReader } from "./wire-fields";
+
+/** A message as it was decoded, or why it was not; the field at fault by its full name. */
+export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
+
+/** A PublishEventsRequest whose events are decoded each by itself. */
+export interface EventsRequest {
+  readonly count: number;
+  /** The first PUBLISH_BATCH_MAX of them. */
+  readonly events: readonly Decoded<OutboundEvent>[];
+}
+
+/**
+ * GameService as core reads it: as it is generated, but for requests that cannot be decoded, or not as they were
+ * meant. The generated code ends the whole call for them, or changes them silently; here the fault is data, of the
+ * event that it is in.
+ */
+export const GAME_METHODS = {
+  ...GameServiceService,
+  publishEvents: { ...GameServiceService.publishEvents, requestDeserialize: readEvents },
+  follow: {
+    ...GameServiceService.follow,
+    requestDeserialize: createDecoder("chatbridge.v1.FollowRequest", FollowRequest),
+  },
+} as const;
+
+/** The tag of PublishEventsRequest.events. */
+const EVENTS = tagOf(1, WireType.LengthDelimited);
+const decodeEvent = createDecoder("chatbridge.v1.OutboundEvent", OutboundEvent);
+
+function readEvents(request: Buffer): Decoded<EventsRequest> {
+  const events: Decoded<OutboundEvent>[] = [];
+  let count = 0;
+  try {
+    const reader = new WireReader(request);
+    eachField(reader, request.length, (tag, end) => {
+      if (tag !== EVENTS) return;
+      count += 1;
+      // A request that is refused for their number is not worth decoding.
+      if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(request.subarray(reader.pos, end)));
+    });
+  } catch {
+    return undecoded(UNREADABLE);
+  }
+  return { message: { count, events } };
+}
+
+function createDecoder<Message>(
+  typeName: string,
+  { decode }: { decode(bytes: Uint8Array): Message },
+): (bytes: Buffer) => Decoded<Message> {
+  const findFault = createWireCheck(typeName);
+  return (bytes) => {
+    const fault = findFault(bytes);
+    if (fault !== undefined) return undecoded(fault);
+    try {
+      return { message: decode(bytes) };
+    } catch {
+      return undecoded(UNREADABLE); // A number of more bytes than numbers have.
+    }
+  };
+}
+
+function undecoded({ field, problem }: WireFault): { readonly fault: OutboundFault } {
+  return { fault: { field, message: `${field || "the message"} ${problem}` } };
+}

@@ -1,0 +1,89 @@
+import { WireType } from "@bufbuild/protobuf/wire";
+import { DATA_DEPTH_MAX } from "../domain/contract";
+import { eachField, isText, tagOf, type WireReader } from "./wire-fields";
+
+const NOT_UTF8 = "has text that is not UTF-8";
+const NO_KIND = "has a value of no kind: set null_value for null";
+const PROTO_KEY = Buffer.from("__proto__");
+
+/** @param depth how many objects and lists there are from the outermost to where this is */
+type FindProblem = (reader: WireReader, end: number, depth: number) => string | undefined;
+
+/**
+ * What a google.protobuf.Struct has in it that JSON has not, or that is too deep, in words; undefined for nothing.
+ * The decoded object no longer shows it: decoding drops, replaces and overwrites.
+ *
+ * Throws where the bytes are no message.
+ */
+export function findStructProblem(reader: WireReader, end: number): string | undefined {
+  return findInEach(reader, end, findEntryProblem, 1);
+}
+
+/** The first problem of the members of a Struct or ListValue, both of which are nothing but a field 1 for each. */
+function findInEach(
+  reader: WireReader,
+  end: number,
+  findProblem: FindProblem,
+  depth: number,
+): string | undefined {
+  if (depth > DATA_DEPTH_MAX) return `must be at most ${DATA_DEPTH_MAX} objects and lists deep`;
+  return eachField(reader, end, (tag, next) =>
+    tag === MEMBER ? findProblem(reader, next, depth) : undefined,
+  );
+}
+
+const MEMBER = tagOf(1, WireType.LengthDelimited);
+const ENTRY = {
+  key: tagOf(1, WireType.LengthDelimited),
+  value: tagOf(2, WireType.LengthDelimited),
+} as const;
+
+function findEntryProblem(reader: WireReader, end: number, depth: number): string | undefined {
+  let hasValue = false;
+  const problem = eachField(reader, end, (tag, next) => {
+    if (tag === ENTRY.key) return findKeyProblem(reader, next);
+    if (tag !== ENTRY.value) return undefined;
+    hasValue = true;
+    return findValueProblem(reader, next, depth);
+  });
+  return problem ?? (hasValue ? undefined : NO_KIND);
+}
+
+function findKeyProblem(reader: WireReader, end: number): string | undefined {
+  if (!isText(reader, end)) return NOT_UTF8;
+  const isProto =
+    end - reader.pos === PROTO_KEY.length && PROTO_KEY.equals(reader.source.subarray(reader.pos, end));
+  return isProto ? `must not have the key ${PROTO_KEY.toString()}` : undefined;
+}
+
+const VALUE = {
+  null: tagOf(1, WireType.Varint),
+  number: tagOf(2, WireType.Bit64),
+  text: tagOf(3, WireType.LengthDelimited),
+  boolean: tagOf(4, WireType.Varint),
+  struct: tagOf(5, WireType.LengthDelimited),
+  list: tagOf(6, WireType.LengthDelimited),
+} as const;
+
+function findValueProblem(reader: WireReader, end: number, depth: number): string | undefined {
+  let isSet = false;
+  const problem = eachField(reader, end, (tag, next) => {
+    isSet = true;
+    switch (tag) {
+      case VALUE.null:
+      case VALUE.boolean:
+        return undefined;
+      case VALUE.number:
+        return Number.isFinite(reader.double()) ? undefined : "has NaN or Infinity, which JSON has not";
+      case VALUE.text:
+        return isText(reader, next) ? undefined : NOT_UTF8;
+      case VALUE.struct:
+        return findInEach(reader, next, findEntryProblem, depth + 1);
+      case VALUE.list:
+        return findInEach(reader, next, findValueProblem, depth + 1);
+      default:
+        return NO_KIND;
+    }
+  });
+  return problem ?? (isSet ? undefined : NO_KIND);
+}

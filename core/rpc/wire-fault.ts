@@ -1,0 +1,121 @@
+import { createFileRegistry, fromBinary, ScalarType, type DescField } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { FILE_DESCRIPTOR_SET } from "../../proto/gen/descriptors";
+import { findStructProblem } from "./struct-problem";
+import { eachField, isText, tagOf, WireReader } from "./wire-fields";
+
+/** What is wrong with the bytes of a message. */
+export interface WireFault {
+  /** The full name of the field, dotted and with indexes, as the protos have it; empty for the message as a whole. */
+  readonly field: string;
+  /** A clause without its subject, such as "is not UTF-8". */
+  readonly problem: string;
+}
+
+/** The fault of bytes that are no message. */
+export const UNREADABLE: WireFault = {
+  field: "",
+  problem: "cannot be decoded: its bytes are not a protobuf message",
+};
+const NOT_UTF8: WireFault = { field: "", problem: "is not UTF-8" };
+
+type FindFault = (reader: WireReader, end: number) => WireFault | undefined;
+
+const PROTOS = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
+);
+
+/** The types whose values the generated code throws on, or changes silently, and what is wrong with a value, in words. */
+const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
+  "google.protobuf.Struct": findStructProblem,
+  "google.protobuf.Duration": findDurationProblem,
+};
+
+/**
+ * Makes the check of a message type by its full name: it finds the first field whose bytes protobuf does not allow,
+ * or that JSON cannot express. What passes is decoded by the generated code as it was meant.
+ *
+ * The type must not contain itself, but for the values of a Struct.
+ */
+export function createWireCheck(typeName: string): (message: Buffer) => WireFault | undefined {
+  const find = createMessageCheck(typeName);
+  return (message) => find(new WireReader(message), message.length);
+}
+
+function createMessageCheck(typeName: string): FindFault {
+  const type = PROTOS.getMessage(typeName);
+  if (type === undefined) throw new Error(`no proto has the message ${typeName}`);
+  const fields = new Map<number, { readonly field: DescField; readonly find: FindFault }>();
+  for (const field of type.fields) {
+    const find = createFieldCheck(field);
+    if (find !== undefined) fields.set(tagOf(field.number, WireType.LengthDelimited), { field, find });
+  }
+  return orUnreadable((reader, end) => {
+    const start = reader.pos;
+    return eachField(reader, end, (tag, next) => {
+      const known = fields.get(tag);
+      const fault = known?.find(reader, next);
+      if (known === undefined || fault === undefined) return undefined;
+      reader.pos = start;
+      const name = nameOf(known.field, countBefore(reader, tag, next));
+      return { field: fault.field === "" ? name : `${name}.${fault.field}`, problem: fault.problem };
+    });
+  });
+}
+
+function nameOf({ name, fieldKind }: DescField, index: number): string {
+  return fieldKind === "list" ? `${name}[${index}]` : name;
+}
+
+/** How many fields of a tag there are from where the reader is to before the one that ends at `end`. */
+function countBefore(reader: WireReader, tag: number, end: number): number {
+  let count = -1;
+  eachField(reader, end, (each) => void (count += each === tag ? 1 : 0));
+  return count;
+}
+
+/** Undefined for fields that nothing can be wrong with, as numbers. */
+function createFieldCheck({ message, scalar }: DescField): FindFault | undefined {
+  if (scalar === ScalarType.STRING) return (reader, end) => (isText(reader, end) ? undefined : NOT_UTF8);
+  if (message === undefined) return undefined;
+  const findProblem = OF_WELL_KNOWN[message.typeName];
+  if (findProblem === undefined) return createMessageCheck(message.typeName);
+  return orUnreadable((reader, end) => {
+    const problem = findProblem(reader, end);
+    return problem === undefined ? undefined : { field: "", problem };
+  });
+}
+
+/** Has bytes that are no message be a fault of it. */
+function orUnreadable(find: FindFault): FindFault {
+  return (reader, end) => {
+    try {
+      return find(reader, end);
+    } catch {
+      return UNREADABLE;
+    }
+  };
+}
+
+/** What duration.proto allows. */
+const DURATION_SECONDS_MAX = 315_576_000_000n;
+const DURATION_NANOS_MAX = 999_999_999n;
+const SECONDS = tagOf(1, WireType.Varint);
+const NANOS = tagOf(2, WireType.Varint);
+
+function findDurationProblem(reader: WireReader, end: number): string | undefined {
+  let seconds = 0n;
+  let nanos = 0n;
+  eachField(reader, end, (tag) => {
+    if (tag === SECONDS) seconds = BigInt(reader.int64());
+    if (tag === NANOS) nanos = BigInt(reader.int64());
+  });
+  const isDuration =
+    within(seconds, DURATION_SECONDS_MAX) && within(nanos, DURATION_NANOS_MAX) && seconds * nanos >= 0n;
+  return isDuration
+    ? undefined
+    : "is not a duration: its nanos must be below a second, of the sign of its seconds, and those within 10,000 years";
+}
+
+const within = (number: bigint, max: bigint): boolean => number >= -max && number <= max;

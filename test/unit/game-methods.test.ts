@@ -1,0 +1,117 @@
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import * as fc from "fast-check";
+import { GAME_METHODS } from "../../core/rpc/game-methods";
+import { FollowRequest, OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
+import { CARD, create } from "../harness/contents";
+
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** A field with a length, as it is on the wire. */
+const field = (number: number, value: Uint8Array | string): Uint8Array =>
+  new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(Buffer.from(value)).finish();
+/** What a writer of numbers made. */
+const written = (write: (writer: BinaryWriter) => BinaryWriter): Uint8Array =>
+  write(new BinaryWriter()).finish();
+const varint = (number: number, value: bigint) =>
+  written((writer) => writer.tag(number, WireType.Varint).int64(value));
+const duration = (seconds: bigint, nanos = 0n) => Buffer.concat([varint(1, seconds), varint(2, nanos)]);
+
+/** Fields of the Message of a message_create. */
+const inMessage = (number: number, value: Uint8Array | string) => field(2, field(2, field(number, value)));
+const inButton = (number: number, value: Uint8Array) => inMessage(4, field(1, field(number, value)));
+const DATA = "message_create.message.data";
+/** A data with a value at the key "a". */
+const data = (value: Uint8Array, key: Uint8Array | string = "a") =>
+  inMessage(7, field(1, Buffer.concat([field(1, key), field(2, value)])));
+const number = (value: number) => written((writer) => writer.tag(2, WireType.Bit64).double(value));
+const struct = (value: Uint8Array, key = "a") =>
+  field(5, field(1, Buffer.concat([field(1, key), field(2, value)])));
+const list = (...values: readonly Uint8Array[]) =>
+  field(6, Buffer.concat(values.map((value) => field(1, value))));
+const NULL = varint(1, 0n);
+const times = (count: number, wrap: (value: Uint8Array) => Uint8Array): Uint8Array =>
+  count === 0 ? NULL : wrap(times(count - 1, wrap));
+const NOT_UTF8 = Buffer.from([0x61, 0xff]);
+
+const GOOD = OutboundEvent.create({ workspaceId: "w1", content: create("c1"), lifetime: { seconds: 5 } });
+const good = OutboundEvent.encode(GOOD).finish();
+const request = (...events: readonly Uint8Array[]) => Buffer.concat(events.map((event) => field(1, event)));
+
+test.each<[string, string, RegExp, Uint8Array]>([
+  ["data of 31 objects", DATA, /30 objects and lists deep/, data(times(30, struct))],
+  ["data of 30 lists in an object", DATA, /30 objects and lists deep/, data(times(30, list))],
+  ["data of 1,000 lists", DATA, /30 objects and lists deep/, data(times(1_000, list))],
+  ["NaN", DATA, /NaN/, data(number(NaN))],
+  ["Infinity in an object", DATA, /Infinity/, data(struct(number(Infinity)))],
+  ["-Infinity in a list", DATA, /Infinity/, data(list(NULL, number(-Infinity)))],
+  ["the key __proto__", DATA, /__proto__/, data(NULL, "__proto__")],
+  ["the key __proto__ further down", DATA, /__proto__/, data(list(struct(NULL, "__proto__")))],
+  ["a value of no kind", DATA, /null_value/, data(new Uint8Array())],
+  ["a key without a value", DATA, /null_value/, inMessage(7, field(1, field(1, "a")))],
+  ["a key that is not UTF-8", DATA, /UTF-8/, data(NULL, NOT_UTF8)],
+  ["a text in data that is not UTF-8", DATA, /UTF-8/, data(list(field(3, NOT_UTF8)))],
+  ["a text that is not UTF-8", "message_create.message.text", /UTF-8/, inMessage(3, NOT_UTF8)],
+  [
+    "a label that is not UTF-8",
+    "message_create.message.rows[0].buttons[0].label",
+    /UTF-8/,
+    inButton(1, NOT_UTF8),
+  ],
+  ["a user that is not UTF-8", "dm_create.user", /UTF-8/, field(5, field(1, NOT_UTF8))],
+  ["a key that is half a character", "idempotency_key", /UTF-8/, field(6, Buffer.from("é").subarray(0, 1))],
+  ["a workspace that is not UTF-8", "workspace_id", /UTF-8/, field(1, NOT_UTF8)],
+  ["a lifetime of 2^63-1 seconds", "lifetime", /duration/, field(7, duration(MAX_INT64))],
+  ["a lifetime with nanos below a second", "lifetime", /duration/, field(7, duration(5n, -(2n ** 31n)))],
+  ["a lifetime with nanos over a second", "lifetime", /duration/, field(7, duration(5n, 10n ** 9n))],
+  ["a lifetime of two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
+  ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
+  ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
+  ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
+])(
+  "an event with %s is refused at its field, and the others of its batch are read",
+  (_what, at, words, bad) => {
+    const read = GAME_METHODS.publishEvents.requestDeserialize(
+      request(good, Buffer.concat([good, bad]), good),
+    );
+    const fault = { field: at, message: expect.stringMatching(words) as string };
+    const decoded = { message: GOOD };
+    expect(read).toEqual({ message: { count: 3, events: [decoded, { fault }, decoded] } });
+  },
+);
+
+const hasProtoKey = (value: unknown): boolean => JSON.stringify(value).includes('"__proto__":');
+const anyData = fc.dictionary(fc.string(), fc.jsonValue()).filter((value) => !hasProtoKey(value));
+const ofData = (value: Record<string, unknown>): Uint8Array =>
+  OutboundEvent.encode(
+    OutboundEvent.create({ ...GOOD, content: create("c1", { ...CARD, data: value }) }),
+  ).finish();
+
+test("events without a fault are read as the generated code reads them, with data of up to 30 objects and lists", () => {
+  fc.assert(
+    fc.property(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
+      const deepest = [data(times(depth, struct)), data(times(depth, list))];
+      const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
+      const messages = PublishEventsRequest.decode(bytes).events.map((message) => ({ message }));
+      const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+      expect(read).toEqual({ message: { count: messages.length, events: messages } });
+    }),
+  );
+});
+
+test("only as many events are read as a request may have, and those that are no request are a fault of it", () => {
+  const many = request(...Array.from({ length: 150 }, () => good));
+  const read = GAME_METHODS.publishEvents.requestDeserialize(many);
+  expect(read).toMatchObject({ message: { count: 150, events: { length: 100 } } });
+  const cut = GAME_METHODS.publishEvents.requestDeserialize(many.subarray(0, -1));
+  expect(cut).toMatchObject({ fault: { field: "" } });
+});
+
+test("an opening with an ack deadline that is no duration is refused at its field", () => {
+  const open = (deadline: Uint8Array) => Buffer.from(field(1, field(4, deadline)));
+  expect(GAME_METHODS.follow.requestDeserialize(open(duration(MAX_INT64)))).toMatchObject({
+    fault: { field: "open.ack_deadline" },
+  });
+  const tenSeconds = open(duration(10n));
+  const message = FollowRequest.decode(tenSeconds);
+  expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
+});
