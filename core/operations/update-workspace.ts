@@ -9,12 +9,13 @@ export function updateWorkspace(
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
 ): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
   return changeWorkspace(context.workspaces, id, (workspace) => {
-    const changed = {
+    // Not of what stays: it may be older than a rule.
+    const fault = findProfileFault({ name, ownerEmail });
+    if (fault !== undefined) return { refused: "invalid", message: fault };
+    return {
       ...workspace,
       name: name ?? workspace.name,
       ownerEmail: ownerEmail ?? workspace.ownerEmail,
     };
-    const fault = findProfileFault(changed);
-    return fault === undefined ? changed : { refused: "invalid", message: fault };
   });
 }

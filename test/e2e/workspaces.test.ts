@@ -11,6 +11,19 @@ const api = service.workspaces;
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
+/** Blank ones, and some that change what is around them. */
+const BAD_NAMES = [
+  " ",
+  "\u200b\u3164",
+  "a\0",
+  "a\nb",
+  "a\u007f",
+  "a\u009fb",
+  "a\u2028b",
+  "\u202eb",
+  "a\u2069",
+];
+
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
 
 describe("a new workspace", () => {
@@ -65,7 +78,10 @@ describe("a new workspace", () => {
   test.each<[string, CreateInit]>([
     ["name", { name: "" }],
     ["name", { name: "n".repeat(129) }],
+    ...BAD_NAMES.map((name): [string, CreateInit] => ["name", { name }]),
     ["owner_email", { ownerEmail: "nobody" }],
+    ["owner_email", { ownerEmail: "ann@a.example\0" }],
+    ["owner_email", { ownerEmail: "ann@\u202ea.example" }],
     ["owner_email", { ownerEmail: "a@b@c.example" }],
     ["owner_email", { ownerEmail: "a b@c.example" }],
     ["owner_email", { ownerEmail: "a@b.example,c@d.example" }],
@@ -82,6 +98,7 @@ describe("a new workspace", () => {
   test("may have a name of 128 characters, and an e-mail address of 254", async () => {
     const ownerEmail = `${"a".repeat(244)}@b.example`;
     const name = "\u{1f600}".repeat(128);
+    expect(await api.make({ name: "\u200fשלום 👨\u200d👩\u200d👧" })).toHaveProperty("id");
     expect(await api.make({ name, ownerEmail })).toMatchObject({ name, ownerEmail });
   });
 });
@@ -107,7 +124,9 @@ describe("updating", () => {
   test.each<[string, UpdateInit]>([
     ["name", { name: "" }],
     ["name", { name: "n".repeat(129) }],
+    ["name", { name: "a\nb" }],
     ["owner_email", { ownerEmail: "nobody" }],
+    ["owner_email", { ownerEmail: "ann@a.example\0" }],
   ])("is refused with INVALID_ARGUMENT that names %s: %j, and changes nothing", async (field, change) => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     await expect(api.update(id, change)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));

@@ -131,7 +131,10 @@ export interface SigningSecretInfo {
 
 /** CreateWorkspaceRequest describes the workspace to make. */
 export interface CreateWorkspaceRequest {
-  /** name for people, 1 to 128 characters. */
+  /**
+   * name for people, 1 to 128 characters: not blank, and without control
+   * characters, line breaks and marks that reverse text.
+   */
   name: string;
   /** owner_email to tell when the bridge fails, at most 254 characters, or empty. */
   ownerEmail: string;
@@ -187,7 +190,7 @@ export interface ListWorkspacesResponse {
 export interface UpdateWorkspaceRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** name to give it, 1 to 128 characters; unset leaves it. */
+  /** name to give it, by the rule of CreateWorkspaceRequest; unset leaves it. */
   name?:
     | string
     | undefined;
