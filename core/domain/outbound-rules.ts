@@ -1,3 +1,4 @@
+import { isBlank } from "./blank-text";
 import {
   ACTION_MAX_CHARACTERS,
   DM_CHANNEL_MAX_CHARACTERS,
@@ -55,6 +56,10 @@ function messageFault(body: MessageBody): OutboundFault | undefined {
   if (body.image !== null && !isHttpUri(body.image)) {
     return fault("message.image", "must be an absolute http or https URI");
   }
+  // Whatever its kind: bridges that draw nothing of their own from its data would show nothing.
+  if (isBlank(body.text) && body.buttons.length === 0 && body.image === null) {
+    return fault("message.text", "must not be blank in a message without buttons and image");
+  }
   return undefined;
 }
 
@@ -63,7 +68,9 @@ function buttonFault(path: string, button: Button): OutboundFault | undefined {
     return fault(`${path}.label`, "must be non-empty, well-formed text");
   }
   if ("action" in button) return idFault(`${path}.action`, button.action, ACTION_MAX_CHARACTERS);
-  return isUri(button.url) ? undefined : fault(`${path}.url`, "must be an absolute URI");
+  return isLinkUri(button.url)
+    ? undefined
+    : fault(`${path}.url`, "must be an absolute http, https or mailto URI");
 }
 
 function idempotencyKeyFault(key: string): OutboundFault | undefined {
@@ -91,6 +98,11 @@ function isUri(text: string): boolean {
 
 function isHttpUri(text: string): boolean {
   return isUri(text) && /^https?:\/\//i.test(text);
+}
+
+/** No other scheme: a bridge may put it into a page as it is, where a javascript: URI would run. */
+function isLinkUri(text: string): boolean {
+  return isHttpUri(text) || (isUri(text) && /^mailto:/i.test(text));
 }
 
 function fault(field: string, message: string): OutboundFault {

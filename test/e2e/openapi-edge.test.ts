@@ -29,7 +29,7 @@ const FULL = {
 const CONTENTS: readonly ContentInit[] = [
   create("c1"),
   create("c1", FULL),
-  create("c1", { kind: MessageKind.ICEBREAKER, text: "" }),
+  create("c1", { kind: MessageKind.ICEBREAKER, text: "hi" }),
   update("dm:u1", { ...FULL, id: MESSAGE_ID }),
   ephemeral("c1", "u1"),
   dm("u1", FULL),

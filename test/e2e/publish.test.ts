@@ -203,14 +203,14 @@ test.each<[string, (message: MessageInit) => ContentInit, typeof LIFETIMES]>([
 ])("a %s of every kind arrives by its name, with its lifetime", async (_type, content, lifetimes) => {
   const kinds = Object.keys(MessageKind).filter((name) => /^[A-Z]/.test(name) && name !== "UNSPECIFIED");
   const kindOf = (name: string) => MessageKind[name as keyof typeof MessageKind];
-  const held = await hold(...kinds.map((name) => ({ content: content({ kind: kindOf(name), text: "" }) })));
+  const held = await hold(...kinds.map((name) => ({ content: content({ kind: kindOf(name), text: "hi" }) })));
   expect(held.map((event) => [event.message["kind"], lifetimeOf(event)])).toEqual(lifetimes);
 });
 
 // time: controlled
 // contract: envelope-expires-at
 test("the game may set a lifetime of 1 second to 24 hours, whatever the type and kind", async () => {
-  const lasting: MessageInit = { kind: MessageKind.ANAGRAM, text: "" };
+  const lasting: MessageInit = { kind: MessageKind.ANAGRAM, text: "hi" };
   const held = await hold(
     { content: create("c1"), lifetime: { seconds: 1 } },
     { content: create("c1"), lifetime: { seconds: 1, nanos: 500_001 } },

@@ -26,6 +26,11 @@ const button = (press: Button): OutboundEvent =>
   create("c1", { buttons: [[{ label: "ok", action: "ok" }], [{ label: "ok", action: "ok" }, press]] });
 
 const BUTTON = "message.rows[1].buttons[1]";
+const ofUrl = (url: string): [string, string, OutboundEvent] => [
+  `the url ${url}`,
+  `${BUTTON}.url`,
+  button({ label: "a", url }),
+];
 const smile = "\u{1f600}";
 
 // contract: outbound-channel, message-buttons, message-image
@@ -52,6 +57,11 @@ test.each<[string, string, OutboundEvent]>([
   ["a message id that is long", "message.id", update("c1", `${ID}0`)],
   ["a message id with a line break", "message.id", update("c1", `${ID}\n`)],
   ["text that is no Unicode", "message.text", create("c1", { text: "\ud800" })],
+  ...["", " \n\t", "\u00a0\u200b\u2060\ufeff\u3164"].map((text): [string, string, OutboundEvent] => [
+    `nothing but ${JSON.stringify(text)} and data`,
+    "message.text",
+    create("c1", { text, data: { a: 1 } }),
+  ]),
   ["buttons on the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
   ["data on the kind text", "message.data", create("c1", { kind: "text", data: {} })],
   ["a row without buttons", "message.rows[0]", create("c1", { buttons: [[]] })],
@@ -64,6 +74,14 @@ test.each<[string, string, OutboundEvent]>([
   ["a url of other scripts", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/ü" })],
   ["a url with braces", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/{a}" })],
   ["a url with a stray %", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/%zz" })],
+  ...[
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "vbscript:a",
+    "data:text/html,a",
+    "file:///etc/hosts",
+  ].map(ofUrl),
+  ...["blob:https://a.example/b", "about:blank", "tel:+4930", "https:a.example"].map(ofUrl),
   ["a url without a host", `${BUTTON}.url`, button({ label: "a", url: "https://" })],
   ["an empty image", "message.image", create("c1", { image: "" })],
   ["an image that is inline", "message.image", create("c1", { image: "data:image/gif;base64,R0lGODlh" })],
@@ -87,7 +105,8 @@ test.each<[string, OutboundEvent]>([
   ["a DM of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
   ["an ephemeral", ephemeral("c1", "u1")],
   ["a user of 128 characters", dm(smile.repeat(128))],
-  ["an empty text", create("c1", { text: "" })],
+  ["an empty text with a button", create("c1", { text: "", buttons: [[{ label: "a", action: "a" }]] })],
+  ["an empty text with an image", create("c1", { text: "", image: "https://a.example/i.gif" })],
   ["an action of 512 characters outside of the BMP", button({ label: "a", action: smile.repeat(512) })],
   ["a link to mail", button({ label: "a", url: "mailto:a@b.example" })],
   ["a link with everything", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],

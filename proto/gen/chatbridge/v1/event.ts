@@ -176,7 +176,8 @@ export interface Message {
   kind: MessageKind;
   /**
    * text is chat-flavoured Markdown; member names and question text in it must
-   * be escaped already.
+   * be escaped already. It must not be blank in a message without buttons and
+   * image, whatever its kind: data alone does not show in every chat.
    */
   text: string;
   /** rows are the rows of buttons, top to bottom. */
@@ -212,7 +213,10 @@ export interface Button {
     /** action comes back untouched when it is pressed: 1 to 512 characters. */
     { $case: "action"; value: string }
     | //
-    /** url opens when it is pressed and nothing comes back: an absolute URI. */
+    /**
+     * url opens when it is pressed and nothing comes back: an absolute http,
+     * https or mailto URI.
+     */
     { $case: "url"; value: string }
     | undefined;
 }
