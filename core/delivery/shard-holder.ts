@@ -86,7 +86,10 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       lost: lost.signal,
       isOver: () => lost.signal.aborted || performance.now() >= state.validUntil,
     };
-    state.done = work(hold).catch((error: unknown) => report("shard", error));
+    state.done = work(hold).catch((error: unknown) => {
+      report("shard", error);
+      return letGo(shard, state).catch(ignoreAway);
+    });
 
     function check(): void {
       const left = state.validUntil - performance.now();
@@ -107,7 +110,12 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
     if (state.stopping.signal.aborted) return;
     state.stopping.abort();
     await state.done;
-    // Lost meanwhile, and perhaps taken anew since: the lease that there is now is not this one's to drop.
+    await letGo(shard, state);
+  }
+
+  /** Drops the lease of a shard that nobody works on any more, so that a beat, of this core or another, takes it again. */
+  async function letGo(shard: number, state: Held): Promise<void> {
+    // Lost meanwhile, and perhaps taken again since: the lease that there is now is not this one's to drop.
     if (held.get(shard) !== state) return;
     lose(shard, state);
     await leases.drop(member, shard);

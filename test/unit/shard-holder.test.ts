@@ -138,7 +138,8 @@ test("a lease that turns out to be another's is lost at once, and the others are
   expect([sorted(one), holders.on(1)]).toEqual([[0, 2, 3], []]);
 });
 
-test("work that fails is reported, and closing twice is harmless", async () => {
+// time: controlled
+test("work that fails is reported, its lease is let go, and the next beat begins it again", async () => {
   const fault = new Error("a bug");
   holders.working.until = async () => {
     throw fault;
@@ -146,6 +147,10 @@ test("work that fails is reported, and closing twice is harmless", async () => {
   const one = holders.start("one");
   await pass(100);
   expect(holders.faults).toEqual(Array.from({ length: SHARDS }, () => fault));
+  expect([one.held, [0, 1, 2, 3].map(memory.holder)]).toEqual([[], Array(SHARDS).fill(undefined)]);
+  holders.working.until = (hold) => aborted(hold.stopping);
+  await pass(800);
+  expect([sorted(one), holders.faults.length]).toEqual([[0, 1, 2, 3], SHARDS]);
   const closed = Promise.all([one.close(), one.close()]);
   await pass(1_000);
   await closed;
