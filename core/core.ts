@@ -232,7 +232,8 @@ function errorCode(error: unknown): string {
 function loggedMail(log: Logger): Mailer {
   return {
     send: async ({ to, subject, text }) =>
-      log.warn({ to, subject, text }, "mail, logged as SMTP_URL is not set"),
+      // Each owner's mails are a kind of entry of their own, so that no flood of them suppresses another's.
+      log.warn({ to, subject, text }, `mail to ${to}, logged because SMTP_URL is not set`),
     close: () => undefined,
   };
 }

@@ -21,9 +21,9 @@ export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 /** A push service of a test file's own. */
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
-/** What lets a core push to loopback, and to nothing else that is not public. */
+/** What lets a core push to loopback, and to nothing else that is not public; and log every push that it drops. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
-  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer };
+  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
 
 /** @param more settings of core, over those that let it push to loopback; an empty one is none */

@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { createLogger, type LogLevel } from "../../runtime/logger";
 
 const LOGGER = join(__dirname, "../../dist/runtime/logger.js");
 
 /** Runs a process that logs so many numbered entries and then ends so; answers what came of it, and what it logged. */
 async function run(count: number, end: string, to = "") {
   const script = `const log = require(${JSON.stringify(LOGGER)}).createLogger("short", "info");
-    for (let i = 0; i < ${count}; i++) log.info({ i });
+    for (let i = 0; i < ${count}; i++) log.info({ i }, "entry " + i);
     ${end}`;
   const command = `exec "$0" --max-old-space-size=24 -e "$1" ${to}`;
   const args = ["-c", command, process.execPath, script];
@@ -41,4 +42,75 @@ test("where the log cannot be written the process goes on, within its memory", a
   // Some 50 MB.
   const { code, stderr } = await run(500_000, "process.exit(7)", "> /dev/full");
   expect([code, stderr]).toEqual([7, ""]);
+});
+
+interface Entry {
+  readonly level: number;
+  readonly msg: string;
+  readonly where?: string;
+  readonly suppressed?: number;
+}
+
+describe("of entries that repeat", () => {
+  const written: Entry[] = [];
+  const counts = (from = 0) =>
+    written.slice(from).map(({ level, msg, where, suppressed }) => [level, where, msg, suppressed]);
+  let log: ReturnType<typeof createLogger>;
+  function start(level: LogLevel): void {
+    log = createLogger("here", level, { write: (line) => void written.push(JSON.parse(line) as Entry) });
+  }
+  function repeat(times: number, write: () => void): void {
+    for (let i = 0; i < times; i++) write();
+  }
+  beforeEach(() => {
+    jest.useFakeTimers();
+    written.length = 0;
+  });
+  afterEach(() => jest.useRealTimers());
+
+  // time: controlled
+  test("100 a minute are written for each level, message and place, and one counts the rest", () => {
+    start("info");
+    repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
+    repeat(100, () => log.error({ where: "b" }, "failed"));
+    repeat(101, () => log.warn("failed"));
+    expect(written.map(({ where }) => where)).toEqual([
+      ...Array<string>(100).fill("a"),
+      ...Array<string>(100).fill("b"),
+      ...Array<undefined>(100).fill(undefined),
+    ]);
+    jest.advanceTimersByTime(60_000);
+    expect(counts(300)).toEqual([
+      [50, "a", "repeated lines were suppressed: failed", 150],
+      [40, undefined, "repeated lines were suppressed: failed", 1],
+    ]);
+    log.error({ where: "a" }, "failed");
+    jest.advanceTimersByTime(60_000);
+    expect(counts(302)).toEqual([[50, "a", "failed", undefined]]);
+  });
+
+  test("all fatal ones are written, and all where the level is debug", () => {
+    start("info");
+    repeat(500, () => log.fatal("failed"));
+    start("debug");
+    repeat(500, () => log.error("failed"));
+    expect(written).toHaveLength(1_000);
+  });
+
+  test("the kinds that are counted are bounded, and a suppressed count is written before it is forgotten", () => {
+    start("info");
+    repeat(102, () => log.warn("first"));
+    for (let i = 0; i < 256; i++) log.warn(`kind ${i}`);
+    expect(counts(100 + 255)).toEqual([
+      [40, undefined, "repeated lines were suppressed: first", 2],
+      [40, undefined, "kind 255", undefined],
+    ]);
+  });
+
+  test("the count of a process that ends is written before it does", async () => {
+    const { stdout } = await run(0, `for (let i = 0; i < 1000; i++) log.error({ where: "Lane" }, "failed");`);
+    const lines = stdout.trim().split("\n");
+    expect(lines).toHaveLength(101);
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: 50, where: "Lane", suppressed: 900 });
+  });
 });
