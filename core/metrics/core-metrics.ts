@@ -63,6 +63,11 @@ function addTally({ counter, gauge }: Metrics): Tally {
   gauge("chatbridge_core_lanes", "Streams that edges have open.", () => tally.lanes.open);
   gauge("chatbridge_core_lane_calls", "Calls of edges that are under way.", () => tally.lanes.calls);
   gauge("chatbridge_core_lane_bytes", "Bytes of the bodies of these calls.", () => tally.lanes.bytes);
+  gauge(
+    "chatbridge_core_lane_answer_bytes",
+    "Bytes of answers that edges have not taken yet.",
+    () => tally.lanes.answerBytes,
+  );
   counter("chatbridge_core_published_total", "Events that games published, by what became of them.", () =>
     byLabel("outcome", tally.published),
   );

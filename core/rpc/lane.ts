@@ -1,6 +1,8 @@
 import { Metadata, type ServerDuplexStream } from "@grpc/grpc-js";
 import {
   LaneFault,
+  type FieldViolation,
+  type LaneAnswer,
   type LaneCall,
   type LaneRequest,
   type PollRequest,
@@ -8,10 +10,10 @@ import {
   type ReceiveResponse,
   type Refused,
 } from "../../proto/gen/chatbridge/v1/bridge";
-import type { LaneAnswers, PageAnswer } from "../../proto/lane-method";
+import type { LaneAnswers } from "../../proto/lane-method";
 import type { SignedPage } from "../operations/poll";
 import { StoreUnavailable } from "../ports/store-unavailable";
-import type { ReportFault } from "./status";
+import { StatusError, type ReportFault } from "./status";
 import type { Tally } from "./tally";
 
 export interface LaneCalls {
@@ -28,16 +30,30 @@ export interface LaneContext {
 
 /** Calls of one lane that may be under way; an edge keeps to fewer. */
 const UNDER_WAY_MAX = 16_384;
+type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
-/** With so many answers, or so many bytes of pages, a message is full: it leaves at once, as the edge's do. */
+/** With so many answers, or so many bytes of them, a message is full: it leaves at once, as the edge's do. */
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
+
+/** With so many bytes of answers that have not left, a lane takes no more calls: they wait in the edge. */
+const PAUSE_BYTES = 8 * 1024 * 1024;
+/** Answers that a lane holds, and all lanes together; one that would be more is dropped, and its call faulted. */
+const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
+const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
+/** What an answer takes, but for a page, or the edge's words that it repeats. */
+const ANSWER_BYTES = 64;
 
 /**
  * Serves one lane: makes the calls as they come, and sends the answers of one
  * turn of the event loop together, in several messages where they are many. No
  * call waits for another of its message.
+ *
+ * A call is under way until its answer has left, as far as HTTP/2's flow control
+ * lets it. An edge that does not read therefore stops being read, once PAUSE_BYTES
+ * or UNDER_WAY_MAX are reached, and is read again when it has taken answers. The
+ * calls that core had taken by then end in faults where their answers do not fit.
  */
 export function serveLane(
   stream: ServerDuplexStream<LaneRequest, LaneAnswers>,
@@ -47,72 +63,107 @@ export function serveLane(
   // By this an edge knows, before it has anything to ask, that it was let in.
   stream.sendMetadata(new Metadata());
   load.open += 1;
-  let underWay = 0;
+  /** Calls that have no answer yet. */
+  let unanswered = 0;
+  /** Answers that have not left. */
+  const unsent = { answers: 0, bytes: 0 };
+  /** Those of them that go into the next message. */
   let answers: Answer[] = [];
-  /** Of the pages among them. */
   let bytes = 0;
   /** Something was answered in this turn of the event loop, so its end is waited for. */
   let turnEnds = false;
   let over = false;
 
+  const underWay = (): number => unanswered + unsent.answers;
+
+  /** Counts answers that are to leave, or, below zero, that have left. */
+  function hold(count: number, size: number): void {
+    unsent.answers += count;
+    unsent.bytes += size;
+    load.answerBytes += size;
+    // While it is paused HTTP/2 holds what the edge sends, and soon the edge itself.
+    if (underWay() >= UNDER_WAY_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
+    else if (stream.isPaused()) stream.resume();
+  }
+
+  function leave(count: number, size: number): void {
+    if (over) return;
+    load.calls -= count;
+    hold(-count, -size);
+    if (stopping.aborted) stop();
+  }
+
   function flush(): void {
-    const due = answers;
-    answers = [];
-    bytes = 0;
-    if (due.length > 0 && !over) stream.write({ answers: due });
+    const [due, size] = [answers, bytes];
+    [answers, bytes] = [[], 0];
+    if (due.length > 0 && !over) stream.write({ answers: due }, () => leave(due.length, size));
   }
 
   function endTurn(): void {
     turnEnds = false;
     flush();
-    if (stopping.aborted && underWay === 0) end();
   }
 
   function send(answer: Answer): void {
-    if (!turnEnds) setImmediate(endTurn);
-    turnEnds = true;
+    if (over) {
+      load.calls -= 1;
+      return;
+    }
+    const size = sizeOf(answer);
+    const fits =
+      unsent.bytes + size <= LANE_ANSWERS_MAX_BYTES && load.answerBytes + size <= ALL_ANSWERS_MAX_BYTES;
+    if (!fits && size > ANSWER_BYTES) return send(faultAnswer(answer.number, LaneFault.UNAVAILABLE));
+    hold(1, size);
     answers.push(answer);
-    bytes += "page" in answer ? sizeOf(answer) : 0;
+    bytes += size;
     if (answers.length >= MESSAGE_ANSWERS || bytes >= MESSAGE_BYTES) flush();
+    else if (!turnEnds) {
+      turnEnds = true;
+      setImmediate(endTurn);
+    }
+  }
+
+  async function answerTo(number: number, call: Call): Promise<Answer> {
+    try {
+      return call.$case === "receive"
+        ? { number, answer: { $case: "receive", value: await calls.receive(call.value) } }
+        : pollAnswer(number, await calls.poll(call.value));
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return faultAnswer(number, LaneFault.UNAVAILABLE);
+      if (error instanceof StatusError) return faultAnswer(number, LaneFault.INVALID);
+      report("Lane", error);
+      return faultAnswer(number, LaneFault.INTERNAL);
+    }
   }
 
   async function make({ number, call }: LaneCall): Promise<void> {
-    if (call === undefined || underWay >= UNDER_WAY_MAX) {
-      const value = call === undefined ? LaneFault.INTERNAL : LaneFault.UNAVAILABLE;
-      return send({ number, answer: { $case: "fault", value } });
-    }
-    const callBytes = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
-    underWay += 1;
+    const isFull = underWay() >= UNDER_WAY_MAX;
     load.calls += 1;
+    if (call === undefined) return send(faultAnswer(number, LaneFault.INVALID));
+    if (isFull) return send(faultAnswer(number, LaneFault.UNAVAILABLE));
+    const callBytes = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
+    unanswered += 1;
     load.bytes += callBytes;
-    try {
-      send(
-        call.$case === "receive"
-          ? { number, answer: { $case: "receive", value: await calls.receive(call.value) } }
-          : pollAnswer(number, await calls.poll(call.value)),
-      );
-    } catch (error) {
-      const isAway = error instanceof StoreUnavailable;
-      if (!isAway) report("Lane", error);
-      const value = isAway ? LaneFault.UNAVAILABLE : LaneFault.INTERNAL;
-      send({ number, answer: { $case: "fault", value } });
-    } finally {
-      underWay -= 1;
-      load.calls -= 1;
-      load.bytes -= callBytes;
-    }
+    const answer = await answerTo(number, call);
+    unanswered -= 1;
+    load.bytes -= callBytes;
+    send(answer);
   }
 
   function end(): void {
-    if (!over) load.open -= 1;
+    if (over) return;
     over = true;
+    load.open -= 1;
+    load.calls -= unsent.answers;
+    load.answerBytes -= unsent.bytes;
+    answers = [];
     stopping.removeEventListener("abort", stop);
     stream.end();
   }
 
   /** What is under way is answered; whatever comes from now on finds the stream ended. */
   function stop(): void {
-    if (underWay === 0 && !turnEnds) end();
+    if (underWay() === 0) end();
   }
 
   stopping.addEventListener("abort", stop, { once: true });
@@ -124,11 +175,23 @@ export function serveLane(
   stream.on("error", end);
 }
 
+function faultAnswer(number: number, value: LaneFault): LaneAnswer {
+  return { number, answer: { $case: "fault", value } };
+}
+
 function pollAnswer(number: number, outcome: SignedPage | Refused): Answer {
   if ("body" in outcome) return { number, page: outcome };
   return { number, answer: { $case: "poll", value: { outcome: { $case: "refused", value: outcome } } } };
 }
 
-function sizeOf({ page }: PageAnswer): number {
-  return page.body.reduce((bytes, piece) => bytes + piece.length, 0);
+function sizeOf(answer: Answer): number {
+  if ("page" in answer) return answer.page.body.reduce((bytes, piece) => bytes + piece.length, ANSWER_BYTES);
+  const { field = "", message = "" } = violationIn(answer) ?? {};
+  return ANSWER_BYTES + field.length + message.length;
+}
+
+function violationIn({ answer }: LaneAnswer): FieldViolation | undefined {
+  if (answer?.$case !== "receive" && answer?.$case !== "poll") return undefined;
+  const { outcome } = answer.value;
+  return outcome?.$case === "refused" ? outcome.value.violation : undefined;
 }

@@ -10,8 +10,11 @@ type Refused = Refusal["refused"];
  * watches the service.
  */
 export interface Tally {
-  /** Streams of edges, the calls that are under way on them, and the bytes of their bodies. */
-  readonly lanes: { open: number; calls: number; bytes: number };
+  /**
+   * Streams of edges, the calls on them whose answers have not left, the bytes of the bodies of
+   * those that are not answered, and the bytes of answers that have not left.
+   */
+  readonly lanes: { open: number; calls: number; bytes: number; answerBytes: number };
   /** Answers to the requests of bridges. */
   readonly receives: Record<Accepted["accepted"] | Refused, number>;
   readonly polls: Record<"page" | Refused, number>;
@@ -34,7 +37,7 @@ const REFUSED: Readonly<Record<Refused, number>> = {
 
 export function createTally(): Tally {
   return {
-    lanes: { open: 0, calls: 0, bytes: 0 },
+    lanes: { open: 0, calls: 0, bytes: 0, answerBytes: 0 },
     receives: { stored: 0, repeated: 0, ...REFUSED },
     polls: { page: 0, ...REFUSED },
     published: { published: 0, repeated: 0, "unknown-workspace": 0, invalid: 0 },

@@ -1,10 +1,23 @@
+import { credentials } from "@grpc/grpc-js";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import {
+  BridgeServiceClient,
+  LaneFault,
+  LaneRequest,
+  PollRequest,
+  ReceiveRequest,
+  type LaneAnswer,
+  type LaneCall,
+  type PollQuery,
+} from "../../proto/gen/chatbridge/v1/bridge";
 import { poll, post, signatureOf } from "../harness/bridge";
+import { bearer } from "../harness/core-clients";
 import { startDashboardEdge } from "../harness/dashboard";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";
+import { TOKENS } from "../harness/processes";
 import { exchange, rawRequest, statusesOf } from "../harness/raw-http";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
@@ -134,4 +147,30 @@ test("headers of the largest size from one address break no lane of the others",
   expect(statuses).toContain(404);
   expect(statuses.filter((status) => status !== 404 && status !== 429)).toEqual([]);
   expect(await brokenLanes()).toBe(brokenBefore);
+});
+
+test("lane calls that break the rules of their message are refused one by one, and core logs nothing of them", async () => {
+  const client = new BridgeServiceClient(`127.0.0.1:${service.core.port}`, credentials.createInsecure());
+  const lane = client.lane(bearer(TOKENS.edge)).on("error", () => undefined);
+  const answers: LaneAnswer[] = [];
+  lane.on("data", (response: { answers: LaneAnswer[] }) => answers.push(...response.answers));
+  const pollOf = (query: PollQuery): LaneCall["call"] => ({
+    $case: "poll",
+    value: PollRequest.create({ reading: { $case: "query", value: query } }),
+  });
+  const wrong: LaneCall["call"][] = [
+    undefined,
+    { $case: "receive", value: ReceiveRequest.create() },
+    { $case: "poll", value: PollRequest.create() },
+    pollOf({ from: undefined, limit: 0 }),
+    pollOf({ from: undefined, limit: 101 }),
+    pollOf({ from: { $case: "after", value: "x" }, limit: 1 }),
+  ];
+  lane.write(LaneRequest.create({ calls: wrong.map((call, number) => ({ number, call })) }));
+  await until("all are answered", () => answers.length >= wrong.length);
+  expect(answers.toSorted((a, b) => a.number - b.number)).toEqual(
+    wrong.map((_, number) => ({ number, answer: { $case: "fault", value: LaneFault.INVALID } })),
+  );
+  lane.cancel();
+  client.close();
 });

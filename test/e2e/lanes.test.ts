@@ -2,13 +2,19 @@ import { Client, credentials, Server, ServerCredentials, status } from "@grpc/gr
 import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { serveLane, type LaneCalls } from "../../core/rpc/lane";
+import { StatusError } from "../../core/rpc/status";
 import { createTally } from "../../core/rpc/tally";
 import { CoreUnavailable } from "../../edge/core-unavailable";
-import { createLanes, type Lanes, type LanesOptions } from "../../edge/lanes";
-import { BridgeServiceService, type PollRequest } from "../../proto/gen/chatbridge/v1/bridge";
+import { createLanes, type Call, type Lanes, type LanesOptions } from "../../edge/lanes";
+import {
+  BridgeServiceService,
+  type LaneResponse,
+  type PollRequest,
+} from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
 import { until } from "../harness/wait";
 
+const MB = 1_048_576;
 /** What a message has at most, on both ways. */
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
@@ -23,6 +29,9 @@ let stopping: AbortController;
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createTally>["lanes"];
+/** The most bytes of answers that core held at once. */
+let mostHeld: number;
+const report = jest.fn();
 /** How many calls each message had that came to core, and how many answers each that came to the edge. */
 let asked: number[];
 let answered: number[];
@@ -31,8 +40,9 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   [asked, answered, streams, edgeStreams] = [[], [], [], []];
   stopping = new AbortController();
   server = new Server();
-  lanesOfCore = createTally().lanes;
-  const context = { stopping: stopping.signal, report: jest.fn(), load: lanesOfCore };
+  report.mockClear();
+  [mostHeld, lanesOfCore] = [0, watchHeld(createTally().lanes)];
+  const context = { stopping: stopping.signal, report, load: lanesOfCore };
   const calls: LaneCalls = {
     poll: (request) => answerPoll(request),
     receive: () => Promise.reject(new Error("no test sends one")),
@@ -49,8 +59,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   lanes = createLanes({
     open() {
-      const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
-      const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+      const stream = openStream();
       stream.on("data", ({ answers }) => answered.push(answers.length));
       edgeStreams.push(stream);
       return stream;
@@ -63,6 +72,22 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
     ...options,
   });
 }
+function openStream() {
+  const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
+  return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+}
+
+/** The same counts, of which mostHeld is kept. */
+function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
+  let held = 0;
+  return Object.defineProperty(load, "answerBytes", {
+    get: () => held,
+    set(bytes: number) {
+      held = bytes;
+      mostHeld = Math.max(mostHeld, bytes);
+    },
+  });
+}
 afterEach(() => {
   lanes.close();
   jest.useRealTimers();
@@ -70,14 +95,19 @@ afterEach(() => {
   server.forceShutdown();
 });
 
+const PAGES = Buffer.alloc(MB);
 function pageFor({ workspaceId }: PollRequest, bytes = 1) {
-  return { body: [new Uint8Array(bytes)], signature: "", workspaceId };
+  return { body: [PAGES.subarray(0, bytes)], signature: "", workspaceId };
+}
+
+function pollOf(workspaceId: string): Call {
+  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString: "", reading: undefined };
+  return { $case: "poll", value };
 }
 
 /** Asks for the page of a workspace, and answers whose page came. */
 function ask(workspaceId: string, bytes = 10): Promise<string> {
-  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString: "", reading: undefined };
-  const asking = lanes.call({ $case: "poll", value }, bytes).then((answer) => {
+  const asking = lanes.call(pollOf(workspaceId), bytes).then((answer) => {
     const outcome = answer.$case === "poll" ? answer.value.outcome : undefined;
     if (outcome?.$case !== "page") throw new Error("something else was answered");
     return outcome.value.workspaceId;
@@ -88,12 +118,12 @@ function ask(workspaceId: string, bytes = 10): Promise<string> {
 }
 
 /** Has core answer those polls that `waits` is true of only when it is told to. */
-function holdPolls(waits: (workspaceId: string) => boolean): () => void {
+function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   answerPoll = async (request) => {
     if (waits(request.workspaceId)) await released;
-    return pageFor(request);
+    return pageFor(request, bytes);
   };
   return release;
 }
@@ -173,6 +203,68 @@ test("a call over the bound of calls or bytes is refused at once, and accepted a
   release();
   expect(await Promise.all([large, ...small])).toEqual(["large", "a", "b"]);
   expect(await ask("again", 100)).toBe("again");
+});
+
+test("core takes no more calls from an edge that does not read, and answers each of them when it reads", async () => {
+  await start();
+  const polled = jest.fn();
+  answerPoll = async (request) => {
+    polled();
+    return pageFor(request, MB / 8);
+  };
+  const edge = openStream().on("error", () => undefined);
+  const pages: number[] = [];
+  edge.on("data", ({ answers }: LaneResponse) => {
+    for (const { number, answer } of answers) if (answer?.$case === "poll") pages.push(number);
+  });
+  const send = (number: number) => edge.write({ calls: [{ number, call: pollOf("w") }] });
+  send(0);
+  // grpc-js has no back-pressure before the first message.
+  await until("the first is answered", () => pages.length > 0);
+  edge.pause();
+  for (let number = 1; number < 400; number++) send(number);
+  await until(
+    "answers wait in the edge, and calls in core",
+    () => edge.readableLength > 15 && streams[0]?.isPaused() === true && streams[0].readableLength > 0,
+  );
+  expect(lanesOfCore.answerBytes).toBeGreaterThanOrEqual(8 * MB);
+  // Those that fill the bound, and no more than the two ends' streams pass on meanwhile.
+  expect(polled.mock.calls.length).toBeLessThan(200);
+  edge.resume();
+  await until("all is answered", () => pages.length >= 400 && lanesOfCore.calls === 0);
+  expect(pages.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, number) => number));
+  expect(polled).toHaveBeenCalledTimes(400);
+  expect(lanesOfCore).toMatchObject({ bytes: 0, answerBytes: 0 });
+  expect(mostHeld).toBeLessThanOrEqual(32 * MB);
+});
+
+test.each([
+  ["one lane holds 32 MB", 1, 32],
+  ["all lanes together hold 256 MB", 10, 256],
+])("of answers that edges do not read %s at most", async (_what, count, bound) => {
+  await start({ lanes: count });
+  const release = holdPolls(() => true, MB);
+  const asking = Promise.allSettled(names(count * MESSAGE_MAX * 2).map((name) => ask(name)));
+  await until("core has taken them", () => lanesOfCore.calls === count * MESSAGE_MAX * 2);
+  for (const stream of edgeStreams) stream.pause();
+  release();
+  await until("it has answered them", () => mostHeld > (bound - 1) * MB);
+  lanes.close();
+  await asking;
+  await until("it holds nothing for lanes that are gone", () => lanesOfCore.answerBytes === 0);
+  expect(lanesOfCore).toMatchObject({ open: 0, calls: 0, bytes: 0 });
+  expect(mostHeld).toBeLessThanOrEqual(bound * MB);
+});
+
+test("a call that breaks a rule is a fault of its own, and no bug that core logs", async () => {
+  await start();
+  answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
+  await expect(ask("wrong")).rejects.toThrow("core made a mistake");
+  expect(lanes.load.failures).toMatchObject({ "core-fault": 1, "store-away": 0 });
+  expect(report).not.toHaveBeenCalled();
+  answerPoll = () => Promise.reject(new Error("a bug"));
+  await expect(ask("unlucky")).rejects.toThrow("core made a mistake");
+  expect(report).toHaveBeenCalledWith("Lane", new Error("a bug"));
 });
 
 // time: controlled

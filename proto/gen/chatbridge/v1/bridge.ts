@@ -27,10 +27,15 @@ export const protobufFileName = "chatbridge/v1/bridge.proto";
 export enum LaneFault {
   /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is out of reach, or too many calls wait; what became of the call is unknown. */
+  /**
+   * UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is out of reach, or too many calls or bytes of answers wait; what became of the
+   * call is unknown.
+   */
   UNAVAILABLE = 1,
-  /** INTERNAL - LANE_FAULT_INTERNAL: a mistake of core's or of the edge's. */
+  /** INTERNAL - LANE_FAULT_INTERNAL: a bug in core, which logs it. */
   INTERNAL = 2,
+  /** INVALID - LANE_FAULT_INVALID: the call breaks a rule of its message, which is a bug in the edge. */
+  INVALID = 3,
 }
 
 /** Refusal is the closed list of the contract's refusals that core decides. */
@@ -1376,7 +1381,10 @@ export const BridgeServiceService = {
    * makes a request cost little more than its HTTP: a call of its own costs many
    * times what is in it.
    *
-   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * A call that fails is answered by a fault and does not end the stream. While
+   * an edge does not read its answers, core takes no further calls of the lane.
+   *
+   * Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
    * stops. When a lane ends, it is unknown what became of the calls that had no
    * answer.
@@ -1416,7 +1424,10 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * makes a request cost little more than its HTTP: a call of its own costs many
    * times what is in it.
    *
-   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * A call that fails is answered by a fault and does not end the stream. While
+   * an edge does not read its answers, core takes no further calls of the lane.
+   *
+   * Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
    * stops. When a lane ends, it is unknown what became of the calls that had no
    * answer.
@@ -1473,7 +1484,10 @@ export interface BridgeServiceClient extends Client {
    * makes a request cost little more than its HTTP: a call of its own costs many
    * times what is in it.
    *
-   * A call that fails is answered by a fault and does not end the stream. Errors:
+   * A call that fails is answered by a fault and does not end the stream. While
+   * an edge does not read its answers, core takes no further calls of the lane.
+   *
+   * Errors:
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
    * stops. When a lane ends, it is unknown what became of the calls that had no
    * answer.
