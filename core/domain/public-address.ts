@@ -21,10 +21,17 @@ export function whyNotPublic(address: string): string | undefined {
   if (parsed instanceof ipaddr.IPv4) return whyNotPublicV4(parsed);
   if (parsed.match(NAT64_LOCAL)) return "translation prefix of a site";
   const carried = carriedV4(parsed);
-  if (carried !== undefined) return whyNotPublicV4(carried);
-  const range = parsed.range();
+  const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
+  if (why !== undefined) return why;
+  // Whatever the prefix: a router may take the packet to the IPv4 address in the interface id.
+  const isatap = isatapV4(parsed);
+  return isatap === undefined ? undefined : whyNotPublicV4(isatap);
+}
+
+function whyNotPublicV6(address: ipaddr.IPv6): string | undefined {
+  const range = address.range();
   if (range !== "unicast") return RANGE_NAMES[range] ?? range;
-  return parsed.match(GLOBAL_UNICAST) ? undefined : "not global unicast";
+  return address.match(GLOBAL_UNICAST) ? undefined : "not global unicast";
 }
 
 function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
@@ -69,6 +76,13 @@ function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
     default:
       return undefined;
   }
+}
+
+/** The IPv4 address at the end of an ISATAP address (RFC 5214): its interface id begins with 0:5efe or 200:5efe. */
+function isatapV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
+  const [first = 0, second] = address.parts.slice(4);
+  const isIsatap = (first === 0 || first === 0x200) && second === 0x5efe;
+  return isIsatap ? new ipaddr.IPv4(address.toByteArray().slice(12, 16)) : undefined;
 }
 
 /** Without a zone, and so that the library does not take the old v4-compatible form "::1.2.3.4" for a v4-mapped one. */

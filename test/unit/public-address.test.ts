@@ -22,17 +22,19 @@ const REFUSED: Readonly<Record<string, string>> = {
   "not routable": "2001:20::1 5f00::1",
   "translation prefix of a site": "64:ff9b:1::10.0.0.1 64:ff9b:1::8.8.8.8",
 };
-/** IPv6 addresses that carry an IPv4 address: mapped, SIIT, NAT64, 6to4 and Teredo. */
+/** IPv6 addresses that carry an IPv4 address: mapped, SIIT, NAT64, 6to4, Teredo and ISATAP. */
 const CARRIERS: Readonly<Record<string, string>> = {
   private:
-    "::ffff:10.0.0.1 ::ffff:0:10.0.0.1 64:ff9b::192.168.0.1 2002:0a00:0001::1 2001:0:4136:e378:8000:63bf:f5ff:fffe",
-  loopback: "2001:0:4136:e378:8000:63bf:80ff:fffe",
-  "link-local or cloud metadata": "::ffff:169.254.169.254 64:ff9b::a9fe:a9fe",
+    "::ffff:10.0.0.1 ::ffff:0:10.0.0.1 64:ff9b::192.168.0.1 2002:0a00:0001::1 2001:0:4136:e378:8000:63bf:f5ff:fffe " +
+    "2606:4700::5efe:10.0.0.1 2606:4700::200:5efe:10.0.0.1 2002:0808:0808::5efe:10.0.0.1 fd00::5efe:8.8.8.8",
+  loopback: "2001:0:4136:e378:8000:63bf:80ff:fffe 2606:4700::5efe:7f00:1",
+  "link-local or cloud metadata": "::ffff:169.254.169.254 64:ff9b::a9fe:a9fe fe80::5efe:8.8.8.8",
 };
 const PUBLIC =
   "8.8.8.8 1.1.1.1 9.255.255.255 11.0.0.1 100.63.255.255 100.128.0.1 126.255.255.255 128.0.0.1 168.63.129.15 " +
   "169.253.255.255 172.15.255.255 172.32.0.1 192.167.255.255 192.169.0.1 198.17.255.255 198.20.0.1 223.255.255.255 " +
-  "2001:4860:4860::8888 2606:4700:4700::1111 2a00:1450:4001::1 ::ffff:8.8.8.8 64:ff9b::8.8.8.8 2002:0808:0808::1";
+  "2001:4860:4860::8888 2606:4700:4700::1111 2a00:1450:4001::1 ::ffff:8.8.8.8 64:ff9b::8.8.8.8 2002:0808:0808::1 " +
+  "2606:4700::5efe:8.8.8.8 2606:4700::200:5efe:8.8.8.8 2606:4700::300:5efe:10.0.0.1 2606:4700::5efe:a00:1:1";
 
 const rows = [...Object.entries(REFUSED), ...Object.entries(CARRIERS)].flatMap(([why, addresses]) =>
   addresses.split(" ").map((address) => [address, why]),
@@ -52,8 +54,13 @@ test("an IPv6 address that carries an IPv4 address is judged by what it carries"
     fc.property(fc.ipV4(), (v4) => {
       const why = whyNotPublic(v4);
       const hex = Buffer.from(ipaddr.IPv4.parse(v4).toByteArray()).toString("hex");
-      const carriers = [`::ffff:${v4}`, `64:ff9b::${v4}`, `2002:${hex.slice(0, 4)}:${hex.slice(4)}::1`];
-      expect(carriers.map(whyNotPublic)).toEqual([why, why, why]);
+      const carriers = [
+        `::ffff:${v4}`,
+        `64:ff9b::${v4}`,
+        `2002:${hex.slice(0, 4)}:${hex.slice(4)}::1`,
+        `2606:4700::200:5efe:${v4}`,
+      ];
+      expect(carriers.map(whyNotPublic)).toEqual(carriers.map(() => why));
     }),
   );
 });
