@@ -46,8 +46,9 @@ export async function openConnection(
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
-      // A literal address is no name to indicate; its certificate is checked for the address.
-      ...(found[0] === host ? {} : { servername: host }),
+      // A literal address is no name to indicate; its certificate is checked for the address. A name is
+      // indicated, and looked for in the certificate, without the dot of the root (RFC 6066, section 3).
+      ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
       secureContext: options.secureContext,
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),

@@ -126,6 +126,17 @@ test("an address in the URL is asked for neither in TLS nor by another name in t
   expect([request?.servername, request?.headers.host]).toEqual([undefined, `127.0.0.1:${bridge.port}`]);
 });
 
+test("a name that ends with a dot is asked for without it in TLS, and with it in the Host header", async () => {
+  const bridge = await push.bridge();
+  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf(`${bridge.name}.`));
+  expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });
+  const [request] = bridge.requests;
+  expect([request?.servername, request?.headers.host]).toEqual([
+    bridge.name,
+    `${bridge.name}.:${bridge.port}`,
+  ]);
+});
+
 test.each<readonly [string, () => ReceiverOptions]>([
   ["for another name", () => ({ certificate: push.ca.issueForWrongName() })],
   ["that only itself vouches for", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
