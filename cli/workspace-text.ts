@@ -70,6 +70,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
 /** A delivery in one line, as a tail shows it. */
 export function deliveryLine(delivery: DeliveryShape): string {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
+  const { polls, lastAt, events } = delivery;
   return [
     at,
     eventType,
@@ -79,6 +80,8 @@ export function deliveryLine(delivery: DeliveryShape): string {
     status === 0 ? "" : String(status),
     attempt === 0 ? "" : `${latencyMs} ms`,
     address,
+    polls > 1 ? `${polls} polls, the last at ${lastAt ?? at}` : "",
+    polls > 0 ? `${events === 0 ? "no" : events} ${events === 1 ? "event" : "events"}` : "",
   ]
     .filter((part) => part !== "")
     .join("  ");

@@ -31,11 +31,36 @@ export interface Delivery {
   readonly address: string | undefined;
 }
 
+/** Polls that are one line of the log: one that brought events, or a run of polls that brought none. */
+export interface LoggedPolls {
+  /** How many polls. */
+  readonly polls: number;
+  /** When the last of them came. */
+  readonly lastAtMs: number;
+  /** How many events they brought. */
+  readonly events: number;
+}
+
 /** A logged delivery. */
 export interface LoggedDelivery extends Delivery {
   /** Continues the list after it. */
   readonly id: string;
+  /** Of polls, when the first came. */
   readonly atMs: number;
+  /** Of polls. */
+  readonly polled?: LoggedPolls;
+}
+
+/** Compares lines of a log by their ids, "<ms>-<number>": the newer one comes first. */
+export function newestFirst(a: Pick<LoggedDelivery, "id">, b: Pick<LoggedDelivery, "id">): number {
+  const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
+  const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
+  return bMs - aMs || bNumber - aNumber;
+}
+
+/** Whether a line of the log stands for polls; the others are attempts and drops. */
+export function isPoll({ eventType }: Pick<Delivery, "eventType">): boolean {
+  return eventType === "poll";
 }
 
 /** The log line of an attempt. */

@@ -1,4 +1,4 @@
-import { FAILURES, type LoggedDelivery } from "./delivery";
+import { FAILURES, isPoll, type LoggedDelivery } from "./delivery";
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -16,7 +16,7 @@ const FAILED: ReadonlySet<string> = new Set(FAILURES);
 
 /** @param deliveries newest first */
 export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number): PushHealth {
-  const pushes = deliveries.filter(({ eventType }) => eventType !== "poll");
+  const pushes = deliveries.filter((each) => !isPoll(each));
   const succeeded = ({ result }: LoggedDelivery): boolean => result === "success";
   const failed = ({ result }: LoggedDelivery): boolean => FAILED.has(result);
   const recent = pushes.filter((each) => each.atMs > nowMs - HOUR_MS && (succeeded(each) || failed(each)));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoggedDelivery } from "../domain/delivery";
+import { isPoll, type LoggedDelivery } from "../domain/delivery";
+import { LOGGED_MAX } from "../ports/delivery-log";
 import type { Workspaces } from "../ports/workspaces";
 import { readHealth, type HealthContext, type WorkspaceHealth } from "./read-health";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspace-change";
@@ -8,12 +9,14 @@ export type WorkspaceChange = { readonly health: WorkspaceHealth } | { readonly 
 
 const LOOK_EVERY_MS = 300;
 const HEALTH_EVERY_MS = 2_000;
-const READ_MAX = 200;
 
 /**
  * Follows a workspace: its health at once and whenever it changes, and every
- * delivery from now on. Ends when the signal does, or by a refusal when there is
- * no such workspace (any more).
+ * delivery from now on. A run of polls is told again each time that it has grown.
+ * Ends when the signal does, or by a refusal when there is no such workspace (any more).
+ *
+ * Each look reads only what was logged since the one before; the pushes that health is made
+ * of are read once and kept, at most LOGGED_MAX of them.
  */
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },
@@ -21,17 +24,18 @@ export async function watchWorkspace(
   tell: (change: WorkspaceChange) => void,
   signal: AbortSignal,
 ): Promise<WorkspaceRefusal | undefined> {
-  let [newest] = await context.deliveryLog.read(id, 1, undefined);
+  const readFresh = await context.deliveryLog.watch(id);
+  let pushes: readonly LoggedDelivery[] | undefined;
   let told: string | undefined;
   let healthAt = 0;
   while (!signal.aborted) {
-    const fresh = await readNewer(newest?.id);
+    const fresh = await readFresh();
     for (const delivery of fresh) tell({ delivery });
-    newest = fresh.at(-1) ?? newest;
+    if (pushes !== undefined) pushes = withFresh(pushes, fresh);
     if (fresh.length > 0 || performance.now() >= healthAt) {
       const record = await context.workspaces.read(id);
       if (record === undefined) return NOT_FOUND;
-      const health = await readHealth(context, record.workspace);
+      const health = await readHealth(context, record.workspace, readPushes);
       const text = JSON.stringify(health ?? null);
       if (text !== told) tell({ health });
       told = text;
@@ -41,10 +45,19 @@ export async function watchWorkspace(
   }
   return undefined;
 
-  /** Deliveries that came after an id, oldest first. */
-  async function readNewer(after: string | undefined): Promise<readonly LoggedDelivery[]> {
-    const read = await context.deliveryLog.read(id, READ_MAX, undefined);
-    const known = read.findIndex((delivery) => delivery.id === after);
-    return (known < 0 ? read : read.slice(0, known)).toReversed();
+  async function readPushes(): Promise<readonly LoggedDelivery[]> {
+    pushes ??= withFresh([], (await context.deliveryLog.read(id, LOGGED_MAX, undefined)).toReversed());
+    return pushes;
   }
+}
+
+/** Pushes, newest first, and those among fresh deliveries, oldest first, that are not among them yet. */
+function withFresh(
+  pushes: readonly LoggedDelivery[],
+  fresh: readonly LoggedDelivery[],
+): readonly LoggedDelivery[] {
+  // What was read together with the older ones comes once more as fresh.
+  const known = new Set(pushes.slice(0, fresh.length).map((push) => push.id));
+  const added = fresh.filter((each) => !isPoll(each) && !known.has(each.id)).toReversed();
+  return added.length === 0 ? pushes : [...added, ...pushes].slice(0, LOGGED_MAX);
 }

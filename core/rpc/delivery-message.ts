@@ -35,8 +35,12 @@ const STEP_CODES: Readonly<Record<AttemptStep, PushStep>> = {
 };
 
 export function toDeliveryMessage(delivery: Delivery | LoggedDelivery): DeliveryMessage {
+  const polled = "polled" in delivery ? delivery.polled : undefined;
   return DeliveryMessage.create({
     ...("id" in delivery ? { id: delivery.id, at: new Date(delivery.atMs) } : {}),
+    polls: polled?.polls ?? 0,
+    lastAt: toDate(polled?.lastAtMs),
+    events: polled?.events ?? 0,
     eventId: delivery.eventId,
     eventType: delivery.eventType,
     attempt: delivery.attempt,

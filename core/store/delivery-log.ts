@@ -1,4 +1,4 @@
-import type { Delivery } from "../domain/delivery";
+import { isPoll, newestFirst, type Delivery, type LoggedDelivery } from "../domain/delivery";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
@@ -47,8 +47,49 @@ function decodeDelivery(text: string): Delivery {
   };
 }
 
+/** A line of polls, as functions/log.lua writes it. */
+function decodePolls(line: string): LoggedDelivery {
+  const [id = "", polls, lastAtMs, events] = line.split(" ");
+  return toPolls(id, Number(polls), Number(lastAtMs), Number(events));
+}
+
+function toPolls(id: string, polls: number, lastAtMs: number, events: number): LoggedDelivery {
+  return {
+    id,
+    atMs: timeOf(id) ?? 0,
+    eventId: "",
+    eventType: "poll",
+    attempt: 0,
+    result: "success",
+    status: 200,
+    latencyMs: 0,
+    address: undefined,
+    polled: { polls, lastAtMs, events },
+  };
+}
+
+/** Before the id of every entry. */
+const FIRST_ID = "0-0";
+/** Deliveries that a watch reads at once. */
+const WATCH_MAX = 200;
+
 export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
+
+  /** What a function answers of a log: ids and deliveries, and lines of polls. */
+  async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
+    const reply = await functions.call(name, prefixOf(workspaceId), [workspaceId, ...args]);
+    const [entries, lines] = asList(reply).map(asList);
+    const deliveries = (entries ?? []).map((entry) => {
+      const [id = "", delivery = ""] = asList(entry).map(asText);
+      // Releases before this one logged each poll as a delivery.
+      const decoded = decodeDelivery(delivery);
+      const atMs = timeOf(id) ?? 0;
+      return isPoll(decoded) ? toPolls(id, 1, atMs, 0) : { ...decoded, id, atMs };
+    });
+    return { deliveries, lines: (lines ?? []).map(asText) };
+  }
+
   return {
     async append(workspaceId, delivery) {
       const args = [workspaceId, encodeDelivery(delivery)];
@@ -56,13 +97,29 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
       return { ...delivery, id, atMs: timeOf(id) ?? now() };
     },
     async read(workspaceId, count, before) {
-      const args = [workspaceId, before ?? "+", String(count), String(now() - KEPT_MS)];
-      const entries = asList(await functions.call("read_deliveries", prefixOf(workspaceId), args));
-      return entries.map((entry) => {
-        const [entryId, delivery] = asList(entry).map(asText);
-        const id = entryId ?? "";
-        return { ...decodeDelivery(delivery ?? ""), id, atMs: timeOf(id) ?? 0 };
-      });
+      const { deliveries, lines } = await ask("read_deliveries", workspaceId, before ?? "+", String(count));
+      const since = now() - KEPT_MS;
+      return [...deliveries, ...lines.map(decodePolls)]
+        .filter(({ atMs, polled }) => (polled?.lastAtMs ?? atMs) >= since)
+        .toSorted(newestFirst)
+        .slice(0, count);
+    },
+    async watch(workspaceId) {
+      const newest = await ask("read_deliveries", workspaceId, "+", "1");
+      let lastId = newest.deliveries[0]?.id ?? FIRST_ID;
+      let lastLine = newest.lines[0] ?? FIRST_ID;
+      return async () => {
+        const { deliveries, lines } = await ask(
+          "read_newer",
+          workspaceId,
+          lastId,
+          lastLine,
+          String(WATCH_MAX),
+        );
+        lastId = deliveries.at(-1)?.id ?? lastId;
+        lastLine = lines[0] ?? lastLine;
+        return [...deliveries, ...lines.map(decodePolls)].toSorted(newestFirst).toReversed();
+      };
     },
   };
 }

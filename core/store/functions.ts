@@ -15,6 +15,7 @@ const FILES = [
   "append",
   "blocks",
   "health",
+  "log",
   "hold",
   "push",
   "workspace",
@@ -31,6 +32,7 @@ export type FunctionName =
   | "record_pushes"
   | "log_delivery"
   | "read_deliveries"
+  | "read_newer"
   | "find_failing"
   | "poll_health"
   | "read_mail"

@@ -8,14 +8,15 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: its record, JSON, secrets encrypted |
- * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served; both: gone (highest expired sequence), oldest (lowest that is left); find_failing: failing (ms); record_pushes, when it holds what was queued: sequence, held, lifted, published |
+ * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served, run (the polls that brought nothing, since when and how many); both: gone (highest expired sequence), oldest (lowest that is left); find_failing: failing (ms); record_pushes, when it holds what was queued: sequence, held, lifted, published |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
  * | `:block:<workspace>:<sequence>` | string | 24 to 25 h after the last | publish, record_pushes: envelopes of events that follow one another, from the one with the sequence on |
  * | `:full:<workspace>`         | stream | the same                     | publish, record_pushes: the indexes of full blocks (x); id is `<last sequence>-0` |
  * | `:index:<workspace>`        | string | the same                     | publish, record_pushes: the index of the block that is being filled |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes takes them out |
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
- * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, page, publish: deliveries |
+ * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
+ * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and what ends a run: polls that brought events, and runs of polls that brought none |
  * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: when a poll workspace comes to fail, ms |
  * | `:mail`                     | stream | a mail until it is sent      | find_failing: mails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer under an idempotency key |

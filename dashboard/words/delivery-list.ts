@@ -1,16 +1,30 @@
 import type { DeliveryShape, Result } from "../../edge/dashboard/shapes";
 import { outcomeOf, type Outcome } from "./advice";
 
-/** All that the service's log of a workspace keeps. */
+/** How many attempts and drops the service's log of a workspace keeps. */
 export const LOGGED_MAX = 1_000;
+/** How many entries of polls it keeps. */
+export const POLLS_LOGGED_MAX = 500;
 
-/** Two lists as one, newest first: what is in both is in it once. */
+/** Two lists as one, newest first: what is in both is in it once, a run of polls as it was counted last. */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
   others: readonly DeliveryShape[],
 ): readonly DeliveryShape[] {
-  const byId = new Map([...some, ...others].map((each) => [each.id, each]));
-  return [...byId.values()].toSorted(newestFirst).slice(0, LOGGED_MAX);
+  const byId = new Map<string, DeliveryShape>();
+  for (const each of [...some, ...others]) {
+    if ((byId.get(each.id)?.polls ?? 0) <= each.polls) byId.set(each.id, each);
+  }
+  const room = { polls: POLLS_LOGGED_MAX, pushes: LOGGED_MAX };
+  return [...byId.values()]
+    .toSorted(newestFirst)
+    .filter(({ polls }) => room[polls > 0 ? "polls" : "pushes"]-- > 0);
+}
+
+/** What a poll, or a run of polls, brought. */
+export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
+  if (events === 0) return "no events";
+  return events === 1 ? "1 event" : `${events} events`;
 }
 
 /** Ids are "<ms>-<number>", and both count. */

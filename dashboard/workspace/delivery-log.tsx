@@ -3,7 +3,13 @@ import { RESULTS, type DeliveryShape, type Mode } from "../../edge/dashboard/sha
 import { ActionButton } from "../parts/action-button";
 import { Loading } from "../parts/loading";
 import { RESULT_WORDS, outcomeOf } from "../words/advice";
-import { ALL_DELIVERIES, filterDeliveries, LOGGED_MAX, type DeliveryFilter } from "../words/delivery-list";
+import {
+  ALL_DELIVERIES,
+  filterDeliveries,
+  LOGGED_MAX,
+  POLLS_LOGGED_MAX,
+  type DeliveryFilter,
+} from "../words/delivery-list";
 import { DeliveryRow } from "./delivery-row";
 
 const SHOWN_AT_FIRST = 50;
@@ -62,7 +68,7 @@ export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
           <p class="hint" role="status">
             {isFiltered
               ? `${found.length} of ${log.length} match.`
-              : `${log.length} ${log.length === 1 ? "delivery" : "deliveries"}: the last ${LOGGED_MAX.toLocaleString()} are kept, for 7 days.`}
+              : `${log.length} ${log.length === 1 ? "delivery" : "deliveries"}: the last ${LOGGED_MAX.toLocaleString()} pushes and ${POLLS_LOGGED_MAX} polls are kept, for 7 days.`}
           </p>
           {found.length > 0 && (
             <div class="table-scroll">

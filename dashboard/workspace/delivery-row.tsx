@@ -4,6 +4,7 @@ import { ToneBadge } from "../parts/badge";
 import { CopyButton } from "../parts/copy-button";
 import { Instant } from "../parts/instant";
 import { adviceFor, outcomeOf, RESULT_WORDS } from "../words/advice";
+import { broughtWords } from "../words/delivery-list";
 
 const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
 const COLUMNS = 5;
@@ -26,9 +27,11 @@ export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) 
         </td>
         <td>
           <ToneBadge tone={TONES[outcomeOf(result)]}>
-            {isPoll ? "Polled" : `${RESULT_WORDS[result]}${status === 0 ? "" : ` ${status}`}`}
+            {isPoll ? pollsWords(delivery) : `${RESULT_WORDS[result]}${status === 0 ? "" : ` ${status}`}`}
           </ToneBadge>
-          {!isPoll && (
+          {isPoll ? (
+            <Brought polls={delivery} />
+          ) : (
             <button
               type="button"
               class="more"
@@ -77,5 +80,23 @@ export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) 
         </tr>
       )}
     </>
+  );
+}
+
+function pollsWords({ polls }: DeliveryShape): string {
+  return polls > 1 ? `${polls.toLocaleString()} polls` : "Polled";
+}
+
+function Brought({ polls }: { readonly polls: DeliveryShape }) {
+  return (
+    <span class="hint">
+      {" "}
+      {polls.polls > 1 && polls.lastAt !== null && (
+        <>
+          the last at <Instant at={polls.lastAt} as="time" />,{" "}
+        </>
+      )}
+      {broughtWords(polls)}
+    </span>
   );
 }

@@ -49,6 +49,7 @@ export interface SecretShape {
 
 export interface DeliveryShape {
   readonly id: string;
+  /** When it ended; of a run of polls, when the first poll came. */
   readonly at: string;
   /** Empty for a poll. */
   readonly eventId: string;
@@ -61,6 +62,12 @@ export interface DeliveryShape {
   readonly status: number;
   readonly latencyMs: number;
   readonly address: string;
+  /** How many polls it stands for: a run of those that brought no events is one delivery. 0 for a push. */
+  readonly polls: number;
+  /** When the last of these polls came; null for a push. */
+  readonly lastAt: string | null;
+  /** How many events these polls brought; 0 for a push. */
+  readonly events: number;
 }
 
 export type HealthShape = PollHealthShape | PushHealthShape | null;

@@ -78,6 +78,7 @@ export function withSecret(answer: {
 
 export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
   const { id, at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
+  const { polls, lastAt, events } = delivery;
   return {
     id,
     at: there(toText(at)),
@@ -88,6 +89,10 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     status,
     latencyMs,
     address,
+    // A core of an older release does not count them: each is an entry of its own.
+    polls: eventType === "poll" ? Math.max(polls, 1) : 0,
+    lastAt: toText(lastAt),
+    events,
   };
 }
 

@@ -31,8 +31,8 @@ const LIST = {
     properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
   },
 } as const;
-/** All that the log of a workspace keeps. */
-const LOGGED_MAX = 1_000;
+/** The longest page of the log that core answers. */
+const LOG_PAGE_MAX = 1_000;
 
 type Of<Body = unknown> = { Params: { id: string }; Body: Body };
 
@@ -133,8 +133,15 @@ export function addWorkspaceRoutes(
 
   app.get<Of>("/workspaces/:id/deliveries", async (request): Promise<readonly DeliveryShape[]> => {
     const { call, methods } = operatorOf(request);
-    const page = ListDeliveriesRequest.create({ ...named(request), pageSize: LOGGED_MAX });
-    return (await call(methods.listDeliveries, page)).deliveries.map(toDeliveryShape);
+    const found: DeliveryShape[] = [];
+    let pageToken = "";
+    do {
+      const page = ListDeliveriesRequest.create({ ...named(request), pageSize: LOG_PAGE_MAX, pageToken });
+      const { deliveries, nextPageToken } = await call(methods.listDeliveries, page);
+      found.push(...deliveries.map(toDeliveryShape));
+      pageToken = nextPageToken;
+    } while (pageToken !== "");
+    return found;
   });
 }
 

@@ -36,7 +36,12 @@ test("the page of a poll workspace shows waiting events, polls as they happen, a
   await poll(push.service.url, workspace, `after=${next}`);
   await page.locator(".health-label").getByText("Polling").waitFor();
   await waiting.getByText("0", { exact: true }).waitFor();
-  await page.locator(".log").getByText("Polled").first().waitFor();
+  const log = page.locator(".log");
+  await log.getByText("Polled").nth(1).waitFor();
+  await log.getByText("3 events").waitFor();
+  await poll(push.service.url, workspace, `after=${next}`);
+  await log.getByText("2 polls").waitFor();
+  await log.getByText(/the last at .*, no events/).waitFor();
   await sendTestEvent.click();
   await page.getByText(/and the bridge polls: it was here/).waitFor();
 });

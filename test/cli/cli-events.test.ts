@@ -130,7 +130,8 @@ test("tail deliveries shows health at once and every poll live, until Ctrl-C", a
   await heldEvents();
   const delivery = await until("the poll is shown", () => parsed(tail).find((line) => "delivery" in line));
   expect(parsed(tail)[0]).toMatchObject({ health: { mode: "poll", lastPollAt: null } });
-  expect(delivery).toMatchObject({ delivery: { eventType: "poll", result: "success", attempt: 0 } });
+  const shown = { eventType: "poll", result: "success", attempt: 0, polls: 1, events: 0 };
+  expect(delivery).toMatchObject({ delivery: shown });
   tail.interrupt();
   expect(await tail.ended).toMatchObject({ code: EXIT.DONE, stderr: "" });
 });
@@ -168,8 +169,12 @@ test("escape sequences in what members type do not reach the terminal", async ()
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail ends when its workspace is deleted, and publish has the exit code of an unknown one", async () => {
+test("a tail shows polls in a row as one line; it ends when its workspace is deleted, and publish has the exit code of an unknown one", async () => {
   const tail = await tailDeliveries(startCli);
+  for (let i = 0; i < 2; i++) await heldEvents();
+  await until("the polls are shown", () =>
+    tail.lines().some((line) => /  poll  success  200  2 polls, the last at \S+Z  no events$/.test(line)),
+  );
   expect((await runCli(`workspace delete ${workspace.id} --yes`, { corePort })).code).toBe(EXIT.DONE);
   expect((await tail.ended).code).toBe(EXIT.NOT_FOUND);
   expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);

@@ -1,7 +1,21 @@
-import type { Delivery } from "../../core/domain/delivery";
-import { addWorkspace, keyOf, testStore } from "../harness/store";
+import { NO_LIMITS } from "../../core/domain/contract";
+import type { Delivery, LoggedDelivery } from "../../core/domain/delivery";
+import { watchWorkspace, type WorkspaceChange } from "../../core/operations/watch-workspace";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import {
+  addWorkspace,
+  keyOf,
+  openTestStore,
+  publication,
+  redisNowUs,
+  stopClock,
+  testStore,
+  texts,
+} from "../harness/store";
+import { until } from "../harness/wait";
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
+const FIVE_MINUTES_US = 300_000_000;
 
 const store = testStore();
 
@@ -15,32 +29,191 @@ const delivery = (attempt: number): Delivery => ({
   address: undefined,
 });
 
-// time: controlled
-test("the log is of the last thousand deliveries, newest first, for seven days", async () => {
-  const { workspace } = await addWorkspace(store);
-  const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);
-  const asked = Date.now();
-  await Promise.all(attempts.map((attempt) => store.deliveryLog.append(workspace.id, delivery(attempt))));
-  const log = await store.deliveryLog.read(workspace.id, 2_000, undefined);
-  // It is trimmed by whole nodes of a hundred.
-  expect(log.length).toBeGreaterThanOrEqual(1_000);
-  expect(log.length).toBeLessThanOrEqual(1_100);
-  expect(log.map(({ attempt }) => attempt)).toEqual(log.map((_, i) => 1_300 - i));
-  expect(log[0]).toMatchObject(delivery(1_300));
-  const key = keyOf(store, workspace.id, "log");
-  const expiresAtMs = Number(await store.redis.command(key, ["PEXPIRETIME", key]));
-  expect(expiresAtMs).toBeGreaterThanOrEqual(asked + WEEK_SECONDS * 1_000);
-  expect(expiresAtMs).toBeLessThanOrEqual(Date.now() + (WEEK_SECONDS + 3_600) * 1_000);
+const publish = ({ workspace }: WorkspaceRecord, label: string) =>
+  store.outboundEvents.publish(publication(workspace.id, label));
+/** Polls as a bridge does that has all events; from the oldest one it brings what is held. */
+const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", { heldEvents } = store) =>
+  heldEvents.page({ record, page: { start: { from }, limit: 100 } });
+/** Lines of one millisecond have no order between polls and others. */
+async function untilNextMs(): Promise<void> {
+  const began = Date.now();
+  await until("the next millisecond", () => Date.now() > began);
+}
+const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
+/** Of polls how many there were and what they brought; of others the attempt. */
+const told = (lines: readonly LoggedDelivery[]) =>
+  lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
+
+/** Sets or clears the target URL; answers the workspace as it is then. */
+async function setUrl({ workspace }: WorkspaceRecord, targetUrl: string): Promise<WorkspaceRecord> {
+  const current = await store.workspaces.read(workspace.id);
+  await store.workspaces.replace({ ...workspace, targetUrl }, current?.version ?? 0);
+  const changed = await store.workspaces.read(workspace.id);
+  if (changed === undefined) throw new Error("no such workspace");
+  return changed;
+}
+
+// contract: poll-is-delivery
+test("polls in a row that bring nothing are one line, until one brings events, a push is logged, the mode changes or polls cease", async () => {
+  const record = await addWorkspace(store);
+  for (let i = 0; i < 3; i++) await poll(record);
+  expect(told(await log(record))).toEqual([[3, 0]]);
+  for (const label of ["a", "b"]) await publish(record, label);
+  await poll(record, "oldest");
+  for (let i = 0; i < 2; i++) await poll(record);
+  await untilNextMs();
+  await store.deliveryLog.append(record.workspace.id, delivery(7));
+  await untilNextMs();
+  await poll(record);
+  expect(told(await log(record))).toEqual([[1, 0], 7, [2, 0], [1, 2], [3, 0]]);
+  await setUrl(record, "https://bridge.example/");
+  const polled = await setUrl(record, "");
+  await poll(polled);
+  expect(told(await log(record)).slice(0, 2)).toEqual([
+    [1, 0],
+    [1, 0],
+  ]);
+  const state = keyOf(store, record.workspace.id, "st");
+  await store.redis.command(state, ["HINCRBY", state, "polled", String(-FIVE_MINUTES_US)]);
+  await poll(polled);
+  const lines = await log(record);
+  expect(told(lines).slice(0, 3)).toEqual([1, 1, 1].map((polls) => [polls, 0]));
+  // Ids fall, also where all of it happens within a millisecond.
+  const keys = lines.map(({ id }) => id.split("-").map(Number)).map(([ms = 0, n = 0]) => ms * 1e7 + n);
+  expect(keys).toEqual([...new Set(keys)].toSorted((a, b) => b - a));
+  const pages = [];
+  for (let before: string | undefined; ;) {
+    const [line] = await store.deliveryLog.read(record.workspace.id, 1, before);
+    if (line === undefined) break;
+    before = line.id;
+    pages.push(line);
+  }
+  expect(pages).toEqual(lines);
+});
+
+test("a watch reads forward: what was logged since the last look, and a run that has grown, under its id", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  await store.deliveryLog.append(id, delivery(1));
+  await poll(record);
+  const look = await store.deliveryLog.watch(id);
+  expect(await look()).toEqual([]);
+  for (let i = 0; i < 2; i++) await poll(record);
+  const [run, ...rest] = await look();
+  expect([run?.polled?.polls, rest]).toEqual([3, []]);
+  expect(await look()).toEqual([]);
+  await poll(record);
+  await publish(record, "x");
+  await poll(record, "oldest");
+  await untilNextMs();
+  await store.deliveryLog.append(id, delivery(2));
+  const fresh = await look();
+  expect(told(fresh)).toEqual([[4, 0], [1, 1], 2]);
+  expect(fresh[0]?.id).toBe(run?.id);
+  expect(await look()).toEqual([]);
+  await poll(record);
+  expect(told(await look())).toEqual([[1, 0]]);
+});
+
+test("a page that watches has the log read once, and keeps the health of pushes up to date", async () => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.example/" });
+  const { id } = record.workspace;
+  await Promise.all(Array.from({ length: 30 }, (_, i) => store.deliveryLog.append(id, delivery(i + 1))));
+  let reads = 0;
+  const deliveryLog: typeof store.deliveryLog = {
+    ...store.deliveryLog,
+    read: (...args) => {
+      reads += 1;
+      return store.deliveryLog.read(...args);
+    },
+  };
+  const changes: WorkspaceChange[] = [];
+  const over = new AbortController();
+  const watch = watchWorkspace({ ...store, deliveryLog }, id, (change) => changes.push(change), over.signal);
+  const attempts = () =>
+    changes.flatMap((change) =>
+      "health" in change && change.health?.mode === "push" ? [change.health.attempts] : [],
+    );
+  await until("the health at once", () => attempts().length === 1);
+  for (const [i, attempt] of [31, 32].entries()) {
+    await store.deliveryLog.append(id, delivery(attempt));
+    await until("the delivery is counted", () => attempts().length === i + 2);
+  }
+  over.abort();
+  await watch;
+  expect(attempts()).toEqual([30, 31, 32]);
+  expect(told(changes.flatMap((change) => ("delivery" in change ? [change.delivery] : [])))).toEqual([
+    31, 32,
+  ]);
+  expect(reads).toBe(1);
 });
 
 // time: controlled
-test("deliveries older than seven days are not answered, even while Redis still has them", async () => {
-  const { workspace } = await addWorkspace(store);
+test("the log is of the last thousand deliveries, newest first, for seven days; polls have a bound of their own", async () => {
+  const record = await addWorkspace(store);
+  const { workspace } = record;
+  const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);
+  const asked = Date.now();
+  await Promise.all(attempts.map((attempt) => store.deliveryLog.append(workspace.id, delivery(attempt))));
+  const lifted = await openTestStore(store.redisUrl, { limits: NO_LIMITS });
+  for (let i = 0; i < 520; i++) {
+    await publish(record, String(i));
+    await poll(record, "oldest", lifted);
+  }
+  await lifted.close();
+  const lines = await log(record);
+  const deliveries = lines.filter(({ polled }) => polled === undefined);
+  // It is trimmed by whole nodes of a hundred.
+  expect(deliveries.length).toBeGreaterThanOrEqual(1_000);
+  expect(deliveries.length).toBeLessThanOrEqual(1_100);
+  expect(deliveries.map(({ attempt }) => attempt)).toEqual(deliveries.map((_, i) => 1_300 - i));
+  expect(deliveries[0]).toMatchObject(delivery(1_300));
+  const polls = lines.slice(0, lines.length - deliveries.length);
+  expect(told(polls)).toEqual(Array.from({ length: 500 }, (_, i) => [1, Math.min(100, 520 - i)]));
+  for (const kind of ["log", "polls"]) {
+    const key = keyOf(store, workspace.id, kind);
+    const expiresAtMs = Number(await store.redis.command(key, ["PEXPIRETIME", key]));
+    expect(expiresAtMs).toBeGreaterThanOrEqual(asked + WEEK_SECONDS * 1_000);
+    expect(expiresAtMs).toBeLessThanOrEqual(Date.now() + (WEEK_SECONDS + 3_600) * 1_000);
+  }
+});
+
+// time: controlled
+test("deliveries older than seven days are not answered, even while Redis still has them; polls that an older release logged are", async () => {
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
   const old = Date.now() - (WEEK_SECONDS + 60) * 1_000;
   const line = JSON.stringify(["evt_0", "ping", 1, "success", 204, 1, "127.0.0.1"]);
-  await store.redis.command("", ["XADD", keyOf(store, workspace.id, "log"), `${old}-0`, "d", line]);
-  await store.deliveryLog.append(workspace.id, delivery(1));
-  expect((await store.deliveryLog.read(workspace.id, 10, undefined)).map(({ eventId }) => eventId)).toEqual([
-    "evt_1",
-  ]);
+  await store.redis.command("", ["XADD", keyOf(store, id, "log"), `${old}-0`, "d", line]);
+  const oldPoll = JSON.stringify(["", "poll", 0, "success", 200, 0, ""]);
+  await store.redis.command("", ["XADD", keyOf(store, id, "log"), `${old + 120_000}-0`, "d", oldPoll]);
+  await store.deliveryLog.append(id, delivery(1));
+  expect(told(await log(record))).toEqual([1, [1, 0]]);
+  // A run counts by its last poll.
+  await store.redis.command("", ["RPUSH", keyOf(store, id, "polls"), `${old}-1000000 9 ${old + 120_000} 0`]);
+  expect(told(await log(record))).toEqual([1, [1, 0], [9, 0]]);
+});
+
+// time: controlled
+test("a workspace that polls every 2 s and does nothing else takes at most 2 KB of Redis, and its last poll is known", async () => {
+  const setClock = await stopClock(store);
+  const began = await redisNowUs(store);
+  const record = await addWorkspace(store);
+  const { id } = record.workspace;
+  const size = async (): Promise<number> => {
+    const keys = await texts(store, "KEYS", `*${id}*`);
+    const sizes = await Promise.all(keys.map((key) => store.redis.command(key, ["MEMORY", "USAGE", key])));
+    return sizes.map(Number).reduce((sum, bytes) => sum + bytes);
+  };
+  const atRest = await size();
+  for (let i = 1; i <= 3_000; i++) {
+    await setClock(began + i * 2_000_000);
+    await poll(record);
+  }
+  expect(atRest).toBeLessThanOrEqual(1_000);
+  expect(await size()).toBeLessThanOrEqual(2_048);
+  const lastAtMs = Math.floor((began + 3_000 * 2_000_000) / 1_000);
+  const atMs = Math.floor((began + 2_000_000) / 1_000);
+  expect(await log(record)).toMatchObject([{ atMs, polled: { polls: 3_000, lastAtMs, events: 0 } }]);
+  expect(await store.pollWatch.health(id)).toMatchObject({ lastPollAtMs: lastAtMs });
 });

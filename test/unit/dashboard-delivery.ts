@@ -17,6 +17,9 @@ export function delivery(more: Partial<DeliveryShape> = {}): DeliveryShape {
     status: 200,
     latencyMs: 10,
     address: "192.0.2.1",
+    polls: 0,
+    lastAt: null,
+    events: 0,
     ...more,
   };
 }

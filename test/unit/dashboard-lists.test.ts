@@ -1,5 +1,11 @@
 import * as fc from "fast-check";
-import { ALL_DELIVERIES, filterDeliveries, mergeDeliveries } from "../../dashboard/words/delivery-list";
+import {
+  ALL_DELIVERIES,
+  filterDeliveries,
+  LOGGED_MAX,
+  mergeDeliveries,
+  POLLS_LOGGED_MAX,
+} from "../../dashboard/words/delivery-list";
 import { minuteBuckets } from "../../dashboard/words/minute-buckets";
 import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { RESULTS } from "../../edge/dashboard/shapes";
@@ -22,6 +28,16 @@ describe("the log as a list", () => {
         expect(new Set(ids).size).toBe(ids.length);
       }),
     );
+  });
+
+  test("has a run of polls once, as it was counted last, and polls never take the room of pushes", () => {
+    const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
+    const pushes = Array.from({ length: LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
+    const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
+    expect(mergeDeliveries([run(3)], [run(2)])).toEqual([run(3)]);
+    expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
+    const merged = mergeDeliveries([...polls, run(3)], pushes);
+    expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
   });
 
   test.each([

@@ -10,26 +10,19 @@ local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
 
--- Notes a poll that brings the bridge up to a sequence.
-local function note_poll(prefix, workspace, now, held, served, through, failing)
+-- Notes a poll that brings the bridge up to a sequence; `run` is what log_poll answered.
+local function note_poll(prefix, workspace, now, held, served, through, failing, run)
   local state = prefix .. ':st:' .. workspace
   through = math.min(held, math.max(served, through))
-  redis.call('HSET', state, 'polled', digits(now), 'served', digits(through))
+  local fields = { 'polled', digits(now), 'served', digits(through) }
+  if run then fields[5], fields[6] = 'run', run end
+  redis.call('HSET', state, unpack(fields))
   if failing then redis.call('HDEL', state, 'failing') end
   if held > through then
     begin_waiting(prefix, workspace, now)
   elseif held > served then
     redis.call('ZREM', prefix .. ':due', workspace)
   end
-end
-
--- Deliveries are kept for seven days, the last thousand of a workspace. Returns the
--- id of the entry.
-local function log_delivery(prefix, workspace, delivery)
-  local log = prefix .. ':log:' .. workspace
-  local entry = redis.call('XADD', log, 'MAXLEN', '~', 1000, '*', 'd', delivery)
-  outlive(log, 7 * 86400)
-  return entry
 end
 
 -- How many events wait, up to `most`, and the sequence of the oldest, if any.

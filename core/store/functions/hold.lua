@@ -2,24 +2,25 @@
 -- state of a workspace (`:st:`) has the last sequence that was held (`held`), the
 -- highest that expired (`gone`), the lowest left (`oldest`) and the last served (`served`).
 
--- A poll as the log of deliveries has it.
-local POLL_DELIVERY = '["","poll",0,"success",200,0,""]'
-
 -- A page of up to so many bytes is answered as it is, of a larger one where it is: up
 -- to here the way through Lua is shorter than a second call.
 local PAGE_BYTES = 8192
 
 local function page(prefix, now, workspace, from, limit)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing', 'oldest')
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing', 'oldest',
+    'run', 'polled')
   local held, gone, served = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
   gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields[5] or 0))
-  log_delivery(prefix, workspace, POLL_DELIVERY)
+  local function note(through, events)
+    local run = log_poll(prefix, workspace, now, fields[6], fields[7], events)
+    note_poll(prefix, workspace, now, held, served, through, fields[4], run)
+  end
   if from == 'latest' then
-    note_poll(prefix, workspace, now, held, served, held, fields[4])
+    note(held, 0)
     return { 'page', digits(held), 0, 0 }
   end
   local after = from == 'oldest' and 0 or tonumber(from)
-  local pieces, last, more, lacks = {}, nil, 0, false
+  local pieces, last, events, more, lacks = {}, nil, 0, 0, false
   if held > math.max(after, gone) then
     local blocks, count = blocks_after(prefix, workspace, math.max(after, gone), limit)
     local found, bytes
@@ -28,11 +29,12 @@ local function page(prefix, now, workspace, from, limit)
       local piece = bytes > PAGE_BYTES and range or redis.call('GETRANGE', unpack(range))
       if piece == range or #piece == range[3] - range[2] + 1 then pieces[#pieces + 1] = piece else lacks = true end
     end
+    events = math.min(count, limit)
     more = count > limit and 1 or 0
   end
   -- Who polls after a cursor has what came before it.
   -- What is gone waits no more.
-  note_poll(prefix, workspace, now, held, served, math.max(last or after, gone), fields[4])
+  note(math.max(last or after, gone), events)
   -- What a block does not have that its index says is gone, too.
   local gap = from ~= 'oldest' and (after < gone or lacks) and 1 or 0
   return { 'page', last and digits(last) or '', more, gap, unpack(pieces) }
@@ -143,7 +145,7 @@ register('publish', function(keys, args)
         state.fresh[#state.fresh + 1] = { sequence, before .. sequence .. after }
       elseif how ~= 'direct' and room <= 0 then
         mode = 'full'
-        log_delivery(prefix, workspace, cjson.encode({ event, type, 0, 'overloaded', 0, 0, '' }))
+        log_drop(prefix, workspace, event, type, 'overloaded')
       elseif how ~= 'direct' then
         room = room - 1
         redis.call('XADD', prefix .. ':push', '*', 'p',

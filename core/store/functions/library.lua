@@ -48,6 +48,9 @@ end
 -- `limit` of them: a request passes when the one `limit` before it is a whole
 -- second old. So no window of one second, wherever it starts, holds more than
 -- `limit`, and refused requests leave no trace. A limit of 0 lifts the limit.
+-- A list whose newest time is a second old says nothing any more; without the bound on
+-- such times, whoever polls every few seconds would have a full list.
+local STALE_MAX = 16
 local function admit(key, now, limit)
   if limit == 0 then return 0 end
   local count = redis.call('LLEN', key)
@@ -55,6 +58,9 @@ local function admit(key, now, limit)
   if newest > now + MICROSECONDS then
     -- The clock stepped back: what the list says is of no use, and keeping to
     -- it would refuse everyone until the clock has caught up.
+    redis.call('DEL', key)
+    count = 0
+  elseif count >= STALE_MAX and newest <= now - MICROSECONDS then
     redis.call('DEL', key)
     count = 0
   elseif newest > now then

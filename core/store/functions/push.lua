@@ -100,22 +100,3 @@ register('record_pushes', function(keys, args)
   end
   return answers
 end, { 'allow-oom' })
-
--- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns the id of
--- the entry, or '' when there is no such workspace any more.
-register('log_delivery', function(keys, args)
-  if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return '' end
-  return log_delivery(keys[1], args[1], args[2])
-end)
-
--- Reads the log of deliveries, newest first. ARGV: workspace, the entry id to
--- begin before ('+' for the newest), count, the oldest time wanted in ms.
--- Returns {entry id, delivery} for each.
-register('read_deliveries', function(keys, args)
-  local from = args[2] == '+' and '+' or '(' .. args[2]
-  local answers = {}
-  for i, entry in ipairs(redis.call('XREVRANGE', keys[1] .. ':log:' .. args[1], from, args[4], 'COUNT', args[3])) do
-    answers[i] = { entry[1], entry[2][2] }
-  end
-  return answers
-end, { 'no-writes' })

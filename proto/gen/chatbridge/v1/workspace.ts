@@ -325,11 +325,14 @@ export interface PushHealth {
   latencyP99Ms: number;
 }
 
-/** LoggedDelivery is an attempt to push an event, the drop of one, or a poll. */
+/**
+ * LoggedDelivery is an attempt to push an event, the drop of one, a poll that
+ * brought events, or a run of polls that brought none.
+ */
 export interface LoggedDelivery {
   /** id of the entry in the log. */
   id: string;
-  /** at is when it ended. */
+  /** at is when it ended; of a run of polls, when the first poll came. */
   at:
     | Date
     | undefined;
@@ -347,6 +350,14 @@ export interface LoggedDelivery {
   latencyMs: number;
   /** address that was gone to; empty when it did not get that far. */
   address: string;
+  /** polls is how many polls the entry stands for; 0 for an attempt and a drop. */
+  polls: number;
+  /** last_at is when the last of these polls came; unset for an attempt and a drop. */
+  lastAt:
+    | Date
+    | undefined;
+  /** events is how many events these polls brought; 0 for an attempt and a drop. */
+  events: number;
 }
 
 /** SendTestEventRequest names a workspace. */
@@ -2139,6 +2150,9 @@ function createBaseLoggedDelivery(): LoggedDelivery {
     status: 0,
     latencyMs: 0,
     address: "",
+    polls: 0,
+    lastAt: undefined,
+    events: 0,
   };
 }
 
@@ -2170,6 +2184,15 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
     }
     if (message.address !== "") {
       writer.uint32(74).string(message.address);
+    }
+    if (message.polls !== 0) {
+      writer.uint32(80).uint32(message.polls);
+    }
+    if (message.lastAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastAt), writer.uint32(90).fork()).join();
+    }
+    if (message.events !== 0) {
+      writer.uint32(96).uint32(message.events);
     }
     return writer;
   },
@@ -2259,6 +2282,30 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
             message.address = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.polls = reader.uint32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.lastAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.events = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2285,6 +2332,9 @@ export const LoggedDelivery: MessageFns<LoggedDelivery> = {
     message.status = object.status ?? 0;
     message.latencyMs = object.latencyMs ?? 0;
     message.address = object.address ?? "";
+    message.polls = object.polls ?? 0;
+    message.lastAt = object.lastAt ?? undefined;
+    message.events = object.events ?? 0;
     return message;
   },
 };
@@ -3117,9 +3167,9 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): SendTestEventResponse => SendTestEventResponse.decode(value),
   },
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first: the last
-   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
-   * a page token that is not one.
+   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
+   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
+   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
    */
   listDeliveries: {
     path: "/chatbridge.v1.WorkspaceService/ListDeliveries" as const,
@@ -3134,8 +3184,9 @@ export const WorkspaceServiceService = {
   },
   /**
    * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * changes, and every delivery from the call on. A run of polls is sent again,
+   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
+   * workspace is deleted; UNAVAILABLE when core stops: watch again.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3203,15 +3254,16 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first: the last
-   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
-   * a page token that is not one.
+   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
+   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
+   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
    * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * changes, and every delivery from the call on. A run of polls is sent again,
+   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
+   * workspace is deleted; UNAVAILABLE when core stops: watch again.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
@@ -3409,9 +3461,9 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first: the last
-   * 1,000 of the workspace, for 7 days. Errors: NOT_FOUND; INVALID_ARGUMENT for
-   * a page token that is not one.
+   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
+   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
+   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
    */
   listDeliveries(
     request: ListDeliveriesRequest,
@@ -3430,8 +3482,9 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * changes, and every delivery from the call on. A run of polls is sent again,
+   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
+   * workspace is deleted; UNAVAILABLE when core stops: watch again.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,
