@@ -228,7 +228,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
 
   async function holdInstead(push: QueuedPush): Promise<void> {
     const recorded = await recorder.record({ push, delivery: undefined, next: { do: "hold" } });
-    if (recorded === "dropped") context.onDrop(push, "polls");
+    if (recorded === "polls" || recorded === "disconnected") context.onDrop(push, recorded);
     if (recorded === "pushed") queue(push);
     else if (recorded !== "lost") inHand.finish(push.entryId);
   }

@@ -30,10 +30,13 @@ export interface PushRecord {
 }
 
 /**
- * Recorded; or, of an event that was to be held, to be pushed after all, or dropped: it is an update, and
- * what was held since may have a later one; or not recorded, for the shard is another core's.
+ * Recorded, or "lost": not recorded, for the shard is another core's. An event that was to be held may be
+ * - "pushed" after all, as its workspace is pushed to again;
+ * - given up because its workspace "polls": it is an update, and what was held since may have a later one;
+ * - given up because its workspace is "disconnected" or deleted.
  */
-export type Recorded = "recorded" | "pushed" | "dropped" | "lost";
+export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] as const;
+export type Recorded = (typeof RECORDED)[number];
 
 /** The push queues of the shards. A queue is worked on by the holder of its shard's lease, which `token` proves. */
 export interface PushQueue {

@@ -1,4 +1,10 @@
-import type { PushQueue, PushRecord, QueuedPush, Recorded } from "../ports/push-queue";
+import {
+  RECORDED,
+  type PushQueue,
+  type PushRecord,
+  type QueuedPush,
+  type Recorded,
+} from "../ports/push-queue";
 import { createBatch } from "./batch";
 import { encodeDelivery } from "./delivery-log";
 import { unpackFields, type Functions } from "./functions";
@@ -41,9 +47,9 @@ function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] 
 
 function toRecorded(reply: Reply): Recorded {
   const answer = asText(reply);
-  if (answer === "recorded" || answer === "pushed" || answer === "dropped" || answer === "lost")
-    return answer;
-  throw new TypeError(`record_pushes answered ${answer}`);
+  const recorded = RECORDED.find((each) => each === answer);
+  if (recorded === undefined) throw new TypeError(`record_pushes answered ${answer}`);
+  return recorded;
 }
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {

@@ -3,7 +3,7 @@ import type { PushClient } from "../../core/delivery/push-client";
 import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
 import type { PushOutcome } from "../../core/domain/delivery";
 import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
-import type { PushRecord, QueuedPush } from "../../core/ports/push-queue";
+import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/push-queue";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import type { Workspaces } from "../../core/ports/workspaces";
 
@@ -72,6 +72,8 @@ export function createShard() {
     /** What the store remembers of the workspace while it is away. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
+    /** What becomes of an event that is to be held. */
+    held: "recorded" as Recorded,
     answer: (_attempt: Attempt): PushOutcome | Promise<PushOutcome> => OK,
   };
   const beganAt = performance.now();
@@ -112,7 +114,7 @@ export function createShard() {
           if (each.entryId !== push.entryId) return [each];
           return next.do === "retry" ? [{ ...each, ...next }] : [];
         });
-        return "recorded";
+        return next.do === "hold" ? world.held : "recorded";
       },
       onWake: (wake) => {
         wakes.add(wake);

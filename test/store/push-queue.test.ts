@@ -75,10 +75,10 @@ async function logged({ id }: Workspace): Promise<readonly string[]> {
   return deliveries.map(({ eventId, attempt, result }) => `${eventId} ${attempt} ${result}`);
 }
 
-async function setUrl({ id }: Workspace, targetUrl: string): Promise<void> {
+async function change({ id }: Workspace, fields: Partial<Workspace>): Promise<void> {
   const current = await store.workspaces.read(id);
   if (current === undefined) throw new Error("no such workspace");
-  expect(await store.workspaces.replace({ ...current.workspace, targetUrl }, current.version)).toBe(true);
+  expect(await store.workspaces.replace({ ...current.workspace, ...fields }, current.version)).toBe(true);
 }
 
 test("events are read in the order of publication, as they were rendered, with their sequence", async () => {
@@ -178,7 +178,7 @@ describe("an event that is queued when its workspace turns to polling", () => {
   test("is held under a new sequence, with the same id", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "queued");
-    await setUrl(workspace, "");
+    await change(workspace, { targetUrl: "" });
     const sequence = await publish(workspace, "held at once");
     expect(await record(push, "hold")).toBe("recorded");
     expect(await queueOf(workspace)).toEqual([]);
@@ -193,7 +193,7 @@ describe("an event that is queued when its workspace turns to polling", () => {
     const labels = ["card", "question", "answer"];
     const queued = [];
     for (const label of labels) queued.push(await queue(workspace, label, label === "card" ? {} : update));
-    await setUrl(workspace, "");
+    await change(workspace, { targetUrl: "" });
     for (const push of queued) expect(await record(push, "hold")).toBe("recorded");
     expect(await heldEvents(store, workspace.id)).toMatchObject(labels.map((label) => ({ label })));
   });
@@ -201,14 +201,27 @@ describe("an event that is queued when its workspace turns to polling", () => {
   test("is dropped, and logged so, as an update that a later one may be held of: it would undo that", async () => {
     const workspace = await addPushed();
     const [create, old] = [await queue(workspace, "card"), await queue(workspace, "question", update)];
-    await setUrl(workspace, "");
+    await change(workspace, { targetUrl: "" });
     await publish(workspace, "final board");
-    expect([await record(create, "hold"), await record(old, "hold")]).toEqual(["recorded", "dropped"]);
+    expect([await record(create, "hold"), await record(old, "hold")]).toEqual(["recorded", "polls"]);
     expect(await heldEvents(store, workspace.id)).toMatchObject([
       { label: "final board" },
       { label: "card" },
     ]);
     expect(await logged(workspace)).toEqual(["evt_question 0 polls"]);
+    expect(await queueOf(workspace)).toEqual([]);
+  });
+
+  test("is dropped, and logged so, when the workspace is disconnected before it is held; of a deleted one nothing is logged", async () => {
+    const workspace = await addPushed();
+    const [old, create] = [await queue(workspace, "a", update), await queue(workspace, "b")];
+    await change(workspace, { targetUrl: "", connected: false });
+    expect(await record(old, "hold")).toBe("disconnected");
+    // Recorded again, as the answer was lost.
+    expect(await record(old, "hold")).toBe("recorded");
+    expect(await logged(workspace)).toEqual(["evt_a 0 disconnected"]);
+    await store.workspaces.delete(workspace);
+    expect(await record(create, "hold")).toBe("disconnected");
     expect(await queueOf(workspace)).toEqual([]);
   });
 
@@ -224,7 +237,7 @@ test("of a workspace that is gone nothing stays queued or is logged", async () =
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   await store.workspaces.delete(workspace);
-  expect(await record(a, "hold")).toBe("recorded");
+  expect(await record(a, "hold")).toBe("disconnected");
   await record(b, "done", deliveryOf(b, 0, "disconnected"));
   await store.deliveryLog.append(workspace.id, deliveryOf(b, 1, "success"));
   expect(await queueOf(workspace)).toEqual([]);

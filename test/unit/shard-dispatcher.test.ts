@@ -150,6 +150,19 @@ test("while the store is away an event is pushed by what was last known of its w
   expect(shard().attempts).toMatchObject([{ url: "https://known.example/" }]);
 });
 
+test.each([
+  ["recorded", []],
+  ["polls", ["polls"]],
+  ["disconnected", ["disconnected"]],
+] as const)("an event to be held that is %s counts as given up: %j", async (held, reasons) => {
+  shard().world.workspace = { ...WORKSPACE, targetUrl: "" };
+  shard().world.held = held;
+  shard().start();
+  await pass(0);
+  expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);
+  expect(shard().drops.map(({ reason }) => reason)).toEqual(reasons);
+});
+
 // time: controlled
 test("a store that forgot the lease is asked again until the lease is taken again", async () => {
   shard().world.lease = "forgotten";

@@ -32,21 +32,27 @@ end, { 'no-writes' })
 -- polls. An update is given up when anything was published since and held: a later
 -- one of its message may be among it, and would be undone. Of what was held from the
 -- queue, as this is, the state has the last sequence (`lifted`), and that of the last
--- event before it that was published (`published`). Returns what became of it: recorded |
--- pushed (the workspace is pushed to again: the event stays queued) | dropped.
+-- event before it that was published (`published`). An event whose workspace is by now
+-- disconnected or deleted is given up. Returns what became of it: recorded | pushed (the
+-- workspace is pushed to again: the event stays queued) | polls or disconnected, by
+-- which reason it was given up.
 local function hold_queued(prefix, now, workspace, entry)
   local state = read_state(prefix, workspace)
   if state.mode == 'push' then return 'pushed' end
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
-  if not found or state.mode ~= 'poll' then return 'recorded' end
+  if not found then return 'recorded' end
   local push = unpack_fields(found[2][2])
+  if state.mode ~= 'poll' then
+    if state.mode then log_drop(prefix, workspace, push[2], push[6], 'disconnected') end
+    return 'disconnected'
+  end
   local sequence, type, envelope = push[3], push[6], push[8]
   local key = prefix .. ':st:' .. workspace
   local fields = redis.call('HMGET', key, 'lifted', 'published')
   local published = tonumber(fields[1]) == state.held and tonumber(fields[2]) or state.held
   if type == 'message.update' and published > tonumber(sequence) then
-    log_delivery(prefix, workspace, cjson.encode({ push[2], type, 0, 'polls', 0, 0, '' }))
-    return 'dropped'
+    log_drop(prefix, workspace, push[2], type, 'polls')
+    return 'polls'
   end
   local fresh = next_sequence(state.sequence, now)
   local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
@@ -75,8 +81,8 @@ end
 -- log ('' for none), what next (done | retry | hold: its workspace polls by now),
 -- attempts made, when the first one failed in ms.
 -- Returns for each, in order: recorded | pushed (to be held, but its workspace is
--- pushed to again) | dropped (to be held, but superseded, perhaps; it is logged) |
--- lost (the lease is another's, nothing was recorded).
+-- pushed to again) | polls or disconnected (to be held, but given up for that reason,
+-- which is logged) | lost (the lease is another's, nothing was recorded).
 register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
