@@ -76,7 +76,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
           </ActionButton>
         </SecretCard>
       )}
-      <HealthCard workspace={workspace} health={health} />
+      <HealthCard workspace={workspace} health={health} deliveries={deliveries} />
       <div class="columns">
         <div class="column">
           {isAlive && <TrafficCard deliveries={deliveries} mode={workspace.mode} />}

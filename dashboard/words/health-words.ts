@@ -5,7 +5,7 @@ import type {
   PushHealthShape,
   WorkspaceShape,
 } from "../../edge/dashboard/shapes";
-import { adviceFor, adviceForLast, RESULT_WORDS } from "./advice";
+import { adviceForLast, RESULT_WORDS } from "./advice";
 import { duration, fromNow } from "./time-words";
 
 export type Tone = "good" | "warn" | "bad" | "idle";
@@ -23,11 +23,15 @@ export interface HealthWords {
 /** A running bridge polls every few seconds. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
+/** A bridge that fails now and then is not taken for a good one after each push that it accepts. */
+const STEADY_AFTER_MS = 5 * 60_000;
 
+/** @param deliveries newest first: what is known of the log, which says when a bridge recovered */
 export function healthWords(
   workspace: Pick<WorkspaceShape, "custom" | "connected">,
   health: HealthShape,
   nowMs: number,
+  deliveries: readonly DeliveryShape[] = [],
 ): HealthWords {
   if (!workspace.custom) {
     return { tone: "idle", label: "No bridge", sentence: "Its chat tool is reached without a bridge." };
@@ -46,7 +50,7 @@ export function healthWords(
     case "poll":
       return pollWords(health, nowMs);
     case "push":
-      return pushWords(health, nowMs);
+      return pushWords(health, nowMs, deliveries);
   }
 }
 
@@ -93,7 +97,11 @@ export function waitingWords(waiting: number): string {
   return waiting === 1 ? "1 event waits" : `${waiting} events wait`;
 }
 
-function pushWords(health: PushHealthShape, nowMs: number): HealthWords {
+function pushWords(
+  health: PushHealthShape,
+  nowMs: number,
+  deliveries: readonly DeliveryShape[],
+): HealthWords {
   const { lastSuccess, lastFailure, attempts, successes, latencyP50Ms } = health;
   if (lastFailure !== null && (lastSuccess === null || lastFailure.at > lastSuccess.at)) {
     return {
@@ -120,11 +128,14 @@ function pushWords(health: PushHealthShape, nowMs: number): HealthWords {
     };
   }
   if (successes < attempts && lastFailure !== null) {
+    const recovered = recoveredAt(lastFailure, deliveries);
+    const when = recovered === undefined ? "" : ` ${fromNow(Date.parse(recovered), nowMs)}`;
+    const accepted = `the last push was accepted ${fromNow(Date.parse(lastSuccess.at), nowMs)}`;
+    const failed = `${attempts - successes} of ${attempts} attempts failed`;
     return {
-      tone: "warn",
-      label: "Some fail",
-      sentence: `${attempts - successes} of ${attempts} attempts failed in the last hour, the last of them ${failedWhen(lastFailure, nowMs)}. The last push was accepted.`,
-      advice: adviceFor(lastFailure),
+      tone: nowMs - Date.parse(lastFailure.at) < STEADY_AFTER_MS ? "warn" : "good",
+      label: "Recovered",
+      sentence: `Recovered${when}: ${accepted}. In the last hour ${failed}, the last of them ${failedWhen(lastFailure, nowMs)}.`,
     };
   }
   const all = attempts === 1 ? "The only attempt" : `All ${attempts} attempts`;
@@ -133,6 +144,13 @@ function pushWords(health: PushHealthShape, nowMs: number): HealthWords {
     label: "Pushing",
     sentence: `${all} of the last hour went well, half of them within ${latencyP50Ms} ms.`,
   };
+}
+
+/** When the first push after the last failure was accepted; undefined where the log at hand does not say. */
+function recoveredAt(lastFailure: DeliveryShape, deliveries: readonly DeliveryShape[]): string | undefined {
+  return deliveries.findLast(
+    ({ at, eventType, result }) => result === "success" && eventType !== "poll" && at > lastFailure.at,
+  )?.at;
 }
 
 /** When a push failed and by what, as within a sentence: "2 min ago: no connection". */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { RESULT_WORDS } from "../words/advice";
@@ -8,11 +8,13 @@ import { healthWords } from "../words/health-words";
 export interface HealthCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
+  /** Newest first; undefined until they were loaded. */
+  readonly deliveries: readonly DeliveryShape[] | undefined;
 }
 
 /** How the workspace is, what to do about it, and the figures behind it. */
-export function HealthCard({ workspace, health }: HealthCardProps) {
-  const { tone, label, sentence, advice } = healthWords(workspace, health, useNow());
+export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
+  const { tone, label, sentence, advice } = healthWords(workspace, health, useNow(), deliveries);
   return (
     <section class={`card health tone-${tone}`} aria-labelledby="health-title">
       <div class="health-words">

@@ -37,6 +37,13 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   bridge.behave(status(503));
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   await page.locator(".health-label").getByText("Failing").waitFor();
+
+  // Health speaks of now: a bridge that has recovered needs no advice.
+  bridge.behave(status(204));
+  await push.publish(event);
+  await page.locator(".health-label").getByText("Recovered").waitFor();
+  await page.getByText(/^Recovered .*In the last hour 1 of 5 attempts failed/).waitFor();
+  expect(await page.locator(".health-advice").count()).toBe(0);
 });
 
 test("the log shows each delivery's outcome and what to do about it, and has filters", async () => {

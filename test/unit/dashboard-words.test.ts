@@ -58,12 +58,30 @@ describe("health in words", () => {
     ["one that has stopped, with events waiting", polled(stopped), "warn Quiet"],
     ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
     ["one whose last push failed", pushed(failed), "bad Failing"],
-    ["one that recovered", pushed({ ...failed, lastSuccess: delivery() }), "warn Some fail"],
+    ["one that has just recovered", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],
     ["one without failures", pushed({ lastSuccess: success, attempts: 4, successes: 4 }), "good Pushing"],
     ["one without recent pushes", pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }), "good Quiet"],
   ])("of %s", (_what, health, words) => {
     const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
     expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
+  });
+
+  test("of one that recovered says when, and gives no advice", () => {
+    const lastFailure = delivery({ at: ago(15 * 60_000), result: "connect", status: 0 });
+    const [lastSuccess, first] = [delivery({ at: ago(2_000) }), delivery({ at: ago(13 * 60_000) })];
+    const poll = delivery({ eventType: "poll", at: ago(14 * 60_000) });
+    const before = delivery({ at: ago(16 * 60_000) });
+    const health = pushed({ lastSuccess, lastFailure, attempts: 54, successes: 53 });
+    const log = [lastSuccess, first, poll, lastFailure, before];
+    const facts =
+      "the last push was accepted 2 s ago. In the last hour 1 of 54 attempts failed, the last of them 15 min ago: no connection.";
+    expect([healthWords(CUSTOM, health, NOW, log), healthWords(CUSTOM, health, NOW)]).toEqual(
+      [`Recovered 13 min ago: ${facts}`, `Recovered: ${facts}`].map((sentence) => ({
+        tone: "good",
+        label: "Recovered",
+        sentence,
+      })),
+    );
   });
 
   test.each([
