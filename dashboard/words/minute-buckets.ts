@@ -1,34 +1,48 @@
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 import { outcomeOf } from "./advice";
 
+/** What the chart counts: attempts to push by what came of them, and polls apart from them. */
+export const COUNTED = ["success", "failed", "dropped", "polls"] as const;
+export type Counted = (typeof COUNTED)[number];
+
 /** What happened in each minute of the last hour; all lists are of one length, oldest first. */
-export interface MinuteBuckets {
+export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
   /** The beginning of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
-  readonly success: readonly number[];
-  readonly failed: readonly number[];
-  readonly dropped: readonly number[];
   /** Of the attempts that were accepted, in ms; null in a minute without one. */
   readonly median: readonly (number | null)[];
   readonly slowest: readonly (number | null)[];
 }
 
 const MINUTE_MS = 60_000;
-const MINUTES = 60;
+const HOUR_MS = 60 * MINUTE_MS;
+/** An hour that does not begin with a minute has a part of one at each end. */
+const MINUTES = 61;
 
-/** Sorts deliveries into the minutes of the hour that ends now. */
+/** Sorts the deliveries of the hour that ends now into its minutes. It is the hour that health counts, too. */
 export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: number): MinuteBuckets {
-  const last = Math.floor(nowMs / MINUTE_MS);
-  const first = last - MINUTES + 1;
-  const counts = Array.from({ length: MINUTES }, () => ({ success: 0, failed: 0, dropped: 0 }));
+  const sinceMs = nowMs - HOUR_MS;
+  const first = Math.floor(sinceMs / MINUTE_MS);
+  const indexOf = (atMs: number) => Math.floor(atMs / MINUTE_MS) - first;
+  const counts = Array.from({ length: MINUTES }, () => ({ success: 0, failed: 0, dropped: 0, polls: 0 }));
   const latencies = Array.from({ length: MINUTES }, (): number[] => []);
-  for (const { at, result, eventType, latencyMs } of deliveries) {
-    const minute = Math.floor(Date.parse(at) / MINUTE_MS) - first;
-    const outcome = outcomeOf(result);
-    const count = counts[minute];
-    if (count === undefined) continue;
-    count[outcome]++;
-    if (outcome === "success" && eventType !== "poll") latencies[minute]?.push(latencyMs);
+  for (const delivery of deliveries) {
+    if (delivery.eventType === "poll") {
+      const until = pollsUntil(delivery);
+      counts.forEach((count, i) => {
+        const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
+        // The browser's clock may be behind: what came after now has just come.
+        const toMs = i === MINUTES - 1 ? Infinity : (first + i + 1) * MINUTE_MS - 1;
+        count.polls += until(toMs) - until(fromMs);
+      });
+      continue;
+    }
+    const atMs = Math.min(Date.parse(delivery.at), nowMs);
+    if (atMs <= sinceMs) continue;
+    const outcome = outcomeOf(delivery.result);
+    const count = counts[indexOf(atMs)];
+    if (count !== undefined) count[outcome]++;
+    if (outcome === "success") latencies[indexOf(atMs)]?.push(delivery.latencyMs);
   }
   const ascending = latencies.map((each) => each.toSorted((a, b) => a - b));
   return {
@@ -36,7 +50,27 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
     success: counts.map(({ success }) => success),
     failed: counts.map(({ failed }) => failed),
     dropped: counts.map(({ dropped }) => dropped),
+    polls: counts.map(({ polls }) => polls),
     median: ascending.map((each) => each[Math.ceil(each.length / 2) - 1] ?? null),
     slowest: ascending.map((each) => each.at(-1) ?? null),
+  };
+}
+
+/** A row of the log may stand for a run of polls, of which it has the first, the last and the number. */
+interface PollRow {
+  readonly at: string;
+  readonly lastAt?: string | null;
+  readonly polls?: number;
+}
+
+/** How many polls of a row came up to an instant, where those of a run are spread evenly. */
+function pollsUntil({ at, lastAt, polls = 1 }: PollRow): (atMs: number) => number {
+  const count = Math.max(1, polls);
+  const firstMs = Date.parse(at);
+  const lastMs = Date.parse(lastAt ?? at);
+  return (atMs) => {
+    if (atMs < firstMs) return 0;
+    if (atMs >= lastMs) return count;
+    return 1 + Math.floor(((count - 1) * (atMs - firstMs)) / (lastMs - firstMs));
   };
 }

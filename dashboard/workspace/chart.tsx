@@ -53,7 +53,7 @@ export function Chart({ label, minutes, series, values, unit, height }: ChartPro
       plot.current = undefined;
     };
     // The words and colours of a chart are as its kind of workspace has them.
-  }, [series.map((each) => each.label).join(), unit, height]);
+  }, [series.map(({ label: of, colour }) => `${of} ${colour}`).join(), unit, height]);
 
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
 

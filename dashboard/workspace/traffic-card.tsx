@@ -3,7 +3,7 @@ import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";
 import { LOGGED_MAX } from "../words/delivery-list";
-import { minuteBuckets } from "../words/minute-buckets";
+import { COUNTED, minuteBuckets, type Counted } from "../words/minute-buckets";
 import { Chart, type ChartSeries } from "./chart";
 
 export interface TrafficCardProps {
@@ -14,21 +14,27 @@ export interface TrafficCardProps {
 const HOUR_MS = 60 * 60 * 1_000;
 const DRAW_EVERY_MS = 1_000;
 
-const OUTCOMES = [
-  { key: "success", colour: "--good" },
-  { key: "failed", colour: "--bad" },
-  { key: "dropped", colour: "--warn" },
-] as const;
+const LABELS: Readonly<Record<Counted, string>> = {
+  success: "Accepted",
+  failed: "Failed",
+  dropped: "Given up",
+  polls: "Polls",
+};
+/** What a mode's chart always shows. The rest, of the mode before, it shows while the hour has some. */
+const OF_MODE: Readonly<Record<Mode, readonly Counted[]>> = {
+  push: ["success", "failed", "dropped"],
+  poll: ["polls"],
+  none: [],
+};
+const COLOURS = { good: "--good", failed: "--bad", dropped: "--warn", other: "--quiet-line" } as const;
 const LATENCIES: readonly ChartSeries[] = [
   { label: "Slowest", colour: "--quiet-line", kind: "points" },
   { label: "Median", colour: "--accent", kind: "line" },
 ];
 
-/** The last hour by the minute: what came of deliveries, and how long the bridge took. */
+/** The last hour by the minute: polls, what came of pushes, and how long the bridge took for them. */
 export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   const now = Math.floor(useNow() / DRAW_EVERY_MS) * DRAW_EVERY_MS;
-  const accepted = mode === "poll" ? "Polls" : "Accepted";
-  const labels = { success: accepted, failed: "Failed", dropped: "Given up" };
   if (deliveries === undefined) {
     return (
       <section class="card">
@@ -38,8 +44,9 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
     );
   }
   const buckets = minuteBuckets(deliveries, now);
-  const total = (each: keyof typeof labels) => buckets[each].reduce((sum, count) => sum + count, 0);
-  const figures = OUTCOMES.map(({ key }) => `${labels[key]}: ${total(key)}`).join(", ");
+  const total = (each: Counted) => buckets[each].reduce((sum, count) => sum + count, 0);
+  const shown = COUNTED.filter((each) => OF_MODE[mode].includes(each) || total(each) > 0);
+  const figures = shown.map((each) => `${LABELS[each]}: ${total(each)}`).join(", ");
   const oldest = deliveries.at(-1);
   const isCut =
     oldest !== undefined && deliveries.length >= LOGGED_MAX && Date.parse(oldest.at) > now - HOUR_MS;
@@ -48,10 +55,10 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
       <div class="card-heading">
         <h2 id="traffic-title">The last hour</h2>
         <ul class="legend">
-          {OUTCOMES.map(({ key }) => (
-            <li key={key}>
-              <span class={`swatch swatch-${key}`} aria-hidden="true" /> {labels[key]}{" "}
-              <strong>{total(key)}</strong>
+          {shown.map((each) => (
+            <li key={each}>
+              <span class={`swatch swatch-${lookOf(each, mode)}`} aria-hidden="true" /> {LABELS[each]}{" "}
+              <strong>{total(each)}</strong>
             </li>
           ))}
         </ul>
@@ -60,16 +67,12 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
         label={`Deliveries a minute over the last hour. ${figures}.`}
         minutes={buckets.minutes}
         // Drawn from the tallest to the smallest, each over the one before.
-        series={OUTCOMES.toReversed().map(({ key, colour }) => ({
-          label: labels[key],
-          colour,
+        series={shown.toReversed().map((each) => ({
+          label: LABELS[each],
+          colour: COLOURS[lookOf(each, mode)],
           kind: "bars",
         }))}
-        values={[
-          sums(buckets.success, buckets.failed, buckets.dropped),
-          sums(buckets.success, buckets.failed),
-          buckets.success,
-        ]}
+        values={shown.map((_, i) => sums(shown.slice(0, shown.length - i).map((each) => buckets[each])))}
         unit=""
         height={150}
       />
@@ -96,7 +99,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
           />
         </>
       )}
-      {OUTCOMES.every(({ key }) => total(key) === 0) && (
+      {shown.every((each) => total(each) === 0) && (
         <p class="hint">Nothing was delivered in the last hour.</p>
       )}
       {isCut && (
@@ -109,6 +112,12 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   );
 }
 
-function sums(...lists: readonly (readonly number[])[]): readonly number[] {
+/** What went well is green in the mode that it belongs to; what went well before a switch stays in the background. */
+function lookOf(counted: Counted, mode: Mode): keyof typeof COLOURS {
+  if (counted === "failed" || counted === "dropped") return counted;
+  return OF_MODE[mode].includes(counted) ? "good" : "other";
+}
+
+function sums(lists: readonly (readonly number[])[]): readonly number[] {
   return (lists[0] ?? []).map((_, i) => lists.reduce((sum, list) => sum + (list[i] ?? 0), 0));
 }

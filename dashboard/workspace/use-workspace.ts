@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
+import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { api, ApiError, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
@@ -44,6 +44,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
   useEffect(() => {
     const over = new AbortController();
     let stream: EventSource | undefined;
+    let mode: Mode | undefined;
     let gathered: DeliveryShape[] = [];
     let soon: ReturnType<typeof setTimeout> | undefined;
 
@@ -57,6 +58,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
           api.view(id, over.signal, by),
           api.deliveries(id, over.signal, by),
         ]);
+        ({ mode } = view.workspace);
         change({ ...view, error: undefined, gone: false });
         take(deliveries);
       } catch (error) {
@@ -78,9 +80,12 @@ export function useWorkspace(id: string): WatchedWorkspace {
         // Refused, not lost: reading finds out why, such as that the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
-      stream.addEventListener("health", ({ data }: MessageEvent<string>) =>
-        change({ health: JSON.parse(data) as HealthShape }),
-      );
+      stream.addEventListener("health", ({ data }: MessageEvent<string>) => {
+        const health = JSON.parse(data) as HealthShape;
+        change({ health });
+        // Somebody else has switched the mode, which is a part of the workspace.
+        if (mode !== undefined && (health?.mode ?? "none") !== mode) void read("itself");
+      });
       stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {
         gathered.push(JSON.parse(data) as DeliveryShape);
         soon ??= setTimeout(() => {

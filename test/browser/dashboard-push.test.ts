@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { status } from "../harness/behaviours";
+import { poll } from "../harness/bridge";
 import { testBrowser } from "../harness/browser";
 import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
@@ -44,6 +45,18 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   await page.locator(".health-label").getByText("Recovered").waitFor();
   await page.getByText(/^Recovered .*In the last hour 1 of 5 attempts failed/).waitFor();
   expect(await page.locator(".health-advice").count()).toBe(0);
+});
+
+test("after a switch from polls to pushes, health and chart agree on what was accepted", async () => {
+  const bridge = await push.bridge({ polls: true });
+  const { secret, workspaceId: id } = bridge;
+  for (let i = 0; i < 4; i++) await poll(push.service.url, { id, secret });
+  await page.goto(pageOf(bridge));
+  await page.getByRole("img", { name: "hour. Polls: 4." }).waitFor();
+  await push.workspaces.setTargetUrl(id, bridge.url);
+  await push.ping(id);
+  await page.locator(".figures").getByText("1 of 1").waitFor();
+  await page.getByRole("img", { name: "hour. Accepted: 1, Failed: 0, Given up: 0, Polls: 4." }).waitFor();
 });
 
 test("the log shows each delivery's outcome and what to do about it, and has filters", async () => {

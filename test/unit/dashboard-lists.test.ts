@@ -54,31 +54,54 @@ describe("the log as a list", () => {
 });
 
 describe("the last hour by the minute", () => {
-  test("counts each delivery of it in its minute, and no other", () => {
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+
+  test("counts each push of it in its minute, and no other", () => {
     const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
     fc.assert(
       fc.property(anyAge, (ages) => {
-        const log = ages.map((age) => delivery({ at: ago(age) }));
-        const { minutes, success } = minuteBuckets(log, NOW);
-        const first = (minutes[0] ?? 0) * 1_000;
-        const last = (minutes.at(-1) ?? 0) * 1_000;
-        expect([minutes.length, last]).toEqual([60, Math.floor(NOW / 60_000) * 60_000]);
-        const within = ages.filter((age) => NOW - age >= first && NOW - age < last + 60_000).length;
-        expect(success.reduce((sum, count) => sum + count, 0)).toBe(within);
+        const { minutes, success } = minuteBuckets(
+          ages.map((age) => delivery({ at: ago(age) })),
+          NOW,
+        );
+        expect(minutes.map((each) => each * 1_000)).toEqual(
+          Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60_000),
+        );
+        // What came after now is of a clock that is ahead of this one: it has just come.
+        const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
+        const counts = minutes.map(
+          (each) => within.filter((at) => Math.floor(at / 60_000) === each / 60).length,
+        );
+        expect(success).toEqual(counts);
       }),
     );
   });
 
-  test("parts outcomes, and takes latency from accepted pushes alone", () => {
+  test("counts accepted pushes and polls apart, and takes latency from accepted pushes alone", () => {
     const log = [
       ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
-      delivery({ eventType: "poll", latencyMs: 0 }),
+      delivery({ eventType: "poll", attempt: 0, latencyMs: 0 }),
+      // Of before the workspace was pushed to.
+      ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", attempt: 0, at: ago(age) })),
     ];
-    const { success, failed, dropped, median, slowest } = minuteBuckets(log, NOW);
-    expect([success, failed, dropped, median, slowest].map((list) => list.at(-1))).toEqual([4, 1, 1, 20, 30]);
+    const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);
+    expect([success, failed, dropped, polls].map(sum)).toEqual([3, 1, 1, 3]);
+    const lists = [success, failed, dropped, polls, median, slowest];
+    expect(lists.map((list) => list.at(-1))).toEqual([3, 1, 1, 1, 20, 30]);
     expect([success, median].map((list) => list[0])).toEqual([0, null]);
+  });
+
+  test.each([
+    ["of one minute", 239, 20_000, 1_000, 239, 239],
+    ["that spans minutes", 30, 90_000, 0, 30, 10],
+    ["that began before the hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
+    ["that ended before the hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
+  ])("spreads a run of polls %s over its time", (_which, polls, first, last, total, atEnd) => {
+    const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
+    const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;
+    expect([sum(counts), counts.at(-1)]).toEqual([total, atEnd]);
   });
 });
 
