@@ -9,6 +9,11 @@ import type {
   WorkspaceWithSecret,
 } from "../edge/dashboard/shapes";
 
+/** No answer of the server, of core behind it, or of a proxy before it. */
+const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
+/** How long after a read that got no answer the page tries again. */
+export const READ_AGAIN_MS = 2_000;
+
 /** What the server refused, in words for people; status 0 when it could not be reached. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -20,14 +25,26 @@ export class ApiError extends Error {
   ) {
     super(message);
   }
+
+  /** Nobody has refused it: it may work later. */
+  get isUnanswered(): boolean {
+    return UNANSWERED.has(this.status);
+  }
 }
 
 const NOT_SIGNED_IN = 401;
 let whenSignedOut: () => void = () => undefined;
+const whenUnanswered = new Set<() => void>();
 
 /** Says what to do when the server does not know the session any more. */
 export function onSignedOut(then: () => void): void {
   whenSignedOut = then;
+}
+
+/** Calls `then` whenever a request gets no answer; answers how to stop that. */
+export function onUnanswered(then: () => void): () => void {
+  whenUnanswered.add(then);
+  return () => whenUnanswered.delete(then);
 }
 
 /** Who asks: a person by what they do, which keeps their session from ending, or the page by itself. */
@@ -50,26 +67,36 @@ async function ask<Answer>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
+  if (answer === undefined) throw unanswered(0, method, path, "The dashboard's server cannot be reached.");
   if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as Answer;
   if (answer.status === NOT_SIGNED_IN && path !== "/session") whenSignedOut();
   const refusal = (await answer.json().catch(() => ({}))) as { message?: string; field?: string };
-  throw new ApiError(
-    answer.status,
-    refusal.message ?? `The server answered ${answer.status}.`,
-    refusal.field,
-  );
+  const words = refusal.message ?? `The server answered ${answer.status}.`;
+  if (UNANSWERED.has(answer.status)) throw unanswered(answer.status, method, path, words);
+  throw new ApiError(answer.status, words, refusal.field);
 }
 
-async function reach(path: string, init: RequestInit): Promise<Response> {
+/** Undefined when there was no answer. */
+async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
     return await fetch(path, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new ApiError(
-      0,
-      "The dashboard's server cannot be reached. Check that the service runs, and try again.",
-    );
+    return undefined;
   }
+}
+
+/** Only of what changes something it matters whether it was done. */
+function unanswered(status: number, method: string, path: string, words: string): ApiError {
+  for (const then of whenUnanswered) then();
+  if (method === "GET") {
+    return new ApiError(status, `${words} This could not be loaded: the page tries again by itself.`);
+  }
+  const isWrite = path !== "/session";
+  return new ApiError(
+    status,
+    isWrite ? `${words} Whether this was done is unknown: look again.` : `${words} Try again later.`,
+  );
 }
 
 /** The dashboard's server. Everything rejects with ApiError. */
@@ -82,12 +109,14 @@ export const api = {
   list: (
     query: { readonly after: string; readonly search: string; readonly size: number },
     signal: AbortSignal,
+    by: AskedBy,
   ) =>
     ask<WorkspacePage>(
       "GET",
       `/workspaces?${new URLSearchParams({ after: query.after, search: query.search, size: String(query.size) })}`,
       undefined,
       signal,
+      by,
     ),
   health: (ids: readonly string[], signal: AbortSignal) =>
     ask<Readonly<Record<string, HealthShape>>>("GET", `/health?ids=${ids.join(",")}`, undefined, signal),

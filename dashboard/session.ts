@@ -1,4 +1,4 @@
-import { api, ApiError, onSignedOut } from "./api";
+import { api, ApiError, onSignedOut, READ_AGAIN_MS } from "./api";
 import type { SessionShape } from "../edge/dashboard/shapes";
 import { createStore } from "./store";
 
@@ -19,19 +19,25 @@ export async function beginSession(): Promise<void> {
   if (code !== undefined) history.replaceState(null, "", location.pathname);
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
   // A spent link in the hands of someone who is signed in already does no harm.
-  if (sessionState.get().is === "in") return;
+  if (sessionState.get().is !== "in") await findSession(refused?.message);
+}
+
+/** Looks for the session that is there, and again by itself while there is no answer. */
+async function findSession(refused: string | undefined): Promise<void> {
   const failed = await enter(api.session);
-  if (sessionState.get().is !== "in") sessionState.set({ is: "out", why: refused ?? failed });
+  if (sessionState.get().is === "in") return;
+  sessionState.set({ is: "out", why: refused ?? failed?.message });
+  if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
 /** Answers why it did not work, where there is more to say than that nobody is signed in. */
-async function enter(begin: () => Promise<SessionShape | undefined>): Promise<string | undefined> {
+async function enter(begin: () => Promise<SessionShape | undefined>): Promise<ApiError | undefined> {
   try {
     const session = await begin();
     if (session !== undefined) sessionState.set({ is: "in", session });
     return undefined;
   } catch (error) {
-    return error instanceof ApiError ? error.message : String(error);
+    return error instanceof ApiError ? error : new ApiError(0, String(error));
   }
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { ApiError } from "./api";
+import { ApiError, READ_AGAIN_MS, type AskedBy } from "./api";
 
 export interface Loaded<T> {
   /** What came last, also while something newer is on its way. */
@@ -9,8 +9,14 @@ export interface Loaded<T> {
   again(): void;
 }
 
-/** Loads what depends on `by`, anew whenever that changes; what came too late is thrown away. */
-export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, by: readonly unknown[]): Loaded<T> {
+/**
+ * Loads what depends on `by`, again whenever that changes, and again by itself for as long as there is no
+ * answer. What came too late is thrown away.
+ */
+export function useLoad<T>(
+  load: (signal: AbortSignal, asked: AskedBy) => Promise<T>,
+  by: readonly unknown[],
+): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, "again">>({
     data: undefined,
     error: undefined,
@@ -19,16 +25,24 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, by: readon
   const [round, setRound] = useState(0);
   useEffect(() => {
     const over = new AbortController();
-    setState(({ data }) => ({ data, error: undefined, loading: true }));
-    load(over.signal).then(
-      (data) => !over.signal.aborted && setState({ data, error: undefined, loading: false }),
-      (thrown: unknown) => {
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    async function look(asked: AskedBy): Promise<void> {
+      try {
+        const data = await load(over.signal, asked);
+        if (!over.signal.aborted) setState({ data, error: undefined, loading: false });
+      } catch (thrown) {
         if (over.signal.aborted) return;
         const error = thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown));
         setState(({ data }) => ({ data, error, loading: false }));
-      },
-    );
-    return () => over.abort();
+        if (error.isUnanswered) soon = setTimeout(() => void look("itself"), READ_AGAIN_MS);
+      }
+    }
+    setState(({ data }) => ({ data, error: undefined, loading: true }));
+    void look("person");
+    return () => {
+      over.abort();
+      clearTimeout(soon);
+    };
   }, [...by, round]);
   return { ...state, again: () => setRound(round + 1) };
 }

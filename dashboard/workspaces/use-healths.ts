@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { HEALTH_IDS_MAX, type HealthShape, type WorkspaceShape } from "../../edge/dashboard/shapes";
-import { api } from "../api";
+import { api, READ_AGAIN_MS } from "../api";
 
 export type Healths = Readonly<Record<string, HealthShape>>;
 
@@ -15,14 +15,18 @@ export function useHealths(workspaces: readonly WorkspaceShape[]): Healths {
     const over = new AbortController();
     let soon: ReturnType<typeof setTimeout> | undefined;
     async function look(): Promise<void> {
+      let isWhole = true;
       if (!document.hidden) {
         for (let i = 0; i < ids.length && !over.signal.aborted; i += AT_ONCE) {
           // What is not known stays so: the list itself says when the server is away.
-          const fresh = await api.health(ids.slice(i, i + AT_ONCE), over.signal).catch(() => ({}));
+          const fresh = await api.health(ids.slice(i, i + AT_ONCE), over.signal).catch(() => {
+            isWhole = false;
+            return {};
+          });
           if (!over.signal.aborted) setHealths((known) => ({ ...known, ...fresh }));
         }
       }
-      if (!over.signal.aborted) soon = setTimeout(() => void look(), LOOK_AGAIN_MS);
+      if (!over.signal.aborted) soon = setTimeout(() => void look(), isWhole ? LOOK_AGAIN_MS : READ_AGAIN_MS);
     }
     void look();
     return () => {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WorkspaceShape } from "../../edge/dashboard/shapes";
-import { api, ApiError } from "../api";
+import { api, ApiError, READ_AGAIN_MS, type AskedBy } from "../api";
 
 export interface Search {
   readonly found: readonly WorkspaceShape[];
@@ -15,7 +15,10 @@ export interface Search {
 /** Enough to look at before someone asks for more. */
 const ENOUGH = 50;
 
-/** Looks through the workspaces, newest first, until enough are found or there are no more. */
+/**
+ * Looks through the workspaces, newest first, until enough are found or there are no more. Where there is no
+ * answer it goes on by itself later.
+ */
 export function useSearch(search: string): Search {
   const [state, setState] = useState<Omit<Search, "lookOn" | "pending">>({
     found: [],
@@ -26,13 +29,15 @@ export function useSearch(search: string): Search {
   const [pending, setPending] = useState(true);
   const after = useRef("");
   const over = useRef<AbortController | undefined>(undefined);
+  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
-  async function look(): Promise<void> {
+  async function look(asked: AskedBy): Promise<void> {
+    clearTimeout(soon.current);
     const { signal } = (over.current = new AbortController());
     setPending(true);
     try {
       for (let fresh = 0; fresh < ENOUGH;) {
-        const page = await api.list({ after: after.current, search, size: 25 }, signal);
+        const page = await api.list({ after: after.current, search, size: 25 }, signal, asked);
         fresh += page.workspaces.length;
         after.current = page.next ?? "";
         setState(({ found, lookedThrough }) => ({
@@ -47,13 +52,17 @@ export function useSearch(search: string): Search {
       if (signal.aborted) return;
       const shown = error instanceof ApiError ? error : new ApiError(0, String(error));
       setState((before) => ({ ...before, error: shown }));
+      if (shown.isUnanswered) soon.current = setTimeout(() => void look("itself"), READ_AGAIN_MS);
     }
     setPending(false);
   }
 
   useEffect(() => {
-    void look();
-    return () => over.current?.abort();
+    void look("person");
+    return () => {
+      over.current?.abort();
+      clearTimeout(soon.current);
+    };
   }, []);
-  return { ...state, pending, lookOn: () => void (pending || look()) };
+  return { ...state, pending, lookOn: () => void (pending || look("person")) };
 }

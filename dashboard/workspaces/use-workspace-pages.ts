@@ -27,7 +27,10 @@ export interface WorkspacePages extends Omit<Place, "after"> {
 export function useWorkspacePages(): WorkspacePages {
   const [place, setPlace] = useState(readPlace);
   const { size, trail, after } = place;
-  const page = useLoad((signal) => api.list({ after, size, search: "" }, signal), [after, size]);
+  const page = useLoad(
+    (signal, asked) => api.list({ after, size, search: "" }, signal, asked),
+    [after, size],
+  );
   useEffect(() => sessionStorage.setItem(PLACE_KEY, JSON.stringify(place)), [place]);
   return {
     page,

@@ -7,7 +7,7 @@ export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not sign
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "There is no such workspace (any more)." };
 export const CORE_AWAY: ErrorAnswer = {
   status: 503,
-  message: "The service's core does not answer right now. Whether this was done is unknown: look again.",
+  message: "The service's core does not answer right now.",
   retryAfterSeconds: 1,
 };
 

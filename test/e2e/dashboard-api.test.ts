@@ -77,6 +77,8 @@ describe("a refusal says why, and names the field at fault", () => {
     const alone = await startDashboardEdge(1);
     const answer = await askApi(alone.url, "/session", { method: "POST", body: { token: "whoever-it-is" } });
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    // Signing in changes nothing.
+    expect(answer.json).toMatchObject({ message: "The service's core does not answer right now." });
     await alone.edge.stop();
   });
 });
