@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../edge/dashboard/shapes";
-import { api, ApiError, type AskedBy } from "../api";
+import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
 /** Whether what is shown is as it is now. */
@@ -31,10 +31,13 @@ const FIRST: Omit<WatchedWorkspace, "changed"> = {
   gone: false,
 };
 
+/** The stream says something every 2 seconds while all is well. */
+const SILENT_AFTER_MS = 5_000;
+
 /**
- * A workspace as it is now. While the page is looked at, a stream tells what
- * happens; each time the stream is opened all of it is read anew, so nothing
- * that happened in between is missing.
+ * A workspace as it is now. While the page is looked at, a stream tells what happens. It is live from the
+ * first word of the stream until core is said to be away, a request gets no answer, or the stream is silent.
+ * Each time it becomes live all is read again, so nothing that happened in between is missing.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);
@@ -44,6 +47,8 @@ export function useWorkspace(id: string): WatchedWorkspace {
   useEffect(() => {
     const over = new AbortController();
     let stream: EventSource | undefined;
+    let isLive = false;
+    let silence: ReturnType<typeof setTimeout> | undefined;
     let mode: Mode | undefined;
     let gathered: DeliveryShape[] = [];
     let soon: ReturnType<typeof setTimeout> | undefined;
@@ -69,24 +74,52 @@ export function useWorkspace(id: string): WatchedWorkspace {
     }
     reread.current = () => void read("person");
 
+    /** From here on what is shown may be old. */
+    function lose(liveness: Exclude<Liveness, "live"> = "away"): void {
+      isLive = false;
+      change({ liveness });
+    }
+
+    /** A silent stream is given up for a new one: its connection may be broken without anybody saying so. */
+    function awaitWord(): void {
+      clearTimeout(silence);
+      silence = setTimeout(() => {
+        lose();
+        close();
+        open();
+      }, SILENT_AFTER_MS);
+    }
+
+    function heard(): void {
+      awaitWord();
+      if (isLive) return;
+      isLive = true;
+      change({ liveness: "live" });
+      void read("itself");
+    }
+
     function open(): void {
       stream = new EventSource(api.watchUrl(id));
-      stream.addEventListener("open", () => {
-        change({ liveness: "live" });
-        void read("itself");
-      });
+      awaitWord();
       stream.addEventListener("error", () => {
-        change({ liveness: "away" });
+        lose();
         // Refused, not lost: reading finds out why, such as that the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
+      stream.addEventListener("away", () => {
+        awaitWord();
+        lose();
+      });
+      stream.addEventListener("here", heard);
       stream.addEventListener("health", ({ data }: MessageEvent<string>) => {
         const health = JSON.parse(data) as HealthShape;
         change({ health });
+        heard();
         // Somebody else has switched the mode, which is a part of the workspace.
         if (mode !== undefined && (health?.mode ?? "none") !== mode) void read("itself");
       });
       stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {
+        heard();
         gathered.push(JSON.parse(data) as DeliveryShape);
         soon ??= setTimeout(() => {
           take(gathered);
@@ -100,21 +133,29 @@ export function useWorkspace(id: string): WatchedWorkspace {
     }
 
     function close(): void {
+      clearTimeout(silence);
       stream?.close();
       stream = undefined;
     }
 
     function look(): void {
-      if (document.hidden) close();
-      else if (stream === undefined || stream.readyState === EventSource.CLOSED) open();
+      if (document.hidden) {
+        close();
+        lose("connecting");
+      } else if (stream === undefined || stream.readyState === EventSource.CLOSED) {
+        close();
+        open();
+      }
     }
 
     void read("person");
     look();
+    const stopHearing = onUnanswered(lose);
     document.addEventListener("visibilitychange", look);
     return () => {
       over.abort();
       clearTimeout(soon);
+      stopHearing();
       document.removeEventListener("visibilitychange", look);
       close();
     };

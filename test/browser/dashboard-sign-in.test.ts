@@ -1,5 +1,5 @@
 import { signInPath, testBrowser, untilFocused } from "../harness/browser";
-import { askApi, startDashboardEdge } from "../harness/dashboard";
+import { askApi } from "../harness/dashboard";
 import { TOKENS } from "../harness/processes";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -81,14 +81,4 @@ test("the theme follows the system until one is chosen; the choice is kept", asy
   expect(await ground()).not.toBe(dark);
   await page.getByRole("button", { name: /^Theme: light/ }).click();
   await until("dark colours", async () => (await ground()) === dark);
-});
-
-test("the page says when the dashboard's server cannot be reached", async () => {
-  const alone = await startDashboardEdge(service.core.port);
-  const { page } = await browser.visitSignedIn(alone.url);
-  await alone.edge.stop();
-  await page.getByRole("link", { name: "Connect a workspace" }).first().click();
-  await page.getByLabel("Name").fill("nobody hears this");
-  await page.getByRole("button", { name: "Connect" }).click();
-  await page.getByText("The dashboard's server cannot be reached.").waitFor();
 });
