@@ -10,7 +10,14 @@ export type Reply =
       readonly body: Buffer;
       readonly ms: number;
     }
-  | { readonly failed: string; readonly ms: number };
+  | NoReply;
+
+export interface NoReply {
+  readonly failed: string;
+  /** There was not even a connection: nothing was sent. */
+  readonly isUnreached: boolean;
+  readonly ms: number;
+}
 
 export interface Call {
   readonly method: "GET" | "POST";
@@ -56,13 +63,21 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
       const length = body === undefined ? {} : { "Content-Length": String(body.length) };
       const url = new URL(origin.origin);
       const sent = request(url, { method, path, headers: { ...headers, ...length }, agent });
+      let isUnreached = true;
+      sent.on("socket", (socket) => {
+        if (socket.connecting) socket.once("connect", () => (isUnreached = false));
+        else isUnreached = false;
+      });
       const fail = (failed: string) => {
         clearTimeout(timer);
-        resolve({ failed, ms: ms() });
+        resolve({ failed, isUnreached, ms: ms() });
         sent.destroy();
       };
-      const late = `there was no answer within ${options.timeoutMs / 1000} seconds`;
-      const timer = setTimeout(() => fail(late), options.timeoutMs);
+      const timer = setTimeout(() => {
+        fail(
+          `there was no ${isUnreached ? "connection" : "answer"} within ${options.timeoutMs / 1000} seconds`,
+        );
+      }, options.timeoutMs);
       sent.on("error", (error: NodeJS.ErrnoException) => {
         // The other side ended an idle connection just then, as it may: nobody has seen the request.
         if (sent.reusedSocket && error.code === "ECONNRESET") {

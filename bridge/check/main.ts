@@ -8,8 +8,7 @@ import { NO_PROGRESS } from "./rule";
 import { RULES } from "./rules";
 import { checkService } from "./service/check-service";
 
-const [BROKEN, WRONG_COMMAND, OWN_FAULT] = [1, 2, 70];
-
+const [BROKEN, WRONG_COMMAND, NOT_REACHED, OWN_FAULT] = [1, 2, 69, 70];
 async function main(): Promise<number> {
   const command = readCommand(process.argv.slice(2), process.env);
   switch (command.is) {
@@ -35,7 +34,8 @@ async function main(): Promise<number> {
           ? await checkBridge({ ...command.options, progress })
           : await checkService({ ...command.options, progress });
       process.stdout.write(command.json ? `${JSON.stringify(result, undefined, 2)}\n` : summaryOf(result));
-      return result.ok ? 0 : BROKEN;
+      if (result.ok) return 0;
+      return result.rules.some(({ verdict }) => verdict === "failed") ? BROKEN : NOT_REACHED;
     }
   }
 }

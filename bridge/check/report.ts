@@ -7,19 +7,28 @@ const INDENT = 31;
 const LABELS: Readonly<Record<RuleResult["verdict"], string>> = {
   passed: "ok",
   failed: "FAILED",
+  "not reached": "not reached",
   unseen: "unseen",
   skipped: "skipped",
 };
 
 /** A line a rule, and under it what is wrong with it. */
 export function lineOf(result: RuleResult): string {
-  const head = `  ${LABELS[result.verdict].padEnd(8)} ${result.id.padEnd(INDENT - 12)} `;
-  return (
-    head +
-    wordsOf(result)
-      .map(wrapped)
-      .join(`\n${" ".repeat(INDENT)}`)
-  );
+  return line(result.verdict, result.id, wordsOf(result));
+}
+
+function line(verdict: RuleResult["verdict"], what: string, words: readonly string[]): string {
+  const head = `  ${LABELS[verdict].padEnd(8)} ${what}`.padEnd(INDENT - 1);
+  return `${head} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
+}
+
+/** One line for all rules that were skipped for one reason. */
+function skippedLines(rules: readonly RuleResult[]): readonly string[] {
+  const skipped = rules.filter((rule) => rule.verdict === "skipped");
+  return [...new Set(skipped.map(({ why }) => why))].map((reason) => {
+    const ids = skipped.filter(({ why }) => why === reason).map(({ id }) => id);
+    return line("skipped", `${ids.length} ${ids.length === 1 ? "rule" : "rules"}`, [reason, ids.join(", ")]);
+  });
 }
 
 function wordsOf(result: RuleResult): readonly string[] {
@@ -28,7 +37,13 @@ function wordsOf(result: RuleResult): readonly string[] {
     case "passed":
       return [result.note === undefined ? says : `${says} (${result.note})`];
     case "failed":
-      return [says, `found: ${result.found}`, `mend:  ${result.mend}`];
+    case "not reached":
+      return [
+        says,
+        `found: ${result.found}`,
+        ...(result.cause === undefined ? [] : [`cause: ${result.cause}`]),
+        `mend:  ${result.mend}`,
+      ];
     case "unseen":
       return [says, `not seen: ${result.why}`];
     case "skipped":
@@ -37,7 +52,7 @@ function wordsOf(result: RuleResult): readonly string[] {
 }
 
 /** What stands under the table. */
-export function summaryOf({ rules, blind, ok, mode }: CheckResult): string {
+export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
   const counts = [
     `${count("passed")} passed`,
@@ -45,12 +60,18 @@ export function summaryOf({ rules, blind, ok, mode }: CheckResult): string {
     `${count("unseen")} not seen as a whole`,
     `${count("skipped")} skipped`,
   ];
+  const isReached = count("not reached") === 0;
+  const conclusion =
+    count("failed") > 0
+      ? `this ${mode} breaks the contract`
+      : isReached
+        ? `this ${mode} keeps all that was seen of the contract`
+        : `not everything was reached, so there is no verdict on this ${mode}`;
   return [
+    ...skippedLines(rules),
+    ...(isReached ? ["", "No check from outside sees", ...blind.map((what) => `  - ${what}`)] : []),
     "",
-    "No check from outside sees",
-    ...blind.map((what) => `  - ${what}`),
-    "",
-    `${counts.join(", ")}: ${ok ? `this ${mode} keeps all that was seen of the contract` : `this ${mode} breaks the contract`}`,
+    `${counts.join(", ")}: ${conclusion}`,
     "",
   ].join("\n");
 }
@@ -60,7 +81,7 @@ interface Output {
   readonly isTTY?: boolean;
 }
 
-/** Prints each rule as it is judged, and beside it what is under way: on a terminal in one line that changes. */
+/** Prints each rule as it is judged, but for those that are skipped, and beside it what is under way: on a terminal in one line that changes. */
 export function createPrinter(output: Output, beside: Output): CheckProgress {
   const isTerminal = beside.isTTY === true;
   const say = (text: string) => void (isTerminal && beside.write(`\r\u001b[K${text}`));
@@ -72,6 +93,7 @@ export function createPrinter(output: Output, beside: Output): CheckProgress {
     },
     judged(result) {
       say("");
+      if (result.verdict === "skipped") return;
       output.write(`${lineOf(result)}\n`);
     },
   };

@@ -1,3 +1,4 @@
+import type { NoReply } from "./http-client";
 import type { CheckMode, RuleResult } from "./result";
 
 /** A rule of the contract, and how it is judged. */
@@ -8,14 +9,29 @@ export interface Rule<Context> {
   readonly says: string;
   /** What to change where it is broken. */
   readonly mend: string;
-  /** Where this one is broken nothing else can be judged. */
+  /** Where this one is broken, only what its Broken says can still be judged. */
   readonly isGate?: true;
   /** Throws Broken where the rule is broken. */
   judge(context: Context): Promise<Judged>;
+  /** The part of the rule that is about refusals alone, which can be judged of a bridge that takes nothing. */
+  judgeRefusals?(context: Context): Promise<void>;
 }
 
 /** How a rule was found to be kept; `unseen` says what of it cannot be seen, and why. */
 export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
+
+/** What can still be judged after a gate is broken. */
+type Judgeable = "all" | "refusals" | "nothing";
+
+/** What more is known of how a rule is broken. */
+export interface BrokenMore {
+  /** What probably is behind it. */
+  readonly cause?: string | undefined;
+  /** Of a gate; by default nothing. */
+  readonly judgeable?: Judgeable;
+  /** There was no connection, so that a gate is neither kept nor broken. */
+  readonly isUnreached?: boolean;
+}
 
 /** A rule is broken; the message is what was found. */
 export class Broken extends Error {
@@ -24,9 +40,16 @@ export class Broken extends Error {
     message: string,
     /** What to change, where the rule's own advice is too general. */
     readonly mend?: string,
+    readonly more: BrokenMore = {},
   ) {
     super(message);
   }
+}
+
+/** A request got no answer; `option` is the one that gives its address. */
+export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
+  const mend = `see that it runs, and check the host and the port of ${option}, and any firewall in between`;
+  return new Broken(`${what}: ${failed}`, isUnreached ? mend : undefined, { isUnreached });
 }
 
 /** Told of each rule as it begins, with what it waits for, and as it is judged. */
@@ -52,18 +75,16 @@ export async function judgeAll<Context>(
   }: { readonly only?: readonly string[]; readonly progress?: CheckProgress },
 ): Promise<readonly RuleResult[]> {
   const results: RuleResult[] = [];
-  let closed: string | undefined;
+  let judgeable: Judgeable = "all";
+  let broken = "";
   for (const rule of rules) {
     if (only.length > 0 && rule.isGate !== true && !only.includes(rule.id)) continue;
     const { id, says } = rule;
     progress.begun(id, says);
     const begun = performance.now();
-    const verdict =
-      closed === undefined
-        ? await judgeOne(rule, context)
-        : { verdict: "skipped" as const, why: `${closed} has to hold first` };
+    const { verdict, leaves }: Judgement = await judgeWhat(judgeable, rule, context, broken);
+    if (leaves !== judgeable) [judgeable, broken] = [leaves, id];
     const result = { id, says, ...verdict, ms: Math.round(performance.now() - begun) };
-    if (rule.isGate === true && result.verdict === "failed") closed ??= id;
     results.push(result);
     progress.judged(result);
   }
@@ -77,16 +98,45 @@ type Verdict = RuleResult extends infer Each
   : never;
 type Head = Pick<RuleResult, "id" | "says" | "ms">;
 
-async function judgeOne<Context>(rule: Rule<Context>, context: Context): Promise<Verdict> {
+interface Judgement {
+  readonly verdict: Verdict;
+  /** What can still be judged of the rules after it. */
+  readonly leaves: Judgeable;
+}
+
+/** Judges as much of a rule as can be. */
+async function judgeWhat<Context>(
+  judgeable: Judgeable,
+  rule: Rule<Context>,
+  context: Context,
+  broken: string,
+): Promise<Judgement> {
+  const skipped = { verdict: "skipped" as const, why: `${broken} has to hold first` };
+  if (judgeable === "nothing") return { verdict: skipped, leaves: judgeable };
   try {
-    const judged = await rule.judge(context);
-    if (judged === undefined) return { verdict: "passed" };
-    if ("unseen" in judged) return { verdict: "unseen", why: judged.unseen };
-    return { verdict: "passed", note: judged.note };
+    if (judgeable === "all") return { verdict: verdictOf(await rule.judge(context)), leaves: judgeable };
+    if (rule.judgeRefusals === undefined) return { verdict: skipped, leaves: judgeable };
+    await rule.judgeRefusals(context);
+    return {
+      verdict: { verdict: "unseen", why: "whether right pushes are taken: none was so far" },
+      leaves: judgeable,
+    };
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
-    return { verdict: "failed", found: error.message, mend: error.mend ?? rule.mend };
+    const { message: found, mend = rule.mend, more } = error;
+    const isUnreached = rule.isGate === true && more.isUnreached === true;
+    const cause = more.cause === undefined ? {} : { cause: more.cause };
+    return {
+      verdict: { verdict: isUnreached ? "not reached" : "failed", found, mend, ...cause },
+      leaves: rule.isGate === true ? (more.judgeable ?? "nothing") : judgeable,
+    };
   }
+}
+
+function verdictOf(judged: Judged): Verdict {
+  if (judged === undefined) return { verdict: "passed" };
+  if ("unseen" in judged) return { verdict: "unseen", why: judged.unseen };
+  return { verdict: "passed", note: judged.note };
 }
 
 /** The rules' ids that are asked for and are none. */

@@ -102,6 +102,22 @@ test.each(BROKEN_BRIDGES)(
     const failed = rules.filter(({ verdict }) => verdict === "failed");
     expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
     const [first] = failed;
-    expect(first?.verdict === "failed" ? `${first.found}\n${first.mend}` : "").toMatch(told);
+    const { found, cause, mend } = { found: "", cause: "", mend: "", ...first };
+    expect(`${found}\n${cause}\n${mend}`).toMatch(told);
   },
 );
+
+test("of a bridge that takes nothing, what it refuses is judged all the same, and one line tells of the rest", () => {
+  const result = results.get("has another secret");
+  const ids = (wanted: string) =>
+    (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
+  expect(ids("unseen")).toEqual(["unsigned-refused", "forged-refused", "raw-bytes", "old-refused"]);
+  const skipped = ids("skipped");
+  expect(skipped.length).toBe(RULES.bridge.length - 5);
+  const lines = (result === undefined ? "" : summaryOf(result))
+    .split("\n")
+    .filter((each) => /skipped /.test(each));
+  expect(lines).toEqual([
+    expect.stringMatching(new RegExp(`^  skipped  ${skipped.length} rules +answers has to hold first$`)),
+  ]);
+});

@@ -56,6 +56,24 @@ test("a bridge with a private certificate is checked with --ca, or with --insecu
   expect([plain, ...trusting].map((each) => each?.code)).toEqual([1, 0, 0]);
 });
 
+test("where nothing listens, nothing is judged: exit code 69, and what to look at", async () => {
+  const [bridge, ours] = await Promise.all([
+    run(`--url ${LOCAL}`),
+    run(`--service ${LOCAL} --workspace ${UUID}`),
+  ]);
+  const kit = await startKitBridge();
+  const observed = await run(`--url ${kit.url.href} --observe ${LOCAL} --only recent-taken`);
+  await kit.close();
+  for (const { code, output } of [bridge, ours, observed]) {
+    expect([code, output]).toEqual([
+      69,
+      expect.stringMatching(/^  not reached \w+ .*ECONNREFUSED.*firewall/ms),
+    ]);
+    expect(output).not.toMatch(/FAILED|breaks the contract/);
+  }
+  expect(observed.output).toContain("2 passed, 0 failed");
+});
+
 test("the service is checked by its base address, a workspace and a secret", async () => {
   const { id, secret } = await service.workspaces.make();
   const environment = { SIGNING_SECRET: secret };

@@ -40,13 +40,18 @@ test("of a workspace with a target URL the rules of polling are unseen, not brok
 });
 
 test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
-  ["a wrong secret", { secrets: ["another"] }, /answered 401.*the dashboard showed/],
-  ["an unknown workspace", { workspace: randomUUID() }, /answered 404.*no such workspace/],
-  ["an address where nothing is", { url: new URL("http://127.0.0.1:1/") }, /ECONNREFUSED.*base URL/],
+  ["a wrong secret", { secrets: ["another"] }, /^failed: .* 401.*the dashboard showed/],
+  ["an unknown workspace", { workspace: randomUUID() }, /^failed: .* 404.*no such workspace/],
+  [
+    "an address where nothing is",
+    { url: new URL("http://127.0.0.1:1/") },
+    /^not reached: .*ECONNREFUSED.*--service/,
+  ],
 ])("%s is reported, and all other rules are skipped", async (_what, change, told) => {
   const result = await check(change);
   const [first, ...others] = result.rules;
-  expect(first?.verdict === "failed" && `${first.found} ${first.mend}`).toMatch(told);
+  const { found, mend } = { found: "", mend: "", ...first };
+  expect(`${first?.verdict}: ${found} ${mend}`).toMatch(told);
   expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(["skipped"]));
   expect(result.ok).toBe(false);
 });

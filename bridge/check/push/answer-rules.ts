@@ -1,7 +1,8 @@
 import { MESSAGE_KINDS } from "../../events";
 import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
-import type { PushTarget } from "./push-target";
+import { explainRefusal } from "./likely-cause";
+import { expectTaken, type PushTarget } from "./push-target";
 
 /** How many pushes come at once, as they do in a game of many players. */
 const BURST = 40;
@@ -12,9 +13,15 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
     says: "A rightly signed ping is answered 2xx within 5 seconds, without a redirect.",
     mend: "answer any 2xx to a push whose signature holds; check the address, the secret and the workspace",
     isGate: true,
-    async judge({ make, taken }) {
-      const { ms } = await taken(make.ping(), "a ping");
-      return { note: `${ms} ms` };
+    async judge(target) {
+      const ping = target.make.ping();
+      const reply = await target.push(ping);
+      try {
+        return { note: `${expectTaken(reply, "a ping").ms} ms` };
+      } catch (error) {
+        if (!(error instanceof Broken) || !("status" in reply) || reply.status < 400) throw error;
+        throw await explainRefusal(target, ping, reply, error.message);
+      }
     },
   },
   {
@@ -22,15 +29,22 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
     says: "A message is posted, and the observation endpoint lists it.",
     mend: "let --channel name a channel of your chat; answer 200 with the JSON that --help shows, or leave out --observe",
     isGate: true,
-    async judge({ make, taken, chat }) {
+    async judge({ make, taken, chat, unobserve }) {
       if (chat === undefined) {
         return { unseen: "there is no --observe, so only the answers of the bridge are judged" };
       }
-      await chat.read();
-      const first = make.create("the first message");
-      await taken(first, "a create");
-      await chat.shows(first);
-      return undefined;
+      try {
+        await chat.read();
+        const first = make.create("the first message");
+        await taken(first, "a create");
+        await chat.shows(first);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof Broken)) throw error;
+        // The answers of the bridge can be judged all the same.
+        unobserve();
+        throw new Broken(error.message, error.mend, { ...error.more, judgeable: "all" });
+      }
     },
   },
 ];

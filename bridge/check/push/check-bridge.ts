@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createHttpClient, type ClientOptions } from "../http-client";
-import type { CheckResult } from "../result";
+import { isOk, type CheckResult } from "../result";
 import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
 import { ANSWER_RULES, BURST_RULE, FIRST_RULES } from "./answer-rules";
 import { EVENT_RULES } from "./event-rules";
@@ -70,14 +70,14 @@ export async function checkBridge(options: BridgeCheckOptions): Promise<CheckRes
     secrets,
     chat,
     workspace: options.workspace ?? randomUUID(),
+    isWorkspaceGiven: options.workspace !== undefined,
     channel: options.channel ?? "chat-bridge-check",
     user: options.user ?? "chat-bridge-check-user",
     onWait: (what) => progress.waiting(what),
   });
   try {
     const rules = await judgeAll(BRIDGE_RULES, target, { only, progress });
-    const ok = rules.every(({ verdict }) => verdict !== "failed");
-    return { mode: "bridge", of: url.href, ok, rules, blind: BLIND };
+    return { mode: "bridge", of: url.href, ok: isOk(rules), rules, blind: BLIND };
   } finally {
     client.close();
     looker?.close();

@@ -3,7 +3,7 @@ import type { Message } from "../../events";
 import { readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import type { HttpClient } from "../http-client";
-import { Broken } from "../rule";
+import { Broken, noReply } from "../rule";
 import { wordOf } from "./event-maker";
 import { judgePlace, wrongLooks, type ShownEvent } from "./judge-shown";
 import { readShown, type ShownMessage } from "./shown-message";
@@ -34,7 +34,7 @@ export function createObservedChat(options: {
   async function read(): Promise<readonly ShownMessage[]> {
     const headers = { [SIGNATURE_HEADER]: sign(query, secrets) };
     const reply = await client.call({ method: "GET", path: url.pathname + url.search, headers });
-    if ("failed" in reply) throw new Broken(`${url.href}: ${reply.failed}`);
+    if ("failed" in reply) throw noReply(url.href, reply, "--observe");
     if (reply.status !== 200) throw new Broken(`${url.href} answered ${reply.status}, not 200`);
     const messages = readShown(readJson(reply.body));
     if ("fault" in messages) throw new Broken(`${url.href} ${messages.fault}`);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventHead, Message, OutboundEvent } from "../../events";
+import type { EventHead, Message } from "../../events";
 import { sign, SIGNATURE_HEADER } from "../../signature";
 import type { HttpClient, Reply } from "../http-client";
-import { Broken } from "../rule";
+import { Broken, noReply } from "../rule";
 import { createEventMaker, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
 
@@ -10,8 +10,16 @@ import type { ObservedChat } from "./observed-chat";
 export interface PushTarget {
   readonly make: EventMaker;
   readonly secrets: readonly string[];
-  /** Undefined without an observation endpoint. */
+  /** Undefined without an observation endpoint, and once that has failed. */
   readonly chat: ObservedChat | undefined;
+  /** Whether the events are of the bridge's own workspace, as far as the user said. */
+  readonly isWorkspaceGiven: boolean;
+  /** The bytes of an event, as they are pushed. */
+  write(event: EventHead): Buffer;
+  /** From here on writes events in this way. */
+  writeAs(write: Write): void;
+  /** From here on what the chat shows is not judged. */
+  unobserve(): void;
   /** Pushes as the service does, but for what is changed. */
   push(event: EventHead, change?: PushChange): Promise<Reply>;
   /** Pushes, and fails unless the bridge takes it: any 2xx in time. */
@@ -25,6 +33,9 @@ export interface PushTarget {
   /** Tells the user, and waits. */
   pause(ms: number, what: string): Promise<void>;
 }
+
+/** A way to write an event as JSON. */
+export type Write = (event: EventHead) => string;
 
 export interface PushChange {
   /** The header; null for none. By default it is right, and made now. */
@@ -44,13 +55,17 @@ export function createPushTarget(options: {
   readonly user: string;
   readonly secrets: readonly string[];
   readonly chat: ObservedChat | undefined;
+  readonly isWorkspaceGiven: boolean;
   readonly onWait: (what: string) => void;
 }): PushTarget {
-  const { url, client, workspace, channel, user, secrets, chat, onWait } = options;
+  const { url, client, workspace, channel, user, secrets, isWorkspaceGiven, onWait } = options;
+  let { chat } = options;
+  let asText: Write = (event) => JSON.stringify(event);
+  const write = (event: EventHead) => Buffer.from(asText(event));
   const make = createEventMaker({ workspace, channel, user });
 
   function push(event: EventHead, change: PushChange = {}): Promise<Reply> {
-    const body = change.body ?? bytesOf(event);
+    const body = change.body ?? write(event);
     const signature = change.signature === undefined ? sign(body, secrets) : change.signature;
     const headers = {
       "Content-Type": "application/json",
@@ -63,17 +78,7 @@ export function createPushTarget(options: {
 
   async function taken(event: EventHead, what: string, change?: PushChange) {
     const reply = await push(event, change);
-    if ("failed" in reply) throw new Broken(`${what}: ${reply.failed}`);
-    if (reply.status >= 300 && reply.status < 400) {
-      throw new Broken(
-        `${what} was answered ${reply.status}, a redirect to ${reply.headers.location ?? "nowhere"}`,
-        "redirects are not followed: answer under the target URL itself, or set the target URL to where it points",
-      );
-    }
-    if (reply.status < 200 || reply.status > 299) {
-      throw new Broken(`${what} was answered ${reply.status}${excerpt(reply.body)}`);
-    }
-    return reply;
+    return expectTaken(reply, what);
   }
 
   async function settled(observed: ObservedChat): Promise<void> {
@@ -86,13 +91,19 @@ export function createPushTarget(options: {
   return {
     make,
     secrets,
-    chat,
+    get chat() {
+      return chat;
+    },
+    isWorkspaceGiven,
+    write,
+    writeAs: (as) => void (asText = as),
+    unobserve: () => void (chat = undefined),
     push,
     taken,
     settled,
     async refused(event, what, change) {
       const reply = await push(event, change);
-      if ("failed" in reply) throw new Broken(`${what}: ${reply.failed}`);
+      if ("failed" in reply) throw noReply(what, reply, "--url");
       if (reply.status < 400 || reply.status > 499) {
         throw new Broken(`${what} was answered ${reply.status}, not refused with a 4xx`);
       }
@@ -110,8 +121,19 @@ export function createPushTarget(options: {
   };
 }
 
-export function bytesOf(event: EventHead | OutboundEvent): Buffer {
-  return Buffer.from(JSON.stringify(event));
+/** Fails unless the bridge took a push: any 2xx in time. */
+export function expectTaken(reply: Reply, what: string): Reply & { readonly status: number } {
+  if ("failed" in reply) throw noReply(what, reply, "--url");
+  if (reply.status >= 300 && reply.status < 400) {
+    throw new Broken(
+      `${what} was answered ${reply.status}, a redirect to ${reply.headers.location ?? "nowhere"}`,
+      "redirects are not followed: answer under the target URL itself, or set the target URL to where it points",
+    );
+  }
+  if (reply.status < 200 || reply.status > 299) {
+    throw new Broken(`${what} was answered ${reply.status}${excerpt(reply.body)}`);
+  }
+  return reply;
 }
 
 /** The beginning of an answer, for a line of its own. */

@@ -2,7 +2,7 @@ import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { entriesOf, MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
 import type { Rule } from "../rule";
-import { bytesOf, type PushTarget } from "./push-target";
+import type { PushTarget } from "./push-target";
 
 const MINUTE_MS = 60_000;
 /** No secret of anybody's. */
@@ -13,70 +13,49 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
     id: "unsigned-refused",
     says: "A push without a well-formed Service-Signature is refused.",
     mend: "answer 401 unless the header is t=<digits> and one or more ,v1=<hex>, before anything is done with the body",
-    async judge(target) {
-      await refusesAll(target, MALFORMED);
-      return undefined;
-    },
+    judge: (target) => refusesAndHidesAll(target, MALFORMED),
+    judgeRefusals: async (target) => void (await refusesAll(target, MALFORMED)),
   },
   {
     id: "forged-refused",
     says: "A push is refused unless a v1 entry is the HMAC-SHA256 of `<t>.<raw body>` under the secret.",
     mend: "compare the whole digest in constant time, and answer 401 unless it is right",
-    async judge(target) {
-      const altered = sign("the body before it was altered", target.secrets);
-      await refusesAll(target, [
-        ...WRONG,
-        { what: "the signature of another body", spoil: () => altered },
-        { what: "a signature under another secret", spoil: (_right, body) => sign(body, OTHER) },
-      ]);
-      return undefined;
-    },
+    judge: (target) => refusesAndHidesAll(target, forged(target)),
+    judgeRefusals: async (target) => void (await refusesAll(target, forged(target))),
   },
   {
     id: "raw-bytes",
     says: "The signature is that of the raw bytes of the body, not of what a parser makes of them.",
     mend: "take the bytes before any body parser does, and compute the HMAC over exactly those",
-    async judge({ make, taken, refused, secrets }) {
+    async judge(target) {
+      const { make, taken } = target;
       const event = make.create("written with spaces");
       const raw = Buffer.from(
         JSON.stringify(event, undefined, 2).replace("chat-bridge", "chat\\u002dbridge"),
       );
       await taken(event, "a push whose JSON has spaces and escapes, signed as it stands,", { body: raw });
-      const other = make.create("written with spaces, signed without");
-      const body = Buffer.from(JSON.stringify(other, undefined, 2));
-      const signature = sign(bytesOf(other), secrets);
-      await refused(other, "a push that is signed as if its JSON had no spaces", { body, signature });
-      return undefined;
+      return refusesReSerialised(target);
     },
+    judgeRefusals: refusesReSerialised,
   },
   {
     id: "old-refused",
     says: "A push whose signed timestamp is more than 5 minutes from the clock, either way, is refused.",
     mend: "once the digest is right, refuse a timestamp more than 300 seconds before or after your clock, with 409 or another 4xx",
-    async judge({ make, refused, secrets }) {
-      for (const [what, minutes] of [
-        ["6 minutes ago", -6],
-        ["6 minutes ahead", 6],
-        ["a day ago", -24 * 60],
-      ] as const) {
-        const event = make.create(`signed ${what}`);
-        const signature = sign(bytesOf(event), secrets, Date.now() + minutes * MINUTE_MS);
-        await refused(event, `a push signed ${what}`, { signature });
-      }
-      return undefined;
-    },
+    judge: refusesOld,
+    judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
     says: "A push whose signed timestamp is within 5 minutes of the clock, either way, is taken.",
     mend: "allow for 300 seconds between the two clocks, before and after",
-    async judge({ make, taken, secrets }) {
+    async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],
         ["4 minutes ahead", 4],
       ] as const) {
         const event = make.ping();
-        const signature = sign(bytesOf(event), secrets, Date.now() + minutes * MINUTE_MS);
+        const signature = sign(write(event), secrets, Date.now() + minutes * MINUTE_MS);
         await taken(event, `a push signed ${what}`, { signature });
       }
       return undefined;
@@ -86,7 +65,7 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
     id: "rotation",
     says: "While a secret is rotated a push has several v1 entries, and any one right entry suffices.",
     mend: "go through all v1 entries of the header, and take the push when any of them is right",
-    async judge({ make, taken, refused, secrets }) {
+    async judge({ make, taken, refused, secrets, write }) {
       for (const [what, before, after] of [
         ["whose second v1 entry is right", 1, 0],
         ["whose first v1 entry of two is right", 0, 1],
@@ -94,29 +73,64 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
       ] as const) {
         const event = make.ping();
         const wrong = (times: number) => `,v1=${"ab".repeat(32)}`.repeat(times);
-        const right = sign(bytesOf(event), secrets);
+        const right = sign(write(event), secrets);
         const signature = `${right.slice(0, right.indexOf(","))}${wrong(before)}${entriesOf(right)}${wrong(after)}`;
         await taken(event, `a push ${what}`, { signature });
       }
       const event = make.ping();
       const others = [OTHER, `${OTHER}, too`];
-      await refused(event, "a push with two wrong v1 entries", { signature: sign(bytesOf(event), others) });
+      await refused(event, "a push with two wrong v1 entries", { signature: sign(write(event), others) });
       return undefined;
     },
   },
 ];
 
-/** Fails when a push with any of these is taken, or shown. */
+function forged({ secrets }: PushTarget): readonly BadSignature[] {
+  const altered = sign("the body before it was altered", secrets);
+  return [
+    ...WRONG,
+    { what: "the signature of another body", spoil: () => altered },
+    { what: "a signature under another secret", spoil: (_right, body) => sign(body, OTHER) },
+  ];
+}
+
+/** Fails when a push with any of these is taken; answers the messages. */
 async function refusesAll(
-  { make, refused, secrets, chat, hides }: PushTarget,
+  { make, refused, secrets, write }: PushTarget,
   bad: readonly BadSignature[],
-): Promise<void> {
+): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (const { what, spoil } of bad) {
     const event = make.create(`forged, with ${what}`);
-    const body = bytesOf(event);
+    const body = write(event);
     await refused(event, `a push with ${what}`, { body, signature: spoil(sign(body, secrets), body) });
     messages.push(event.message);
   }
+  return messages;
+}
+
+/** Fails when one is taken, or shown. */
+async function refusesAndHidesAll(target: PushTarget, bad: readonly BadSignature[]): Promise<undefined> {
+  const { chat, hides } = target;
+  const messages = await refusesAll(target, bad);
   if (chat !== undefined) await hides(chat, messages, "its signature does not hold");
+}
+
+async function refusesReSerialised({ make, refused, secrets, write }: PushTarget): Promise<undefined> {
+  const event = make.create("written with spaces, signed without");
+  const body = Buffer.from(JSON.stringify(event, undefined, 2));
+  const signature = sign(write(event), secrets);
+  await refused(event, "a push that is signed as if its JSON had no such spaces", { body, signature });
+}
+
+async function refusesOld({ make, refused, secrets, write }: PushTarget): Promise<undefined> {
+  for (const [what, minutes] of [
+    ["6 minutes ago", -6],
+    ["6 minutes ahead", 6],
+    ["a day ago", -24 * 60],
+  ] as const) {
+    const event = make.create(`signed ${what}`);
+    const signature = sign(write(event), secrets, Date.now() + minutes * MINUTE_MS);
+    await refused(event, `a push signed ${what}`, { signature });
+  }
 }

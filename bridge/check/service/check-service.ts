@@ -1,5 +1,5 @@
 import { createHttpClient, type ClientOptions } from "../http-client";
-import type { CheckResult } from "../result";
+import { isOk, type CheckResult } from "../result";
 import { judgeAll, NO_PROGRESS, type CheckProgress, type Rule } from "../rule";
 import { BODY_RULES, GATE_RULE } from "./inbound-rules";
 import { LIMIT_RULES } from "./limit-rules";
@@ -47,8 +47,7 @@ export async function checkService(options: ServiceCheckOptions): Promise<CheckR
   const target = createServiceTarget({ url, client, workspace, secrets, withLimits });
   try {
     const rules = await judgeAll(SERVICE_RULES, target, { only, progress });
-    const ok = rules.every(({ verdict }) => verdict !== "failed");
-    return { mode: "service", of: url.href, ok, rules, blind: BLIND };
+    return { mode: "service", of: url.href, ok: isOk(rules), rules, blind: BLIND };
   } finally {
     client.close();
   }

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { retryAfterMs } from "../../back-off";
 import { isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_HEADER } from "../../signature";
-import type { HttpClient, Reply } from "../http-client";
-import { Broken } from "../rule";
+import type { HttpClient, NoReply, Reply } from "../http-client";
+import { Broken, noReply } from "../rule";
 
-export type Answered = Exclude<Reply, { readonly failed: string }>;
+export type Answered = Exclude<Reply, NoReply>;
 
 /** How a request differs from the right one that a bridge would send now. */
 export interface RequestChange {
@@ -66,7 +66,7 @@ export function createServiceTarget(options: {
   async function untilLetThrough(request: ServiceRequest): Promise<Answered> {
     for (let attempt = 1; ; attempt++) {
       const reply = await once(request);
-      if ("failed" in reply) throw new Broken(`${request.method} ${base}/hooks: ${reply.failed}`);
+      if ("failed" in reply) throw noReply(`${request.method} ${base}/hooks`, reply, "--service");
       if (reply.status !== 429 || attempt >= ATTEMPTS_MOST) return reply;
       await sleep(Math.max(1_000, retryAfterMs(reply.headers["retry-after"] ?? null)));
     }

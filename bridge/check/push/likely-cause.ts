@@ -1,0 +1,146 @@
+import { createHmac } from "node:crypto";
+import type { EventHead, Ping } from "../../events";
+import { isObject } from "../../read-event";
+import { sign, TIMESTAMP_TOLERANCE_MS } from "../../signature";
+import type { NoReply, Reply } from "../http-client";
+import { Broken } from "../rule";
+import type { PushTarget, Write } from "./push-target";
+
+type Refusal = Exclude<Reply, NoReply>;
+
+/** No path of the bridge takes a POST there. */
+const NO_PATH: ReadonlySet<number> = new Set([404, 405, 410]);
+const RAW_BYTES = "take the bytes before any body parser does, and compute the HMAC over exactly those";
+
+/** How libraries write what they have parsed, each unlike the bytes that were sent. */
+const WRITERS: readonly (readonly [as: string, write: Write])[] = [
+  ["with a space after each comma and colon, as Python's json.dumps does", spaced],
+  ["with its keys in order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
+  ["with its keys in order, and a space after each comma and colon", (event) => spaced(sorted(event))],
+];
+
+/** A ping that is signed in a wrong way that is usual, and what is wrong when a bridge takes just that. */
+interface Mistake {
+  readonly cause: string;
+  readonly mend: string;
+  sign(body: Buffer): string;
+}
+
+/**
+ * Why a bridge refuses a right ping: by pings that are right only for a bridge that makes one of the usual mistakes.
+ * Where that is how JSON is written, all further events are written so, and all other rules can be judged.
+ *
+ * @param found what was found of the ping
+ */
+export async function explainRefusal(
+  target: PushTarget,
+  ping: Ping,
+  reply: Refusal,
+  found: string,
+): Promise<Broken> {
+  const { make, push, secrets } = target;
+  const isTaken = async (event: EventHead, change: { body?: Buffer; signature?: string }) => {
+    const { status } = { status: 0, ...(await push(event, change)) };
+    return status >= 200 && status <= 299;
+  };
+
+  if (NO_PATH.has(reply.status)) {
+    const cause = `nothing takes POST requests there${workspaceHint(target)}`;
+    return new Broken(found, "check the path of --url", { cause });
+  }
+  for (const [as, write] of WRITERS) {
+    const event = make.ping();
+    const body = Buffer.from(write(event));
+    if (!(await isTaken(event, { body }))) continue;
+    target.writeAs(write);
+    const cause = `the same event is taken when its JSON is written ${as}: the signature is checked over JSON that was parsed and written again. All further events are written so`;
+    return new Broken(found, RAW_BYTES, { cause, judgeable: "all" });
+  }
+  const judgeable = reply.status < 500 ? "refusals" : "nothing";
+  for (const { cause, mend, sign: mistaken } of mistakesOf(reply, secrets)) {
+    const event = make.ping();
+    const body = target.write(event);
+    if (await isTaken(event, { body, signature: mistaken(body) })) {
+      return new Broken(found, mend, { cause, judgeable });
+    }
+  }
+  if (reply.status >= 500) {
+    return new Broken(found, "look at the bridge's own log: it failed at a right push");
+  }
+  const body = target.write(ping);
+  const cause = `no usual mistake explains it: the secret may be another, something may change the body on its way${workspaceHint(target)}`;
+  const compare = `compare with what the bridge computes: the header is right with ${sign(body, secrets)} for the body ${body.toString()}`;
+  return new Broken(found, compare, { cause, judgeable });
+}
+
+function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly Mistake[] {
+  const [secret = ""] = secrets;
+  const offMs = Date.parse(headers.date ?? "") - Date.now();
+  const minutes = Math.round(Math.abs(offMs) / 60_000);
+  const clock: Mistake = {
+    cause: `by its Date header the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this one, and a ping of that time is taken`,
+    mend: "set the clock that is wrong",
+    sign: (body) => sign(body, secrets, Date.now() + offMs),
+  };
+  const underKey = (as: string, key: string | Buffer, mend: string): Mistake => ({
+    cause: `a digest under ${as} is taken`,
+    mend,
+    sign: (body) => headerOf(nowSeconds(), key, body),
+  });
+  const asShown = "use the secret as the dashboard shows it, character by character, as the key";
+  return [
+    ...(Math.abs(offMs) > TIMESTAMP_TOLERANCE_MS ? [clock] : []),
+    {
+      cause: "a timestamp in milliseconds is taken",
+      mend: "compare t with your clock in seconds",
+      sign: (body) => headerOf(Date.now(), secret, body),
+    },
+    {
+      cause: "a digest of the body alone is taken: the timestamp is no part of what is signed",
+      mend: "compute the HMAC over `<t>.<raw body>`, with t as it stands in the header",
+      sign: (body) => headerOf(nowSeconds(), secret, body, ""),
+    },
+    underKey("an empty secret", "", "give the bridge its secret, and let it not start without one"),
+    underKey("the secret with a line break at its end", `${secret}\n`, asShown),
+    underKey("the secret decoded from base64", Buffer.from(secret, "base64"), asShown),
+    ...(HEX.test(secret)
+      ? [underKey("the secret decoded from hex", Buffer.from(secret, "hex"), asShown)]
+      : []),
+  ];
+}
+
+const HEX = /^(?:[0-9a-f]{2})+$/i;
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+function headerOf(t: number, key: string | Buffer, body: Buffer, before = `${t}.`): string {
+  return `t=${t},v1=${createHmac("sha256", key).update(before).update(body).digest("hex")}`;
+}
+
+function workspaceHint({ isWorkspaceGiven }: PushTarget): string {
+  return isWorkspaceGiven ? "" : ", or the bridge may know its own workspace only: give --workspace";
+}
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+/** As Python's json.dumps writes it, which escapes all that is not ASCII. */
+function spaced(value: unknown): string {
+  if (isList(value)) return `[${value.map(spaced).join(", ")}]`;
+  if (isObject(value)) {
+    const fields = Object.entries(value).filter(([, each]) => each !== undefined);
+    return `{${fields.map(([name, each]) => `${spaced(name)}: ${spaced(each)}`).join(", ")}}`;
+  }
+  return JSON.stringify(value).replaceAll(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function sorted(value: unknown): unknown {
+  if (isList(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, each]) => [name, sorted(each)]),
+  );
+}
