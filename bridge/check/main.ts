@@ -9,6 +9,16 @@ import { RULES } from "./rules";
 import { checkService } from "./service/check-service";
 
 const [BROKEN, WRONG_COMMAND, NOT_REACHED, OWN_FAULT] = [1, 2, 69, 70];
+/** As a shell tells it of a command that SIGPIPE has ended: 128 and the signal's number. */
+const NOBODY_READS = 141;
+
+for (const stream of [process.stdout, process.stderr]) {
+  // Whoever read what we print may have gone, as `head` does.
+  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
+    process.exit(code === "EPIPE" ? NOBODY_READS : OWN_FAULT);
+  });
+}
+
 async function main(): Promise<number> {
   const command = readCommand(process.argv.slice(2), process.env);
   switch (command.is) {

@@ -4,6 +4,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { readCommand } from "../../bridge/check/options";
 import { RULES } from "../../bridge/check/rules";
 import { createReceiver } from "../../bridge/receiver";
@@ -72,6 +73,12 @@ test("where nothing listens, nothing is judged: exit code 69, and what to look a
     expect(output).not.toMatch(/FAILED|breaks the contract/);
   }
   expect(observed.output).toContain("2 passed, 0 failed");
+});
+
+test("whoever stops to read ends the command quietly, as a signal would", async () => {
+  const command = `"${process.execPath}" "${MAIN}" --list | true; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command]);
+  expect([stdout, stderr]).toEqual(["141\n", ""]);
 });
 
 test("the service is checked by its base address, a workspace and a secret", async () => {
