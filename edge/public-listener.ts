@@ -10,7 +10,7 @@ export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
   /** Told of the status that was answered to what is not a readable request. */
   onUnreadable?(status: number): void;
-  /** How long nothing of an answer may be taken before its connection is ended. */
+  /** How long a client may take nothing of its answer before its connection is ended. */
   readonly stalledMs?: number;
   /** Told of faults that are bugs. */
   report(where: string, error: unknown): void;
@@ -91,7 +91,7 @@ export function createPublicListener({
   return app;
 }
 
-/** Of two, Node shows the first alone. */
+/** Of two, `headers` has only the first. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   // Names and values in turn.

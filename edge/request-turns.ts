@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Has `start` called when it is the request's turn, or never, when its connection has ended by then. */
+/** Calls `start` when it is the request's turn; never, if its connection has ended by then. */
 export type TakeTurn = (response: ServerResponse, start: () => void) => void;
 
 export interface WaitingMax {
@@ -11,8 +11,8 @@ export interface WaitingMax {
 }
 
 /**
- * Signed requests are never so many on a connection: Node reads 64 KB at a time, and none are read while one
- * waits. One that waits takes 3 KB, and all of them 48 MB.
+ * Signed requests stay below the first bound: Node reads 64 KB at a time, and nothing is read while a request
+ * waits. A waiting request takes about 3 KB, so all of them take 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
 
@@ -26,7 +26,7 @@ interface Line {
  * Starts the requests of a connection one at a time: each once the kernel has taken
  * the answer before it. So a client that pipelines and reads nothing has one
  * answer in memory, and its other requests cost core nothing. A connection on which
- * too many wait is ended.
+ * too many requests wait is ended.
  */
 export function createTurns(max = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();
@@ -65,7 +65,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     wait(line, 1);
     socket.pause();
     last.once("close", () => {
-      // Its "close" counts off all that wait.
+      // The "close" of the socket uncounts its waiting requests.
       if (!socket.writable) return;
       wait(line, -1);
       if (line.waiting === 0) socket.resume();

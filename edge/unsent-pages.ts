@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Who asked for a page: each has a share of the room, so that one that takes nothing leaves room for the others. */
+/** Who asked for a page. Each has a share of the room, so a bridge that reads nothing cannot take that of others. */
 export interface PageOwner {
   readonly workspaceId: string;
   /** In canonical form. */
@@ -19,7 +19,7 @@ export interface UnsentPages {
 /** Pages up to this fit into what the system holds for a connection anyway. */
 const SMALL_BYTES = 16_384;
 const MB = 1_048_576;
-/** In bytes. A workspace may have five of the largest pages on their way, and an address those of two workspaces. */
+/** Bytes. Five of the largest pages fit into a workspace's room, and ten into an address's. */
 const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
 /** A page of 100 events of the largest size takes a minute at 100 KB a second. */
 const TAKEN_WITHIN_MS = 60_000;
@@ -75,7 +75,7 @@ export function createUnsentPages(
   };
 }
 
-/** Adds to what is counted of one; whoever has nothing on the way is forgotten. */
+/** Adds to the bytes of one owner; an owner without any is removed. */
 function change(bytesOf: Map<string, number>, key: string, bytes: number): void {
   const sum = (bytesOf.get(key) ?? 0) + bytes;
   if (sum === 0) bytesOf.delete(key);

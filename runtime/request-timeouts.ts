@@ -1,6 +1,6 @@
 /**
  * How long an HTTP listener waits for a whole request, as options of Node's server. A
- * connection that says nothing, or says it slowly, is ended after 10 to 11 seconds.
+ * connection that sends no whole request is ended after 10 to 11 seconds.
  */
 export const REQUEST_TIMEOUTS = {
   headersTimeout: 10_000,

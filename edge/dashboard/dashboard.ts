@@ -59,7 +59,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    // A path that is no path: no hook sees it.
+    // No hook runs for a path that cannot be decoded.
     frameworkErrors: (_error, request, reply) =>
       void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
   });

@@ -28,9 +28,9 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * `GET /workspaces/:id/watch`: what happens to a workspace as it happens, as
  * server-sent events: `health`, `delivery`, and `gone` when it was deleted.
  * Every 2 s there is `here` while core answers, and `away` while it does not;
- * the first `away` comes at once. What happened meanwhile is not sent again: the
- * first event after `away` is `health`, upon which the page reads all of it. The
- * browser comes back by itself when the stream ends otherwise.
+ * the first `away` comes at once. The first event after `away` is a `health`. The page
+ * reads everything again then, as deliveries in between are not sent again. The
+ * browser opens the stream again by itself when it ends otherwise.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const { sessionOf, operatorOf, stopping, report } = context;

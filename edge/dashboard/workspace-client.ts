@@ -38,7 +38,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
-    // Whoever watches hears within these two that core is away.
+    // A frozen core is noticed within the sum of these: watched pages promise 5 s.
     "grpc.keepalive_time_ms": 1_000,
     "grpc.keepalive_timeout_ms": 3_000,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
