@@ -90,12 +90,17 @@ export async function startRedisNode({
   };
 }
 
-/** Kills a master once its replica has everything that was answered before the call, however slow the two are. */
-export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
+/** Waits until a replica has everything that its master answered before the call, however slow the two are. */
+export async function untilFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   const answered = Number(await master.info("master_repl_offset"));
   await until(
     "the replica has what was answered",
     async () => Number(await replica?.info("slave_repl_offset")) >= answered,
   );
+}
+
+/** Kills a master once its replica has everything that was answered before the call. */
+export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
+  await untilFollowed(master, replica);
   await master.kill();
 }

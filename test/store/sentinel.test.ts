@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { connectRedis } from "../../core/store/redis";
-import { killFollowed, type RedisNode } from "../harness/redis-node";
+import { killFollowed, untilFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";
 import { addWorkspace, openTestStore, prefixOf, publication, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
@@ -89,10 +89,7 @@ test("a failover that an operator orders is followed, sequences rise and wakes c
   last = (Date.now() + 3_600_000) * 1_000;
   const prefix = prefixOf(store, id);
   await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);
-  await until(
-    "the replica has it",
-    async () => (await next.info("slave_repl_offset")) === (await master.info("master_repl_offset")),
-  );
+  await untilFollowed(master, next);
   await watched.sentinels[0]?.command("SENTINEL", "FAILOVER", "events");
   await untilPublished(next);
   await untilWoken();
@@ -112,6 +109,7 @@ test("a master that dies is out of reach until its replica takes over, and is no
 
 test("a master that hangs is left for the one that takes over", async () => {
   const [hung, next] = await servers();
+  await untilFollowed(hung, next);
   hung.pause();
   try {
     await untilPublished(next);
