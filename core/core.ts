@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
-import { formatHostPort } from "../runtime/settings";
 import type { CoreConfig } from "./config";
 import { createCoreMetrics } from "./metrics/core-metrics";
 import { createPushClient } from "./delivery/push-client";
@@ -150,7 +149,7 @@ export async function createCore(
         stopping: streams.signal,
       },
       {
-        address: formatHostPort(config.listen),
+        at: config.listen,
         tokens: config.tokens,
         tls: config.tls,
         report,

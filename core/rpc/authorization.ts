@@ -11,6 +11,15 @@ import {
 /** A caller's role. Each has the services that ROLE_OF_SERVICE gives it. */
 export type CallerRole = "edge" | "game" | "operator";
 
+/** A token that core knows. */
+export interface KnownToken {
+  readonly role: CallerRole;
+  readonly token: string;
+}
+
+/** The two ends of a connection. */
+export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>;
+
 type Refusal = Pick<StatusObject, "code" | "details">;
 
 const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any">> = {
@@ -21,9 +30,13 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any">> = {
   "grpc.reflection.v1alpha.ServerReflection": "any",
 };
 
-/** Lets calls through whose bearer token is of the service's role. A service that is not listed is for nobody. */
+/**
+ * Lets calls through whose bearer token is of the service's role. A service that is not listed is for nobody.
+ * @param onCall told of every call that is let through, on which connection
+ */
 export function createAuthorization(
-  tokens: readonly { readonly role: CallerRole; readonly token: string }[],
+  tokens: readonly KnownToken[],
+  onCall: (connection: Connection) => void,
 ): ServerInterceptor {
   // Digests have one length, so that comparing tells nothing of a token's.
   const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
@@ -52,8 +65,12 @@ export function createAuthorization(
         const listener = new ServerListenerBuilder()
           .withOnReceiveMetadata((metadata, proceed) => {
             const refused = judge(method.path, metadata);
-            if (refused === undefined) proceed(metadata);
-            else call.sendStatus(refused);
+            if (refused !== undefined) {
+              call.sendStatus(refused);
+              return;
+            }
+            onCall(call.getConnectionInfo());
+            proceed(metadata);
           })
           .build();
         next(listener);

@@ -174,3 +174,8 @@ test("lane calls that break the rules of their message are refused one by one, a
   lane.cancel();
   client.close();
 });
+
+// time: smoke
+test("core ends a gRPC connection that says nothing", async () => {
+  await exchange(`http://127.0.0.1:${service.core.port}`, () => undefined);
+});

@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connectivityState, credentials, type Server } from "@grpc/grpc-js";
+import { listen, type ListenerOptions, type Patience, type RpcServer } from "../../core/rpc/listener";
+import {
+  BridgeServiceClient,
+  BridgeServiceService,
+  PollRequest,
+  PollResponse,
+  type BridgeServiceServer,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { bearer, call } from "../harness/core-clients";
+import { TOKENS } from "../harness/processes";
+import { createTestCa } from "../harness/test-ca";
+import { until } from "../harness/wait";
+
+/** Long enough for a call, short enough to wait for. */
+const PATIENCE: Patience = { silentMs: 2_000, pingEveryMs: 60_000, pongWithinMs: 60_000 };
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
+
+const lanes = { open: 0 };
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+/** A listener of core's whose polls answer nothing, and whose lanes stay open. */
+async function start(options: Partial<ListenerOptions & Patience> = {}): Promise<RpcServer> {
+  const services: Pick<BridgeServiceServer, "poll" | "lane"> = {
+    poll: (_call, callback) => callback(null, PollResponse.create()),
+    lane: (stream) => {
+      lanes.open += 1;
+      stream.on("error", () => undefined).on("cancelled", () => (lanes.open -= 1));
+    },
+  };
+  const rpc = await listen(
+    {
+      at: { host: "127.0.0.1", port: 0 },
+      tokens: [{ role: "edge", token: TOKENS.edge }],
+      tls: undefined,
+      ...options,
+    },
+    (server: Server) => server.addService(BridgeServiceService, { ...services }),
+    { ...PATIENCE, ...options },
+  );
+  closers.push(rpc.close);
+  return rpc;
+}
+
+async function open({ port }: { readonly port: number }): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+  closers.push(() => socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}
+
+function clientOf({ port }: { readonly port: number }, options = {}): BridgeServiceClient {
+  const client = new BridgeServiceClient(`127.0.0.1:${port}`, credentials.createInsecure(), options);
+  closers.push(() => client.close());
+  return client;
+}
+
+const isOpen = (client: BridgeServiceClient): boolean =>
+  client.getChannel().getConnectivityState(false) === connectivityState.READY;
+const poll = (client: BridgeServiceClient, token: string) =>
+  call(client, client.poll, PollRequest.create(), token);
+
+const ended = (socket: Socket): Promise<unknown> => once(socket.resume(), "close");
+
+// time: ordering
+test("connections without a call that is let through are ended, and one that has made such a call stays", async () => {
+  const rpc = await start();
+  const client = clientOf(rpc);
+  await poll(client, TOKENS.edge);
+  // Later than that one, so that it would have been ended before them.
+  const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
+  await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
+  const [silent, half, idle, dribbling] = [
+    await open(rpc),
+    await open(rpc),
+    await open(rpc),
+    await open(rpc),
+  ];
+  half.write(PREFACE.slice(0, 10));
+  idle.write(PREFACE + EMPTY_SETTINGS);
+  const drops = [...PREFACE];
+  const dribble = setInterval(() => dribbling.write(drops.shift() ?? "\0"), PATIENCE.silentMs / 10);
+  await Promise.all([silent, half, idle, dribbling].map(ended));
+  clearInterval(dribble);
+  await until("the refused one is ended", () => !isOpen(refused));
+  expect(isOpen(client)).toBe(true);
+  await poll(client, TOKENS.edge);
+});
+
+test("a TLS handshake that is not finished is ended", async () => {
+  const ca = createTestCa();
+  closers.push(() => ca.close());
+  const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
+  const rpc = await start({ tls });
+  const [silent, half] = [await open(rpc), await open(rpc)];
+  // The head of a record that promises more than comes.
+  half.write(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]));
+  await Promise.all([ended(silent), ended(half)]);
+  const client = new BridgeServiceClient(`127.0.0.1:${rpc.port}`, credentials.createSsl(ca.cert));
+  closers.push(() => client.close());
+  await poll(client, TOKENS.edge);
+});
+
+test("the streams of a client that answers no ping are ended", async () => {
+  const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
+  const ends: Socket[] = [];
+  // What a dead machine is like: nothing more comes, and nothing is closed.
+  const proxy = createServer((near) => {
+    const far = connect(rpc.port, "127.0.0.1");
+    ends.push(
+      near.on("error", () => undefined),
+      far.on("error", () => undefined),
+    );
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  closers.push(() => {
+    for (const socket of ends) socket.destroy();
+    proxy.close();
+  });
+  clientOf({ port: (proxy.address() as AddressInfo).port })
+    .lane(bearer(TOKENS.edge))
+    .on("error", () => undefined);
+  await until("the lane is open", () => lanes.open === 1);
+  for (const socket of ends) socket.unpipe().pause();
+  await until("the lane is ended", () => lanes.open === 0);
+});
+
+test("a listener that closes ends connections without a call at once, and closing twice is harmless", async () => {
+  const rpc = await start({ silentMs: 60_000 });
+  const silent = await open(rpc);
+  const closed = [rpc.close(), rpc.close()];
+  await ended(silent);
+  await Promise.all(closed);
+  await expect(open(rpc)).rejects.toThrow("ECONNREFUSED");
+});
