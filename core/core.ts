@@ -147,6 +147,7 @@ export async function createCore(
         pushTracer: pushClient,
         targetUrlCheck: createTargetUrlCheck(hosts),
         stopping: streams.signal,
+        whyNotReady: () => whyNotReady(),
       },
       {
         at: config.listen,

@@ -22,13 +22,18 @@ export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>
 
 type Refusal = Pick<StatusObject, "code" | "details">;
 
-const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any">> = {
+const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">> = {
   "chatbridge.v1.BridgeService": "edge",
   "chatbridge.v1.GameService": "game",
   "chatbridge.v1.WorkspaceService": "operator",
+  // What probes call, which can send none.
+  "grpc.health.v1.Health": "no token",
   "grpc.reflection.v1.ServerReflection": "any",
   "grpc.reflection.v1alpha.ServerReflection": "any",
 };
+
+/** The names of all that core serves. */
+export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
  * Lets calls through whose bearer token is of the service's role. A service that is not listed is for nobody.
@@ -36,12 +41,16 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any">> = {
  */
 export function createAuthorization(
   tokens: readonly KnownToken[],
-  onCall: (connection: Connection) => void,
+  onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
   // Digests have one length, so that comparing tells nothing of a token's.
   const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
 
-  function judge(path: string, metadata: Metadata): Refusal | undefined {
+  function judge(
+    needed: (typeof ROLE_OF_SERVICE)[string] | undefined,
+    metadata: Metadata,
+  ): Refusal | undefined {
+    if (needed === "no token") return undefined;
     const [header] = metadata.get("authorization");
     const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
     const sent = token === undefined ? undefined : digest(token);
@@ -54,7 +63,6 @@ export function createAuthorization(
         "send a token that core knows, as metadata 'authorization: Bearer <token>'",
       );
     }
-    const needed = ROLE_OF_SERVICE[path.split("/")[1] ?? ""];
     if (needed === "any" || (needed !== undefined && roles.includes(needed))) return undefined;
     return refuse(status.PERMISSION_DENIED, `this needs a token of the role ${needed ?? "that nobody has"}`);
   }
@@ -64,12 +72,13 @@ export function createAuthorization(
       start(next) {
         const listener = new ServerListenerBuilder()
           .withOnReceiveMetadata((metadata, proceed) => {
-            const refused = judge(method.path, metadata);
+            const needed = ROLE_OF_SERVICE[method.path.split("/")[1] ?? ""];
+            const refused = judge(needed, metadata);
             if (refused !== undefined) {
               call.sendStatus(refused);
               return;
             }
-            onCall(call.getConnectionInfo());
+            onCall(call.getConnectionInfo(), needed !== "no token");
             proceed(metadata);
           })
           .build();

@@ -37,8 +37,9 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
  *
  * A connection ends when `silentMs` have passed and no call with a token of the right
  * role has come, whether it has sent nothing, half of a TLS handshake, a slow preface,
- * or only calls that were refused. A connection that has had its call stays as long
- * as it answers pings, however seldom it calls.
+ * or only calls that were refused; a call that needs no token begins that time again.
+ * A connection that has had its call stays as long as it answers pings, however
+ * seldom it calls.
  */
 export async function listen(
   { at, tokens, tls }: ListenerOptions,
@@ -106,11 +107,12 @@ function createConnections(silentMs: number) {
       });
     },
     /** Takes note of a call that was let through. */
-    onCall(connection: Connection): void {
+    onCall(connection: Connection, neededToken: boolean): void {
       const known = open.get(keyOf(connection));
-      if (known === undefined) return;
-      known.isSilent = false;
-      clearTimeout(known.timer);
+      if (known === undefined || !known.isSilent) return;
+      known.isSilent = !neededToken;
+      if (neededToken) clearTimeout(known.timer);
+      else known.timer.refresh();
     },
     endSilent(): void {
       for (const { socket, isSilent } of open.values()) if (isSilent) socket.destroy();

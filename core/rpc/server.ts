@@ -5,12 +5,16 @@ import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { GAME_METHODS } from "./game-methods";
 import { createGameService, type GameServiceContext } from "./game-service";
+import { createHealthService, HEALTH_METHODS, type HealthServiceContext } from "./health-service";
 import { listen, type ListenerOptions, type RpcServer } from "./listener";
 import { addReflection } from "./reflection";
 import type { ReportFault } from "./status";
 import { createWorkspaceService, type WorkspaceServiceContext } from "./workspace-service";
 
-export type RpcContext = BridgeServiceContext & GameServiceContext & WorkspaceServiceContext;
+export type RpcContext = BridgeServiceContext &
+  GameServiceContext &
+  WorkspaceServiceContext &
+  HealthServiceContext;
 
 export interface RpcOptions extends ListenerOptions {
   readonly report: ReportFault;
@@ -24,6 +28,7 @@ export function listenForRpc(context: RpcContext, options: RpcOptions): Promise<
     add({ ...BridgeServiceService, lane: LANE_METHOD }, createBridgeService(context, options.report));
     add(GAME_METHODS, createGameService(context, options.report));
     add(WorkspaceServiceService, createWorkspaceService(context, options.report));
+    add(HEALTH_METHODS, createHealthService(context, options.report));
     addReflection(server);
   });
 }

@@ -1,9 +1,16 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { credentials, Metadata, status, type ServiceError } from "@grpc/grpc-js";
+import {
+  HealthCheckRequest,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthClient,
+} from "../../proto/gen/grpc/health/v1/health";
 import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, SECRETS_KEY, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { until } from "../harness/wait";
+import { HANG_MS, until } from "../harness/wait";
 
 let redis: TestRedis;
 let core: Promise<TestProcess>;
@@ -44,6 +51,30 @@ test("a core that starts before Redis is live and waits for it; then it is ready
   expect(await probe({ healthPort }, "/ready")).toEqual(READY);
   expect(await probe({ healthPort }, "/live")).toEqual(LIVE);
   expect((await probe({ healthPort }, "/other"))?.[0]).toBe(404);
+});
+
+test("gRPC's health service says without a token whether core is ready, for itself and each of its services", async () => {
+  const { port } = await core;
+  const health = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  const check = (service: string) =>
+    new Promise<string>((resolve) => {
+      const request = HealthCheckRequest.create({ service });
+      health.check(request, new Metadata(), { deadline: Date.now() + HANG_MS }, (error, response) =>
+        resolve(error === null ? String(ServingStatus[response.status]) : String(status[error.code])),
+      );
+    });
+  const all = ["", ...["Bridge", "Game", "Workspace"].map((name) => `chatbridge.v1.${name}Service`)];
+  expect(await Promise.all(all.map(check))).toEqual(all.map(() => "SERVING"));
+  expect(await check("chatbridge.v1.OtherService")).toBe("NOT_FOUND");
+  const watch = health.watch(HealthCheckRequest.create());
+  const [error] = (await once(watch, "error")) as [ServiceError];
+  expect(error.code).toBe(status.UNIMPLEMENTED);
+  await redis.kill();
+  await until("it is not ready", async () => (await check("")) === "NOT_SERVING");
+  expect(await check(all[1] ?? "")).toBe("NOT_SERVING");
+  await redis.restart();
+  await until("it is ready again", async () => (await check("")) === "SERVING");
+  health.close();
 });
 
 test("an edge whose token core does not know is never ready, says why, and logs it once", async () => {

@@ -30,6 +30,7 @@ test("with a token of any role, both versions of reflection list the services, a
       "chatbridge.v1.BridgeService",
       "chatbridge.v1.GameService",
       "chatbridge.v1.WorkspaceService",
+      "grpc.health.v1.Health",
     ]);
   }
   const methods = await curl("", TOKENS.game, "--list-methods");

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { connectivityState, credentials, type Server } from "@grpc/grpc-js";
+import { connectivityState, credentials, type Client, type Server } from "@grpc/grpc-js";
+import { createHealthService, HEALTH_METHODS } from "../../core/rpc/health-service";
 import { listen, type ListenerOptions, type Patience, type RpcServer } from "../../core/rpc/listener";
 import {
   BridgeServiceClient,
@@ -9,6 +10,11 @@ import {
   PollResponse,
   type BridgeServiceServer,
 } from "../../proto/gen/chatbridge/v1/bridge";
+import {
+  HealthCheckRequest,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthClient,
+} from "../../proto/gen/grpc/health/v1/health";
 import { bearer, call } from "../harness/core-clients";
 import { TOKENS } from "../harness/processes";
 import { createTestCa } from "../harness/test-ca";
@@ -20,6 +26,7 @@ const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
 
 const lanes = { open: 0 };
+const whyNotReady = jest.fn(async (): Promise<string | undefined> => undefined);
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
@@ -41,7 +48,10 @@ async function start(options: Partial<ListenerOptions & Patience> = {}): Promise
       tls: undefined,
       ...options,
     },
-    (server: Server) => server.addService(BridgeServiceService, { ...services }),
+    (server: Server) => {
+      server.addService(BridgeServiceService, { ...services });
+      server.addService(HEALTH_METHODS, { ...createHealthService({ whyNotReady }, jest.fn()) });
+    },
     { ...PATIENCE, ...options },
   );
   closers.push(rpc.close);
@@ -61,7 +71,13 @@ function clientOf({ port }: { readonly port: number }, options = {}): BridgeServ
   return client;
 }
 
-const isOpen = (client: BridgeServiceClient): boolean =>
+function healthOf({ port }: { readonly port: number }) {
+  const health = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  closers.push(() => health.close());
+  return { health, check: () => call(health, health.check, HealthCheckRequest.create(), "none is needed") };
+}
+
+const isOpen = (client: Client): boolean =>
   client.getChannel().getConnectivityState(false) === connectivityState.READY;
 const poll = (client: BridgeServiceClient, token: string) =>
   call(client, client.poll, PollRequest.create(), token);
@@ -91,6 +107,37 @@ test("connections without a call that is let through are ended, and one that has
   await until("the refused one is ended", () => !isOpen(refused));
   expect(isOpen(client)).toBe(true);
   await poll(client, TOKENS.edge);
+});
+
+// time: ordering
+test("calls that need no token delay the end of their connection, and do not prevent it", async () => {
+  const rpc = await start();
+  const { health, check } = healthOf(rpc);
+  await check();
+  const silent = await open(rpc);
+  let silentOpen = true;
+  void ended(silent).then(() => (silentOpen = false));
+  while (silentOpen) await check();
+  expect(isOpen(health)).toBe(true);
+  await until("it is ended", () => !isOpen(health));
+});
+
+// time: controlled
+test("however many ask for core's health, it looks once a second", async () => {
+  const rpc = await start();
+  const { check } = healthOf(rpc);
+  const now = jest.spyOn(performance, "now").mockReturnValue(0);
+  whyNotReady.mockClear();
+  expect(await Promise.all(Array.from({ length: 20 }, check))).toEqual(
+    Array(20).fill({ status: ServingStatus.SERVING }),
+  );
+  whyNotReady.mockResolvedValue("away");
+  now.mockReturnValue(999);
+  expect(await check()).toEqual({ status: ServingStatus.SERVING });
+  now.mockReturnValue(1_000);
+  expect(await check()).toEqual({ status: ServingStatus.NOT_SERVING });
+  expect(whyNotReady).toHaveBeenCalledTimes(2);
+  now.mockRestore();
 });
 
 test("a TLS handshake that is not finished is ended", async () => {
