@@ -48,7 +48,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
     async join() {
       const alive = await leases.join(member, fresh);
       fresh = false;
-      return alive;
+      return typeof alive === "string" ? undefined : alive;
     },
     settle,
     onFault: ignoreAway,

@@ -42,3 +42,11 @@ export const DATA_DEPTH_MAX = 30;
 export const IDEMPOTENCY_KEY_SECONDS = 24 * 60 * 60;
 /** The longest lifetime that a game service may give an event. */
 export const LIFETIME_MAX_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Streams of Follow that a group may have, over all cores; as many as there are shards where those are more. A
+ * stream without a shard only waits to take over, and every one says now and then that it is alive. Ours.
+ */
+export const GROUP_STREAMS_MAX = 64;
+/** Streams of Follow that one core takes, of all groups. Ours. */
+export const CORE_STREAMS_MAX = 256;

@@ -1,7 +1,7 @@
 import { createBell } from "../domain/bell";
 import { createShare } from "../domain/share";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
-import type { Member } from "../ports/leases";
+import type { Member, NotJoined } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import { heldSince, readFromStart, type HeldShard } from "./held-shard";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
@@ -10,6 +10,8 @@ import { createShardRest } from "./shard-rest";
 
 export interface FollowOptions {
   readonly member: Member;
+  /** When the member entered its group, by performance.now(). */
+  readonly enteredAt: number;
   /** How many unacked events may be out at once. */
   readonly window: number;
   readonly ackDeadlineMs: number;
@@ -24,17 +26,16 @@ export interface Follower {
   ack(deliveryIds: readonly string[]): void;
   /** How many events are out, unacked. */
   readonly inFlight: number;
-  /** Resolves when the stream has ended and let go of its shards: by the signal, or replaced by a newer one. */
-  readonly ended: Promise<"stopped" | "replaced">;
+  /** Resolves when the stream has ended and let go of its shards: by the signal, or as it is no longer a member. */
+  readonly ended: Promise<"stopped" | NotJoined>;
 }
 
-const REPLACED = "replaced";
 const BEAT_MS = 750;
 const READ_MAX = 100;
 const AWAY_MS = 200;
 
 /**
- * Follows the inbound log for one stream. Call it once the group is open.
+ * Follows the inbound log for one stream. Call it once its member has entered the group.
  *
  * The stream is a member of its group, has its part of the shards, and runs in turns:
  *
@@ -53,15 +54,14 @@ const AWAY_MS = 200;
  * while the lease is good for sure: a process that was stopped wakes to deliver nothing.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
-  const { member, window, signal } = options;
+  const { member, enteredAt, window, signal } = options;
   const inFlight = createInFlight(options.ackDeadlineMs);
   const held = new Map<number, HeldShard>();
   const acks = createPendingAcks(log, member.group);
   const bell = createBell();
   let nextBeatAt = 0;
   let fresh = true;
-  const beganAt = performance.now();
-  /** Aborted when the stream is to end of itself: by a fault, or replaced. */
+  /** Aborted when the stream is to end of itself: by a fault, or with the reason why it is no longer a member. */
   const over = new AbortController();
   const away = createShardRest(AWAY_MS);
   /** The shard that is being read. */
@@ -79,11 +79,12 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     shards: log.shards,
     name: member.name,
     async join() {
-      const alive = await log.join(member, fresh, performance.now() - beganAt);
+      const alive = await log.join(member, fresh, performance.now() - enteredAt);
       fresh = false;
-      if (alive === undefined) over.abort(REPLACED);
       bell.ring();
-      return alive;
+      if (typeof alive !== "string") return alive;
+      over.abort(alive);
+      return undefined;
     },
     settle,
     onFault,
@@ -209,7 +210,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     await bell.wait(isSomeResting ? AWAY_MS : Math.max(1, untilDueMs));
   }
 
-  async function run(): Promise<"stopped" | "replaced"> {
+  async function run(): Promise<"stopped" | NotJoined> {
     while (!signal.aborted && !over.signal.aborted) {
       if (performance.now() >= nextBeatAt) {
         nextBeatAt = performance.now() + BEAT_MS;
@@ -221,11 +222,12 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       await wait();
     }
     if (!over.signal.aborted) return "stopped";
-    if (over.signal.reason !== REPLACED) throw over.signal.reason;
-    return REPLACED;
+    const reason: unknown = over.signal.reason;
+    if (reason === "replaced" || reason === "full") return reason;
+    throw reason;
   }
 
-  async function live(): Promise<"stopped" | "replaced"> {
+  async function live(): Promise<"stopped" | NotJoined> {
     try {
       return await run();
     } finally {

@@ -15,6 +15,8 @@ export interface LogEntry {
  * the shards out: every shard is read by the holder of its lease.
  */
 export interface FollowLog extends Leases {
+  /** How many streams a group may have, over all cores. */
+  readonly streamsMax: number;
   /** Makes the group begin now, on every shard where it is new. */
   open(group: string): Promise<void>;
   /** Events never read by the group; undefined when the lease is lost. */

@@ -1,7 +1,9 @@
 import { WireType } from "@bufbuild/protobuf/wire";
+import { status } from "@grpc/grpc-js";
 import { FollowRequest, GameServiceService, OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 import { PUBLISH_BATCH_MAX } from "../domain/contract";
 import type { OutboundFault } from "../domain/outbound-rules";
+import { StatusError } from "./status";
 import { createWireCheck, UNREADABLE, type WireFault } from "./wire-fault";
 import { eachField, tagOf, WireReader } from "./wire-fields";
 
@@ -68,4 +70,10 @@ function createDecoder<Message>(
 
 function undecoded({ field, problem }: WireFault): { readonly fault: OutboundFault } {
   return { fault: { field, message: `${field || "the message"} ${problem}` } };
+}
+
+/** The message of a request; throws INVALID_ARGUMENT where it could not be decoded. */
+export function messageOf<Message>(request: Decoded<Message>): Message {
+  if ("message" in request) return request.message;
+  throw new StatusError(status.INVALID_ARGUMENT, request.fault.message);
 }

@@ -1,3 +1,4 @@
+import { GROUP_STREAMS_MAX } from "../domain/contract";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";
@@ -21,6 +22,7 @@ function toEntry(reply: Reply): LogEntry {
 }
 
 export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes): FollowLog {
+  const streamsMax = Math.max(GROUP_STREAMS_MAX, keys.shards);
   const everyShard = Array.from({ length: keys.shards }, (_, shard) => keys.prefix(shard));
 
   async function again(
@@ -38,7 +40,8 @@ export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes):
   }
 
   return {
-    ...createLeases(functions, keys),
+    ...createLeases(functions, keys, streamsMax),
+    streamsMax,
     async open(group) {
       await Promise.all(everyShard.map((prefix) => functions.call("open_group", prefix, [group])));
     },

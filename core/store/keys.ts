@@ -28,6 +28,7 @@ import { shardOf } from "../domain/shard";
  * | `:ip:<address>`             | list   | seconds                      | admit: the same, by sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: who works on the shard for the group: a core (`!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token, its age, and when it was last heard of |
+ * | `:alive:<group>`            | string | LEASE_MS                     | join_group: their names, and as of when; leave_group takes it away |
  *
  * Beside them `cb:shards` holds the number of shards, fixed at the first start.
  */

@@ -3,16 +3,18 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./reply";
 
-export function createLeases(functions: Functions, keys: Keys): Leases {
+/** @param membersMax how many members a group may have; 0 for any number */
+export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
   /** The register of a group is kept on one shard. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
   return {
     shards: keys.shards,
     async join({ group, name, token }, fresh, ageMs = 0) {
       const age = String(Math.round(ageMs));
-      const args = [group, name, token, fresh ? "1" : "0", age, String(LEASE_MS)];
-      const [mine, ...alive] = asList(await functions.call("join_group", register(group), args));
-      return asNumber(mine) === 1 ? alive.map(asText) : undefined;
+      const args = [group, name, token, fresh ? "1" : "0", age, String(LEASE_MS), String(membersMax)];
+      const [state, names] = asList(await functions.call("join_group", register(group), args));
+      if (names !== undefined) return asText(names).split(" ");
+      return asNumber(state) < 0 ? "full" : "replaced";
     },
     async leave({ group, name, token }) {
       await functions.call("leave_group", register(group), [group, name, token]);

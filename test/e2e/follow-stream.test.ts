@@ -107,6 +107,37 @@ test("streams that were dropped leave nothing behind in core", async () => {
   expect(warnings).toEqual([]);
 });
 
+describe("past the most streams", () => {
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+  test("of a group, a further one ends with RESOURCE_EXHAUSTED that names the limit, until another has left", async () => {
+    const group = followers.newGroup();
+    const all = numbers(64).map((i) => start({ group, consumer: `c${i}` }));
+    await Promise.all(all.map((each) => each.opened()));
+    const further = start({ group, consumer: "further" });
+    const { code, details } = await further.ended();
+    expect([code, further.isOpen]).toEqual([status.RESOURCE_EXHAUSTED, false]);
+    expect(details).toContain("64 streams");
+    all[0]?.halfClose();
+    await all[0]?.ended();
+    expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
+  });
+
+  test("of a core, a further one ends with RESOURCE_EXHAUSTED that names the limit, until others have left", async () => {
+    const all = numbers(300).map(() => followers.startSilent(service.clients));
+    const refused = () => all.filter(({ end }) => end !== undefined);
+    await until("44 are refused", () => refused().length === 44);
+    expect(refused()[0]?.end).toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
+      details: expect.stringContaining("256 streams") as string,
+    });
+    for (const each of all) if (each.end === undefined) each.halfClose();
+    await Promise.all(all.map((each) => each.ended()));
+    expect(all.filter(({ end }) => end?.code === status.OK)).toHaveLength(256);
+    expect((await start({ group: followers.newGroup() }).opened()).end).toBeUndefined();
+  });
+});
+
 test("core warns of nothing when many streams are open at once", async () => {
   const group = followers.newGroup();
   const consumers = Array.from({ length: 15 }, (_, i) => start({ group, consumer: `c${i}`, window: 10 }));

@@ -1,4 +1,5 @@
 import { follow, type Follower } from "../../core/operations/follow";
+import type { NotJoined } from "../../core/ports/leases";
 import {
   createMemoryFollowLog,
   numberOf,
@@ -24,7 +25,7 @@ export interface Stream {
   readonly consumer: string;
   readonly delivered: Delivered[];
   readonly follower: Follower;
-  ended: "stopped" | "replaced" | undefined;
+  ended: "stopped" | NotJoined | undefined;
   /** Its own way to the store, which can be cut off. */
   readonly connection: MemoryConnection;
   stop(): void;
@@ -74,6 +75,7 @@ export function createGroup(window: number) {
     const delivered: Delivered[] = [];
     const follower = follow(connection.log, {
       member: { group: "g", name: consumer, token: `t${tokens++}` },
+      enteredAt: performance.now(),
       window,
       ackDeadlineMs: DEADLINE_MS,
       signal: over.signal,

@@ -104,6 +104,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       }
       const log: FollowLog = {
         shards: shards.length,
+        streamsMax: Infinity,
         open: () => call(() => undefined),
         join: ({ name: consumer, token }, fresh, ageMs = 0) =>
           call(() => {
@@ -113,7 +114,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             const mine = isNewer || known === undefined || known.token === token;
             if (mine) members.set(consumer, { token, seen: now(), began });
             for (const [name, { seen }] of members) if (now() - seen > LEASE_MS) members.delete(name);
-            return mine ? [...members.keys()].toSorted() : undefined;
+            return mine ? [...members.keys()].toSorted() : "replaced";
           }),
         leave: ({ name: consumer, token }) =>
           call(() => {

@@ -1,6 +1,7 @@
+import { GROUP_STREAMS_MAX } from "../../core/domain/contract";
 import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import { LEASE_MS, type Member } from "../../core/ports/leases";
-import { asNumber } from "../../core/store/reply";
+import { asNumber, asText } from "../../core/store/reply";
 import { addWorkspace, inbound, redisNowUs, stopClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 
@@ -186,7 +187,7 @@ describe("the register of a group", () => {
     const [older, newer] = [member("place"), member("place")];
     await log.join(older, true);
     expect(await log.join(newer, true)).toEqual(["c"]);
-    expect(await log.join(older, false)).toBeUndefined();
+    expect(await log.join(older, false)).toBe("replaced");
     await log.leave(older);
     expect(await log.join(newer, false)).toEqual(["c"]);
   });
@@ -195,7 +196,7 @@ describe("the register of a group", () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
     expect(await log.join(newer, true, 200)).toEqual(["c"]);
-    expect(await log.join(older, true, 60_000)).toBeUndefined();
+    expect(await log.join(older, true, 60_000)).toBe("replaced");
     expect(await log.join(newer, true, 900)).toEqual(["c"]);
     const newest = member("late");
     expect(await log.join(newest, true, 0)).toEqual(["c"]);
@@ -205,8 +206,51 @@ describe("the register of a group", () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${now / 1_000}`]);
-    expect(await log.join(newer, false, 0)).toBeUndefined();
+    expect(await log.join(newer, false, 0)).toBe("replaced");
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
+  });
+
+  test("is full with as many streams as a group may have, and then takes only a newer one of a name", async () => {
+    const all = Array.from({ length: GROUP_STREAMS_MAX }, (_, i) => member("full", `c${i}`));
+    for (const each of all) await log.join(each, true);
+    const further = member("full", "further");
+    expect(await log.join(further, true)).toBe("full");
+    expect(await log.join(member("full", "c7"), true)).toHaveLength(GROUP_STREAMS_MAX);
+    await log.leave(all[0] ?? further);
+    expect(await log.join(further, true)).toContain("further");
+    expect(await log.join(all[0] ?? further, false)).toBe("full");
+    // Those that are silent take no place.
+    await setClock(now + (LEASE_MS + 1) * 1_000);
+    expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
+    await setClock(now);
+  });
+
+  test("is not read by a beat while nobody comes, leaves or may have fallen silent", async () => {
+    const [a, b] = [member("beats", "a"), member("beats", "b")];
+    await log.join(a, true);
+    await log.join(b, true);
+    const reads = async () =>
+      /cmdstat_hgetall:calls=\d+/.exec(asText(await store.redis.command("", ["INFO", "commandstats"])))?.[0];
+    const before = await reads();
+    for (let beat = 0; beat < 3; beat++) {
+      await setClock(now + beat * 750_000);
+      expect([await log.join(a, false), await log.join(b, false)]).toEqual([
+        ["a", "b"],
+        ["a", "b"],
+      ]);
+    }
+    expect(await reads()).toBe(before);
+    await setClock(now);
+  });
+
+  test("sees at once whom a release has added or taken away that keeps no names", async () => {
+    const [a, b] = [member("releases", "a"), member("releases", "b")];
+    await log.join(a, true);
+    const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
+    await store.redis.command(key, ["HSET", key, "b", `${b.token} 0 ${now / 1_000}`]);
+    expect(await log.join(a, false)).toEqual(["a", "b"]);
+    await store.redis.command(key, ["HDEL", key, "b"]);
+    expect(await log.join(a, false)).toEqual(["a"]);
   });
 
   // time: controlled

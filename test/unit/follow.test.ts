@@ -169,6 +169,17 @@ describe("several streams of a group", () => {
     expect([seen(stream), seen(passing)]).toEqual([["c0/1", "c0/2"], []]);
   });
 
+  test("streams that have no shard take over when those that have them die", async () => {
+    const group = startGroup();
+    const streams = ["c1", "c2", "c3", "c4", "c5", "c6"].map((consumer) => group.open(consumer));
+    await pass(2_000);
+    for (const stream of streams.slice(0, 4)) stream.crash();
+    await pass(6_000);
+    for (const workspace of ["a", "c", "d", "e"] as const) group.memory.append(workspace);
+    await pass(500);
+    expect(streams.slice(4).flatMap(seen).toSorted()).toEqual(["a0/1", "c0/1", "d0/1", "e0/1"]);
+  });
+
   test("a newer stream of the same consumer takes the place of the older", async () => {
     const group = startGroup();
     const older = group.open("c");

@@ -1514,8 +1514,11 @@ export const GameServiceService = {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops: open again.
+   * it; ABORTED when a newer stream of the consumer took its place;
+   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
+   * shard, where there are more), or the core has 256: open again later;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops, or the store is out of reach: open again.
    */
   follow: {
     path: "/chatbridge.v1.GameService/Follow" as const,
@@ -1557,8 +1560,11 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops: open again.
+   * it; ABORTED when a newer stream of the consumer took its place;
+   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
+   * shard, where there are more), or the core has 256: open again later;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops, or the store is out of reach: open again.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
 }
@@ -1606,8 +1612,11 @@ export interface GameServiceClient extends Client {
    * response is opened.
    *
    * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops: open again.
+   * it; ABORTED when a newer stream of the consumer took its place;
+   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
+   * shard, where there are more), or the core has 256: open again later;
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
+   * stops, or the store is out of reach: open again.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
   follow(options: Partial<CallOptions>): ClientDuplexStream<FollowRequest, FollowResponse>;

@@ -1,0 +1,188 @@
+import { status, type ServerDuplexStream } from "@grpc/grpc-js";
+import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
+import { FollowResponse, type FollowOpen, type FollowRequest } from "../../proto/gen/chatbridge/v1/game";
+import { CORE_STREAMS_MAX } from "../domain/contract";
+import { enterGroup } from "../operations/enter-group";
+import { follow, type Follower } from "../operations/follow";
+import type { FollowLog, LogEntry } from "../ports/follow-log";
+import type { Ids } from "../ports/ids";
+import { messageOf, type Decoded } from "./game-methods";
+import { StatusError, toStatus, type ReportFault } from "./status";
+import type { Tally } from "./tally";
+
+export interface FollowContext {
+  readonly followLog: FollowLog;
+  readonly ids: Ids;
+  readonly tally: Tally;
+  /** Aborted when core stops: open streams are ended, so that their clients open them elsewhere. */
+  readonly stopping: AbortSignal;
+}
+
+export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
+
+/** Makes the handler of GameService.Follow. It takes CORE_STREAMS_MAX streams at once. */
+export function createFollowHandler(
+  context: FollowContext,
+  report: ReportFault,
+): (stream: FollowStream) => void {
+  /** Those that have said nothing yet count too. */
+  let streams = 0;
+  return (stream) => {
+    if (streams >= CORE_STREAMS_MAX) {
+      stream.emit("error", toStatus("Follow", coreIsFull(), report));
+      return;
+    }
+    streams += 1;
+    serveFollow(context, stream, report, () => (streams -= 1));
+  };
+}
+
+const NAME_FORM = /^[A-Za-z0-9._-]{1,64}$/;
+const WINDOW_MAX = 1_000;
+const ACK_DEADLINE_DEFAULT_MS = 30_000;
+const ACK_DEADLINE_MIN_MS = 1_000;
+const ACK_DEADLINE_MAX_MS = 600_000;
+
+/** Serves one stream: the open first, then acks, until the client or core ends it. Then it calls `onOver`, once. */
+function serveFollow(
+  context: FollowContext,
+  stream: FollowStream,
+  report: ReportFault,
+  onOver: () => void,
+): void {
+  const { tally, followLog } = context;
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  let follower: Follower | undefined;
+  let opening: Promise<void> | undefined;
+
+  function fail(error: unknown): void {
+    // Before the abort, which would end the stream as if all were well.
+    if (!stream.cancelled) stream.emit("error", toStatus("Follow", error, report));
+    over.abort();
+  }
+
+  async function open(request: FollowOpen): Promise<void> {
+    const { group, consumer, window, ackDeadlineMs } = readOpen(request);
+    const member = { group, name: consumer, token: context.ids.token() };
+    const enteredAt = performance.now();
+    if (!(await enterGroup(followLog, member))) throw groupIsFull(followLog);
+    stream.write(FollowResponse.create({ say: { $case: "opened", value: {} } }));
+    const opened = follow(followLog, {
+      member,
+      enteredAt,
+      window,
+      ackDeadlineMs,
+      signal: over.signal,
+      deliver: (deliveryId, entry) => {
+        if (over.signal.aborted) return;
+        tally.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
+        stream.write(toDelivery(deliveryId, entry));
+      },
+    });
+    follower = opened;
+    tally.followers.add(opened);
+    const ended = await opened.ended.finally(() => tally.followers.delete(opened));
+    if (ended === "replaced")
+      throw new StatusError(status.ABORTED, "a newer stream of this consumer took its place");
+    if (ended === "full") throw groupIsFull(followLog);
+    if (context.stopping.aborted) throw coreStops();
+    stream.end();
+  }
+
+  function take(request: Decoded<FollowRequest>): void {
+    const { say } = messageOf(request);
+    if (say?.$case === "ack" && opening !== undefined) {
+      follower?.ack(say.value.deliveryIds);
+    } else if (say?.$case === "open" && opening === undefined) {
+      opening = open(say.value).catch(fail);
+    } else {
+      throw new StatusError(
+        status.INVALID_ARGUMENT,
+        "the first request must be an open, every further one an ack",
+      );
+    }
+  }
+
+  stream.on("data", (request: Decoded<FollowRequest>) => {
+    try {
+      take(request);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  stream.on("end", end);
+  stream.on("cancelled", end);
+  stream.on("error", end);
+  over.signal.addEventListener(
+    "abort",
+    () => {
+      context.stopping.removeEventListener("abort", end);
+      onOver();
+      // A stream that never opened has nobody else to end it.
+      if (opening !== undefined) return;
+      if (context.stopping.aborted) fail(coreStops());
+      else stream.end();
+    },
+    { once: true },
+  );
+  if (context.stopping.aborted) end();
+  else context.stopping.addEventListener("abort", end, { once: true });
+}
+
+function groupIsFull({ streamsMax }: FollowLog): StatusError {
+  return new StatusError(
+    status.RESOURCE_EXHAUSTED,
+    `the group has ${streamsMax} streams open, the most it may have: end some of them, or open again later`,
+  );
+}
+
+function coreIsFull(): StatusError {
+  return new StatusError(
+    status.RESOURCE_EXHAUSTED,
+    `this core has ${CORE_STREAMS_MAX} streams of Follow open, the most it takes: open at another core, or again later`,
+  );
+}
+
+function coreStops(): StatusError {
+  return new StatusError(status.UNAVAILABLE, "core is stopping: open again");
+}
+
+function readOpen({ group, consumer, window, ackDeadline }: FollowOpen): {
+  group: string;
+  consumer: string;
+  window: number;
+  ackDeadlineMs: number;
+} {
+  const ackDeadlineMs = ackDeadline
+    ? ackDeadline.seconds * 1000 + ackDeadline.nanos / 1e6
+    : ACK_DEADLINE_DEFAULT_MS;
+  const fault = !NAME_FORM.test(group)
+    ? "open.group must be 1 to 64 of A-Z a-z 0-9 . _ -"
+    : !NAME_FORM.test(consumer)
+      ? "open.consumer must be 1 to 64 of A-Z a-z 0-9 . _ -"
+      : window < 1 || window > WINDOW_MAX
+        ? `open.window must be 1 to ${WINDOW_MAX}`
+        : ackDeadlineMs < ACK_DEADLINE_MIN_MS || ackDeadlineMs > ACK_DEADLINE_MAX_MS
+          ? "open.ack_deadline must be 1 second to 10 minutes"
+          : undefined;
+  if (fault !== undefined) throw new StatusError(status.INVALID_ARGUMENT, fault);
+  return { group, consumer, window, ackDeadlineMs };
+}
+
+function toDelivery(deliveryId: string, entry: LogEntry): FollowResponse {
+  return FollowResponse.create({
+    say: {
+      $case: "delivery",
+      value: {
+        deliveryId,
+        attempt: entry.attempt,
+        received: {
+          workspaceId: entry.workspaceId,
+          receivedAt: new Date(entry.receivedAtMs),
+          event: InboundEvent.decode(entry.event),
+        },
+      },
+    },
+  });
+}
