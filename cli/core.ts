@@ -22,6 +22,8 @@ const CHANNEL = {
   // A stream on which nothing happens: only pings tell that core has gone without a word.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
+  // A tail outlives restarts: by default the pause between connections grows to 2 minutes.
+  "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
 export type Role = "operator" | "game";

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transformSync } from "@swc/core";
@@ -81,6 +81,39 @@ test("the guide's TypeScript game plays: a command posts a throw, a press update
   });
   writeFileSync(join(folder, "dice.js"), code.replaceAll("./proto/", `${ROOT}/dist/proto/`));
   await playDice([process.execPath, "dice.js"]);
+});
+
+const source = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+test.each<[string, string]>([
+  ["the guide's TypeScript game", docProgram(GUIDE, "ts", "dice.ts")],
+  ["the guide's Python game", docProgram(GUIDE, "python", "dice.py")],
+  ["the demo game", source("demo/game/grpc/core-client.ts")],
+  ["the command line", source("cli/core.ts")],
+])("%s waits 1 to 5 seconds at most between two connections", (_which, program) => {
+  const [, mostMs = ""] = /"grpc\.max_reconnect_backoff_ms"[:,] ([\d_]+)/.exec(program) ?? [];
+  expect(["1_000", "5_000"]).toContain(mostMs);
+});
+
+test("the guide's Go channel waits 5 seconds at most between two connections", () => {
+  expect(docBlocks(GUIDE, "go").join("")).toMatch(/WithConnectParams[^}]*MaxDelay: 5 \* time\.Second/);
+});
+
+test("the guide's games follow in groups of their own", () => {
+  const games = [docProgram(GUIDE, "ts", "dice.ts"), docProgram(GUIDE, "python", "dice.py")];
+  const groups = games.map((game) => /GROUP = "([^"]+)"/.exec(game)?.[1]);
+  expect(groups).toEqual(["dice", "dice-python"]);
+});
+
+test("every proto names its package for Go, Java and C#", () => {
+  const names = readdirSync(join(ROOT, "proto/chatbridge/v1"));
+  expect(names.length).toBeGreaterThan(3);
+  for (const name of names) {
+    const proto = source(`proto/chatbridge/v1/${name}`);
+    expect(proto).toContain('option go_package = "chatbridge/v1;chatbridgev1";');
+    expect(proto).toContain('option java_package = "com.chatbridge.v1";');
+    expect(proto).toContain('option csharp_namespace = "ChatBridge.V1";');
+  }
 });
 
 const python = (...args: readonly string[]) =>
