@@ -32,6 +32,7 @@ export interface CoreConfig {
   readonly inboundLogMax: number;
   readonly inboundLogMaxBytes: number;
   readonly pushQueueMax: number;
+  readonly pushQueueMaxBytes: number;
   readonly pushAllow: readonly AddressBlock[];
   /** A further root certificate for target URLs, in PEM. */
   readonly pushCa: Buffer | undefined;
@@ -101,6 +102,12 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
         "events that may wait to be pushed, per shard; what comes on top is dropped",
         { min: 100, max: 10_000_000 },
         50_000,
+      ),
+      pushQueueMaxBytes: settings.integer(
+        "PUSH_QUEUE_MAX_BYTES",
+        "bytes of the events that may wait to be pushed, per shard; what comes on top is dropped",
+        { min: 1_000_000, max: 10_000_000_000 },
+        64 * 1024 * 1024,
       ),
       pushAllow: settings.parsed(
         "PUSH_ALLOW",

@@ -68,6 +68,7 @@ export async function createCore(
         inboundLogMax: config.inboundLogMax,
         inboundLogMaxBytes: config.inboundLogMaxBytes,
         pushQueueMax: config.pushQueueMax,
+        pushQueueMaxBytes: config.pushQueueMaxBytes,
         limits: config.limitsLifted ? NO_LIMITS : CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) =>

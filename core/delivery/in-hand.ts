@@ -1,9 +1,25 @@
-/** The entries of a queue that are being seen to: read again from its beginning, the queue brings none of them twice. */
+import type { QueuedPush } from "../ports/push-queue";
+
+/**
+ * Bytes of a workspace's events that may be in hand; what comes on top is dropped as overloaded. Far below
+ * a shard's bound, so that no workspace keeps the events of another from being read.
+ */
+export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of a shard's events that may be in hand; the queue is read as far as they leave room. */
+export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * The entries of a queue that are being seen to, whether they wait, are tried or rest, and their bytes.
+ * Read again from its beginning, the queue brings none of them twice.
+ */
 export interface InHand {
+  readonly bytes: number;
+  /** Whether the events of the workspace have more bytes than its bound. */
+  isOver(workspaceId: string): boolean;
   /** False for an entry that is in hand already. */
-  take(entryId: string): boolean;
+  take(push: QueuedPush): boolean;
   /** The entry has left the queue. */
-  finish(entryId: string): void;
+  finish(push: QueuedPush): void;
   /** The queue is read from its beginning. */
   readAgain(): void;
   /** It was read to its end. */
@@ -14,16 +30,32 @@ export function createInHand(): InHand {
   const taken = new Set<string>();
   /** Left the queue since it is read again: what is read may have been answered before. */
   const finished = new Set<string>();
+  const bytesOf = new Map<string, number>();
+  let bytes = 0;
   let isReadAgain = false;
+
+  function count(workspaceId: string, more: number): void {
+    bytes += more;
+    const sum = (bytesOf.get(workspaceId) ?? 0) + more;
+    if (sum > 0) bytesOf.set(workspaceId, sum);
+    else bytesOf.delete(workspaceId);
+  }
+
   return {
-    take(entryId) {
-      if (taken.has(entryId)) return false;
-      taken.add(entryId);
+    get bytes() {
+      return bytes;
+    },
+    isOver: (workspaceId) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
+    take(push) {
+      if (taken.has(push.entryId)) return false;
+      taken.add(push.entryId);
+      count(push.workspaceId, push.bytes);
       return true;
     },
-    finish(entryId) {
-      if (isReadAgain) finished.add(entryId);
-      else taken.delete(entryId);
+    finish(push) {
+      count(push.workspaceId, -push.bytes);
+      if (isReadAgain) finished.add(push.entryId);
+      else taken.delete(push.entryId);
     },
     readAgain: () => void (isReadAgain = true),
     caughtUp() {

@@ -8,7 +8,7 @@ import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Workspaces } from "../ports/workspaces";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Hold } from "./hold";
-import { createInHand } from "./in-hand";
+import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
 import { tryToPush, type AttemptOutcome } from "./push-attempt";
 import type { PushClient } from "./push-client";
 import { createPushRecorder } from "./push-recorder";
@@ -35,8 +35,8 @@ interface FirstFailure {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Events that are read at once. */
-const READ_MAX = 200;
+/** What is read at once. */
+const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 /** For how long a workspace that was read will do for first attempts. */
 const FRESH_MS = 50;
 
@@ -45,7 +45,7 @@ const FRESH_MS = 50;
  *
  * An event goes through these states:
  *
- *   queued   in the store; read in the order of publication
+ *   queued   in the store; read in the order of publication, as far as the bytes in hand leave room
  *   waiting  in the lane of its workspace, for its first attempt
  *   trying   an attempt is under way
  *   resting  until a second or third attempt is due, by a timer; the store knows
@@ -76,7 +76,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   const stopWatch = context.pushMeter?.watch(() => {
     let waiting = 0;
     for (const lane of lanes.values()) waiting += lane.waiting;
-    return waiting;
+    return { waiting, bytes: inHand.bytes };
   });
   stopping.addEventListener("abort", bell.ring, { once: true });
 
@@ -88,18 +88,23 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   }
   while (!stopping.aborted) {
     try {
-      const pushes = await pushQueue.read(token, shard, after, READ_MAX);
-      if (pushes === undefined) {
+      if (isFull()) {
+        advanceAll();
+        await bell.wait(LOOK_EVERY_MS);
+        continue;
+      }
+      const read = await pushQueue.read(token, shard, after, READ_MAX);
+      if (read === undefined) {
         // Another's, or forgotten by a store that lost it: which of the two, the holder of the lease finds out.
         readAgain();
         await bell.wait(AFTER_FAULT_MS);
         continue;
       }
       // What was read of workspaces may be older than these events.
-      if (pushes.length > 0) current.forget();
-      for (const push of pushes) take(push);
-      after = pushes.at(-1)?.entryId ?? after;
-      if (pushes.length === READ_MAX) continue;
+      if (read.pushes.length > 0) current.forget();
+      for (const push of read.pushes) if (inHand.take(push)) queue(push);
+      after = read.pushes.at(-1)?.entryId ?? after;
+      if (!read.isEnd) continue;
       inHand.caughtUp();
       advanceAll();
       await bell.wait(LOOK_EVERY_MS);
@@ -114,8 +119,16 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   await Promise.allSettled(underWay);
   stopWatch?.();
 
-  function take(push: QueuedPush): void {
-    if (inHand.take(push.entryId)) queue(push);
+  /** Whether there is no room in hand for all that may be read at once. */
+  function isFull(): boolean {
+    return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
+  }
+
+  /** The event has left the queue. */
+  function letGo(push: QueuedPush): void {
+    const wasFull = isFull();
+    inHand.finish(push);
+    if (wasFull && !isFull()) bell.ring();
   }
 
   function queue(push: QueuedPush): void {
@@ -125,7 +138,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     }
     const lane = lanes.get(push.workspaceId) ?? createWorkspaceLane();
     lanes.set(push.workspaceId, lane);
-    if (lane.add(push, performance.now())) advance(push.workspaceId);
+    if (!inHand.isOver(push.workspaceId) && lane.add(push, performance.now())) advance(push.workspaceId);
     else begin(drop(push, 0, "overloaded"));
   }
 
@@ -223,14 +236,14 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   async function finish(push: QueuedPush, delivery: Delivery): Promise<void> {
     const recorded = await recorder.record({ push, delivery, next: { do: "done" } });
     // Else it is still queued, and not to be seen to again as long as this hold lasts.
-    if (recorded !== "lost") inHand.finish(push.entryId);
+    if (recorded !== "lost") letGo(push);
   }
 
   async function holdInstead(push: QueuedPush): Promise<void> {
     const recorded = await recorder.record({ push, delivery: undefined, next: { do: "hold" } });
     if (recorded === "polls" || recorded === "disconnected") context.onDrop(push, recorded);
     if (recorded === "pushed") queue(push);
-    else if (recorded !== "lost") inHand.finish(push.entryId);
+    else if (recorded !== "lost") letGo(push);
   }
 
   async function drop(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {

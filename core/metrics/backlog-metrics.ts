@@ -51,6 +51,11 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMet
     total(({ pushes }) => pushes),
   );
   gauge(
+    "chatbridge_core_push_queue_bytes",
+    "Bytes of the events in these queues.",
+    total(({ pushBytes }) => pushBytes),
+  );
+  gauge(
     "chatbridge_core_push_oldest_seconds",
     "Age of the oldest event in these queues, 0 when they are empty.",
     () => found && ageOf(found.map(({ oldestPushAtMs }) => oldestPushAtMs)),

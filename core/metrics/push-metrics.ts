@@ -1,7 +1,7 @@
 import { byLabel, countsOf, type Metrics } from "../../runtime/metrics";
 import type { PushClient } from "../delivery/push-client";
 import { DROP_REASONS, FAILURES, type DropReason } from "../domain/delivery";
-import type { PushMeter } from "../ports/push-meter";
+import type { PushesInHand, PushMeter } from "../ports/push-meter";
 
 export interface PushMetrics extends PushMeter {
   /** A client of pushes whose attempts are counted. */
@@ -16,7 +16,9 @@ const MS_PER_SECOND = 1_000;
 export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetrics {
   const attempts = countsOf(["success", ...FAILURES]);
   const drops = countsOf([...DROP_REASONS, "failed"]);
-  const watched = new Set<() => number>();
+  const watched = new Set<() => PushesInHand>();
+  const inHand = (of: (pushes: PushesInHand) => number): number =>
+    [...watched].reduce((sum, read) => sum + of(read()), 0);
   let inFlight = 0;
   counter("chatbridge_core_push_attempts_total", "Attempts to push, by what came of them.", () =>
     byLabel("result", attempts),
@@ -26,7 +28,12 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
   );
   gauge("chatbridge_core_push_in_flight", "Attempts to push that are under way.", () => inFlight);
   gauge("chatbridge_core_push_waiting", "Events that wait in this core for their first attempt.", () =>
-    [...watched].reduce((sum, waiting) => sum + waiting(), 0),
+    inHand(({ waiting }) => waiting),
+  );
+  gauge(
+    "chatbridge_core_push_in_hand_bytes",
+    "Bytes of the events that this core has read from the push queues and not finished.",
+    () => inHand(({ bytes }) => bytes),
   );
   const durations = histogram(
     "chatbridge_core_push_attempt_duration_seconds",
@@ -58,9 +65,9 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
     countDrop: (reason) => void (drops[reason] += 1),
     waited: (ms) => waits.observe(Math.max(0, ms) / MS_PER_SECOND),
     retried: (lateMs) => lateness.observe(Math.max(0, lateMs) / MS_PER_SECOND),
-    watch(waiting) {
-      watched.add(waiting);
-      return () => watched.delete(waiting);
+    watch(read) {
+      watched.add(read);
+      return () => watched.delete(read);
     },
   };
 }

@@ -12,6 +12,7 @@ export interface GroupBacklog {
 /** What waits in a shard. */
 export interface ShardBacklog {
   readonly pushes: number;
+  readonly pushBytes: number;
   /** When the oldest event of the push queue was published, ms. */
   readonly oldestPushAtMs: number | undefined;
   readonly mails: number;

@@ -4,6 +4,14 @@ export interface PushMeter {
   waited(ms: number): void;
   /** A further attempt begins, so long after it was due. */
   retried(lateMs: number): void;
-  /** How many events wait for their first attempt is asked with this from now on. Returns how to stop that. */
-  watch(waiting: () => number): () => void;
+  /** What is in hand is asked with this from now on. Returns how to stop that. */
+  watch(inHand: () => PushesInHand): () => void;
+}
+
+/** The events of a shard that its core has read from the queue. */
+export interface PushesInHand {
+  /** How many wait for their first attempt. */
+  readonly waiting: number;
+  /** The bytes of all of them, those included that are tried or wait for a further attempt. */
+  readonly bytes: number;
 }

@@ -12,10 +12,24 @@ export interface QueuedPush {
   readonly isRetried: boolean;
   /** The exact bytes that a poll would serve. */
   readonly envelope: Buffer;
+  /** How many bytes it takes in the queue, all of its fields together. */
+  readonly bytes: number;
   /** Attempts that were recorded. */
   readonly attempts: number;
   /** When the first of them failed, ms; 0 when there were none. */
   readonly firstFailedAtMs: number;
+}
+
+/** How much is read at once; one event is, however large. */
+export interface ReadBound {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export interface QueueRead {
+  readonly pushes: readonly QueuedPush[];
+  /** Whether the queue was read to its end. */
+  readonly isEnd: boolean;
 }
 
 /** What became of an attempt, or of an event without one. */
@@ -40,13 +54,13 @@ export type Recorded = (typeof RECORDED)[number];
 
 /** The push queues of the shards. A queue is worked on by the holder of its shard's lease, which `token` proves. */
 export interface PushQueue {
-  /** The first `most` events after an entry, in the order of publication; undefined when the lease is lost. */
+  /** The first events after an entry, in the order of publication; undefined when the lease is lost. */
   read(
     token: string,
     shard: number,
     after: string | undefined,
-    most: number,
-  ): Promise<readonly QueuedPush[] | undefined>;
+    most: ReadBound,
+  ): Promise<QueueRead | undefined>;
   /** Logs a delivery and writes down what comes next, in one step. */
   record(token: string, shard: number, record: PushRecord): Promise<Recorded>;
   /** Calls back when a shard may have something new. */

@@ -14,6 +14,7 @@ import { shardOf } from "../domain/shard";
  * | `:full:<workspace>`         | stream | the same                     | publish, record_pushes: the indexes of full blocks (x); id is `<last sequence>-0` |
  * | `:index:<workspace>`        | string | the same                     | publish, record_pushes: the index of the block that is being filled |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes takes them out |
+ * | `:pushbytes`                | string | as `:push`                   | publish, record_pushes: how many bytes the events in `:push` have |
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
  * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and what ends a run: polls that brought events, and runs of polls that brought none |

@@ -50,8 +50,9 @@ function wasDropped(reply: Reply): boolean {
 }
 
 export interface OutboundEventsOptions {
-  /** Events that the push queue of a shard holds at most. */
+  /** Events that the push queue of a shard holds at most, and their bytes. */
   readonly pushQueueMax: number;
+  readonly pushQueueMaxBytes: number;
   readonly meter: StoreMeter | undefined;
   /** Told of events that the push queue had no room for: they were dropped as overloaded. */
   onOverloaded(publication: Publication): void;
@@ -60,12 +61,12 @@ export interface OutboundEventsOptions {
 export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
-  { pushQueueMax, meter, onOverloaded }: OutboundEventsOptions,
+  { pushQueueMax, pushQueueMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
 ): OutboundEvents {
   const publish = createBatch<Publication, Published>({
     most: BATCH_MAX,
     async run(shard, publications) {
-      const head = [String(IDEMPOTENCY_KEY_SECONDS), String(pushQueueMax)];
+      const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes].map(String);
       const args = [...head, ...publications.flatMap(toArguments)];
       const answers = asList(await functions.call("publish", keys.prefix(shard), args, publications.length));
       return publications.map((publication, i) => {

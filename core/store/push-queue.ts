@@ -10,13 +10,14 @@ import { encodeDelivery } from "./delivery-log";
 import { unpackFields, type Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
-import { asBytes, asList, asText } from "./reply";
+import { asBytes, asList, asNumber, asText } from "./reply";
 import type { Wakes } from "./wakes";
 
 const BATCH_MAX = 128;
 
 function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
-  const [workspace, event, , message, expires, type, how, envelope] = unpackFields(asBytes(packed));
+  const bytes = asBytes(packed);
+  const [workspace, event, , message, expires, type, how, envelope] = unpackFields(bytes);
   if (envelope === undefined) throw new TypeError("an entry of the push queue has too few fields");
   const [attempts, firstFailedAtMs] = asText(tries).split(" ").map(Number);
   return {
@@ -27,10 +28,18 @@ function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
     eventType: String(type),
     expiresAtMs: expires?.length === 0 ? null : Number(String(expires)),
     isRetried: String(how) === "retried",
-    envelope,
+    envelope: copyOf(envelope),
+    bytes: bytes.length,
     attempts: attempts ?? 0,
     firstFailedAtMs: firstFailedAtMs ?? 0,
   };
+}
+
+/** A copy of its own: a part of a reply keeps all of what was read with it in memory. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] {
@@ -38,6 +47,7 @@ function toArguments({ push, delivery, next }: PushRecord): readonly Argument[] 
   return [
     push.workspaceId,
     push.entryId,
+    String(push.bytes),
     delivery === undefined ? "" : encodeDelivery(delivery),
     next.do,
     String(attempts),
@@ -68,13 +78,14 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
   });
   return {
     async read(token, shard, after, most) {
-      const args = [token, after ?? "-", String(most)];
+      const args = [token, after ?? "-", String(most.events), String(most.bytes)];
       const reply = await functions.call("read_pushes", keys.prefix(shard), args);
       if (reply === null) return undefined;
-      const items = asList(reply);
-      return Array.from({ length: items.length / 3 }, (_, i) =>
+      const [isEnd, ...items] = asList(reply);
+      const pushes = Array.from({ length: items.length / 3 }, (_, i) =>
         toQueued(items[3 * i], items[3 * i + 1], items[3 * i + 2]),
       );
+      return { pushes, isEnd: asNumber(isEnd) === 1 };
     },
     record: (token, shard, item) => record(shard, { token, record: item }),
     onWake: (wake) => wakes.on("push", wake),

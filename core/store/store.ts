@@ -63,7 +63,9 @@ export interface StoreOptions {
   readonly inboundLogMax: number;
   readonly inboundLogMaxBytes: number;
   /** Events that wait to be pushed, in each shard, past which further ones are dropped. */
-  readonly pushQueueMax?: number;
+  readonly pushQueueMax: number;
+  /** The same in bytes. */
+  readonly pushQueueMaxBytes: number;
   readonly limits: Limits;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
@@ -75,8 +77,6 @@ export interface StoreOptions {
   /** Told of events that were dropped, as the push queue was full. */
   onOverloaded?(publication: Publication): void;
 }
-
-const PUSH_QUEUE_MAX = 50_000;
 
 /** Connects, waiting for Redis as long as it takes. Throws when the store was made with another number of shards. */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -123,7 +123,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       }),
       heldEvents: createHeldEvents(redis, functions, keys, options.limits),
       outboundEvents: createOutboundEvents(functions, keys, {
-        pushQueueMax: options.pushQueueMax ?? PUSH_QUEUE_MAX,
+        pushQueueMax: options.pushQueueMax,
+        pushQueueMaxBytes: options.pushQueueMaxBytes,
         meter: options.meter,
         onOverloaded: (publication) => options.onOverloaded?.(publication),
       }),

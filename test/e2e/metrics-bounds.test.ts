@@ -14,6 +14,7 @@ import {
 
 const LOG_MAX = 1_000;
 const PUSH_QUEUE_MAX = 100;
+const PUSH_QUEUE_MAX_BYTES = 1_000_000;
 /** Redis trims whole nodes of a stream only: here of so many entries, however large. */
 const NODE = 100;
 const SHARD_OF_ALL = 0;
@@ -29,6 +30,7 @@ beforeEach(async () => {
   store = await openTestStore(redis.url, {
     inboundLogMax: LOG_MAX,
     pushQueueMax: PUSH_QUEUE_MAX,
+    pushQueueMaxBytes: PUSH_QUEUE_MAX_BYTES,
     onDropped: (each) => dropped.push(each),
     onOverloaded: (each) => overloaded.push(each),
   });
@@ -154,22 +156,32 @@ test("events older than 24 hours leave the log, and each is counted once", async
   expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
 });
 
-test("events that a full push queue has no room for are dropped as overloaded, and logged", async () => {
-  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
-  const { id } = record.workspace;
-  const labels = Array.from({ length: PUSH_QUEUE_MAX + 3 }, (_, i) => i);
-  const published = await Promise.all(
-    labels.map((label) => store.outboundEvents.publish(publication(id, label))),
-  );
-  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
-  const over = labels.slice(PUSH_QUEUE_MAX).map((label) => `evt_${label}`);
-  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
-  const log = await store.deliveryLog.read(id, 10, undefined);
-  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
-    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
-  );
-  expect((await store.backlog.read(shardOf(record))).pushes).toBe(PUSH_QUEUE_MAX);
-});
+test.each([
+  ["as many events as it may have", 0],
+  // Each is 60 KB and its ids.
+  ["as many bytes as it may have", 60_000],
+])(
+  "events that a push queue with %s has no room for are dropped as overloaded, and logged",
+  async (_what, size) => {
+    const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+    const { id } = record.workspace;
+    const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
+    const labels = Array.from({ length: room + 3 }, (_, i) => i);
+    const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
+    const published = await Promise.all(
+      labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
+    );
+    expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+    const over = labels.slice(room).map((label) => `evt_${label}`);
+    expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+    const log = await store.deliveryLog.read(id, 10, undefined);
+    expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+      over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+    );
+    const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
+    expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
+  },
+);
 
 test("a full push queue does not affect events that are held for polling", async () => {
   const pushed = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
@@ -192,6 +204,7 @@ test("a full push queue does not affect events that are held for polling", async
 test("the backlog of a shard says what each group has not read and not acked, and since when", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
+    pushBytes: 0,
     oldestPushAtMs: undefined,
     mails: 0,
     inboundEvents: 0,

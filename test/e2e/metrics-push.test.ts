@@ -28,7 +28,9 @@ test("attempts are counted by what came of them, with how long they took and how
   expect(await read("retry_lateness_seconds", "_count")).toBe(1);
   expect(await read("drops_total", 'reason="failed"')).toBe(1);
   await until("the queue is empty", async () => (await read("queue_length")) === 0);
-  expect(await read("oldest_seconds")).toBe(0);
+  expect([await read("oldest_seconds"), await read("queue_bytes"), await read("in_hand_bytes")]).toEqual([
+    0, 0, 0,
+  ]);
 });
 
 test("past the bound of the queue an event is dropped as overloaded, counted and logged; what waits and is under way is reported", async () => {
@@ -49,10 +51,11 @@ test("past the bound of the queue an event is dropped as overloaded, counted and
   // Of one reading: an attempt ends after 5 s.
   await until("as many as may be are under way, and the others wait", async () => {
     const metrics = await readMetrics(push.service.core);
-    const [underWay, waiting] = ["in_flight", "waiting"].map((name) =>
+    const names = ["in_flight", "waiting", "in_hand_bytes", "queue_bytes"];
+    const [underWay, waiting, inHand, queued = 0] = names.map((name) =>
       valueOf(metrics, `chatbridge_core_push_${name}`),
     );
-    return underWay === 16 && waiting === QUEUE_MAX - 16;
+    return underWay === 16 && waiting === QUEUE_MAX - 16 && queued > 0 && inHand === queued;
   });
   const aged = await read("oldest_seconds");
   await until("the oldest ages", async () => (await read("oldest_seconds")) > aged);

@@ -39,6 +39,8 @@ export async function openTestStore(
     shards: SHARDS,
     inboundLogMax: 1_000_000,
     inboundLogMaxBytes: 268_435_456,
+    pushQueueMax: 50_000,
+    pushQueueMaxBytes: 64 * 1024 * 1024,
     limits: CONTRACT_LIMITS,
     secretBox,
     onError,

@@ -31,6 +31,7 @@ export const queued = (number: number, fields: Partial<QueuedPush> = {}): Queued
   expiresAtMs: null,
   isRetried: true,
   envelope: Buffer.from("{}"),
+  bytes: 100,
   attempts: 0,
   firstFailedAtMs: 0,
   ...fields,
@@ -99,11 +100,14 @@ export function createShard() {
       recall: () => world.recalled && { workspace: world.recalled, version: 1 },
     } as Partial<Workspaces> as Workspaces,
     pushQueue: {
-      read: async (_token, _shard, from, most) => {
+      read: async (_token, _shard, from, { events, bytes }) => {
         if (world.lease === "forgotten") return undefined;
         const isNew = ({ entryId }: QueuedPush) =>
           from === undefined || Number.parseInt(entryId, 10) > Number.parseInt(from, 10);
-        return world.queue.filter(isNew).slice(0, most);
+        const found = world.queue.filter(isNew);
+        let room = bytes;
+        const pushes = found.slice(0, events).filter((push, i) => (room -= push.bytes) >= 0 || i === 0);
+        return { pushes, isEnd: pushes.length === found.length };
       },
       record: async (_token, _shard, record) => {
         if (world.records === "away") throw new StoreUnavailable("away");

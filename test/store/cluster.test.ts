@@ -166,7 +166,11 @@ test("what no replica confirms is not answered and shown to nobody: no poll, no 
   const readPage = () => careful.heldEvents.page({ record: polled, page });
   const readPushes = async () => {
     await careful.leases.take({ ...member, group: "!cores" }, shard);
-    return careful.pushQueue.read(member.token, shard, undefined, 10);
+    const read = await careful.pushQueue.read(member.token, shard, undefined, {
+      events: 10,
+      bytes: 1_000_000,
+    });
+    return read?.pushes;
   };
   const follow = async () => {
     await careful.followLog.take(member, shard);

@@ -29,11 +29,15 @@ async function publish(
   return published.sequence;
 }
 
-async function queueOf(workspace: Workspace, after?: string): Promise<readonly QueuedPush[]> {
+async function queueOf(
+  workspace: Workspace,
+  after?: string,
+  most = { events: 100, bytes: 1_000_000 },
+): Promise<readonly QueuedPush[]> {
   await keepLease(shardOf(workspace));
-  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, 100);
+  const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, most);
   if (read === undefined) throw new Error("the lease is lost");
-  return read.filter(({ workspaceId }) => workspaceId === workspace.id);
+  return read.pushes.filter(({ workspaceId }) => workspaceId === workspace.id);
 }
 
 /** Publishes an event, and answers how it is queued. */
@@ -117,6 +121,38 @@ test("a long queue is read in parts, each event once", async () => {
     part = await queueOf(workspace, read.at(-1)?.entryId);
   }
   expect(read.map(({ eventId }) => eventId)).toEqual(labels.map((label) => `evt_${label}`));
+  const [first, second] = read.map(({ bytes }) => bytes);
+  const countOf = async (bytes: number) =>
+    (await queueOf(workspace, undefined, { events: 100, bytes })).length;
+  const two = (first ?? 0) + (second ?? 0);
+  expect([await countOf(two), await countOf(two - 1), await countOf(1)]).toEqual([2, 1, 1]);
+});
+
+test("its bytes are counted as events come and go, and a count that was lost is right again when it is empty", async () => {
+  const workspace = await addPushed();
+  const bytes = async () => (await store.backlog.read(shardOf(workspace))).pushBytes;
+  const lose = () => store.redis.command("", ["DEL", `${prefixOf(store, workspace.id)}:pushbytes`]);
+  const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
+  expect(await bytes()).toBe(a.bytes + b.bytes);
+  await record(a, { do: "retry", attempts: 1, firstFailedAtMs: 1 });
+  expect(await bytes()).toBe(a.bytes + b.bytes);
+  await record(a, "done");
+  // Recorded again, as the answer was lost.
+  await record(a, "done");
+  expect(await bytes()).toBe(b.bytes);
+  await change(workspace, { targetUrl: "" });
+  await record(b, "hold");
+  expect(await bytes()).toBe(0);
+  await change(workspace, { targetUrl: "https://bridge.example/" });
+  const [c, d] = [await queue(workspace, "c"), await queue(workspace, "d")];
+  await lose();
+  await record(c, "done");
+  expect(await bytes()).toBe(0);
+  const e = await queue(workspace, "e");
+  expect(await bytes()).toBe(e.bytes);
+  for (const push of [d, e]) await record(push, "done");
+  const last = await queue(workspace, "f");
+  expect(await bytes()).toBe(last.bytes);
 });
 
 // contract: workspace-modes
@@ -160,7 +196,9 @@ test("a retried event stays until it is done; what is recorded again, as its ans
 test("without the lease nothing is read or recorded, in a call of its own and beside another's records", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
-  expect(await store.pushQueue.read("another's", shardOf(workspace), undefined, 100)).toBeUndefined();
+  expect(
+    await store.pushQueue.read("another's", shardOf(workspace), undefined, { events: 1, bytes: 1 }),
+  ).toBeUndefined();
   const retry = { do: "retry", attempts: 1, firstFailedAtMs: 1 } as const;
   const others = (["done", "hold", retry] as const).map(
     (next) => () => record(b, next, deliveryOf(b, 1, "success"), "another's"),

@@ -89,6 +89,7 @@ describe("the backlog of a core's shards", () => {
   const NOW_MS = 1_000_000;
   const EMPTY: ShardBacklog = {
     pushes: 0,
+    pushBytes: 0,
     oldestPushAtMs: undefined,
     mails: 0,
     inboundEvents: 0,

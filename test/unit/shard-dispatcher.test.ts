@@ -1,3 +1,4 @@
+import { SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
 import { createWorkspaceLane } from "../../core/delivery/workspace-lane";
 import type { PushOutcome } from "../../core/domain/delivery";
 import {
@@ -71,6 +72,34 @@ describe("first attempts of a workspace", () => {
     expect(drops.map(({ delivery }) => delivery?.attempt)).toEqual(Array(12).fill(0));
     await pass(60_000);
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
+  });
+
+  test("are dropped as overloaded past 4 MB of one workspace, which retries count for, and not of another", async () => {
+    shard().world.answer = () => REFUSED;
+    shard().world.queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
+    shard().world.queue.push(queued(21, { workspaceId: OTHER }));
+    shard().start();
+    await pass(0);
+    expect(ids().toSorted()).toEqual(eventIds(...upFrom(1, 16), 21).toSorted());
+    expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
+  });
+
+  test("are read as far as the bytes in hand leave room, and further as soon as there is room", async () => {
+    const answer = answerByHand();
+    const bytes = 1024 * 1024;
+    const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
+    const count = SHARD_BYTES_MAX / bytes;
+    shard().world.queue = upFrom(1, count + 2).map((number) =>
+      queued(number, { bytes, workspaceId: workspaceOf(number) }),
+    );
+    shard().start();
+    await pass(0);
+    expect(ids()).toEqual(eventIds(...upFrom(1, count)));
+    await pass(2_000);
+    expect(ids()).toHaveLength(count);
+    await answer("evt_7");
+    await pass(0);
+    expect(ids().slice(count)).toEqual(eventIds(count + 1));
   });
 
   test("are dropped as overloaded where 5,000 wait already", async () => {

@@ -71,7 +71,7 @@ local function trim_inbound_bytes(prefix, most)
 end
 
 -- What waits in a shard. ARGV: none.
--- Returns {length of the push queue, when its oldest event was published in ms or
+-- Returns {length of the push queue, its bytes, when its oldest event was published in ms or
 -- '', mails in the outbox, inbound events in the log, then for each group of
 -- followers {name, events not read, not acked, when the oldest of them arrived in ms or ''}}.
 register('read_backlog', function(keys, args)
@@ -81,7 +81,8 @@ register('read_backlog', function(keys, args)
     return entry and string.match(entry[1], '^%d+') or ''
   end
   local length = redis.call('XLEN', log)
-  local answer = { redis.call('XLEN', prefix .. ':push'),
+  local pushes, bytes = queue_size(prefix)
+  local answer = { pushes, bytes,
     time_of(redis.call('XRANGE', prefix .. ':push', '-', '+', 'COUNT', 1)[1]),
     redis.call('XLEN', prefix .. ':mail'), length }
   for _, group in ipairs(groups_of(log)) do

@@ -107,8 +107,8 @@ end
 
 -- Publishes events: mints each sequence and appends the event in the same step,
 -- so that no later number is ever seen first.
--- ARGV: seconds an idempotency key is remembered, longest push queue (past it events are
--- dropped, and logged so, as overloaded), then for each event: workspace,
+-- ARGV: seconds an idempotency key is remembered, longest push queue and its most bytes (past
+-- either, events are dropped, and logged so, as overloaded), then for each event: workspace,
 -- idempotency key ('' for none), event id, message id, expiry in ms ('' for
 -- never), type, how a push workspace gets it (retried | once: pushed, with or
 -- without retries; direct: the caller pushes it), the envelope before its
@@ -120,11 +120,12 @@ register('publish', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
-  local queued = false
   -- What the call has done to a workspace so far, by which it is read and written once.
   local states = {}
-  local room = tonumber(args[2]) - redis.call('XLEN', prefix .. ':push')
-  for i = 3, #args, 9 do
+  local most, mostBytes = tonumber(args[2]), tonumber(args[3])
+  local length, bytes = queue_size(prefix)
+  local queued = 0
+  for i = 4, #args, 9 do
     local workspace, key, event, message, expires, type, how, before, after = unpack(args, i, i + 8)
     local state = states[workspace]
     if not state then
@@ -143,14 +144,15 @@ register('publish', function(keys, args)
       state.sequence, state.minted = sequence, true
       if mode == 'poll' then
         state.fresh[#state.fresh + 1] = { sequence, before .. sequence .. after }
-      elseif how ~= 'direct' and room <= 0 then
-        mode = 'full'
-        log_drop(prefix, workspace, event, type, 'overloaded')
       elseif how ~= 'direct' then
-        room = room - 1
-        redis.call('XADD', prefix .. ':push', '*', 'p',
-          pack_fields({ workspace, event, sequence, message, expires, type, how, before .. sequence .. after }))
-        queued = true
+        local packed = pack_fields({ workspace, event, sequence, message, expires, type, how, before .. sequence .. after })
+        if length + queued < most and bytes + #packed <= mostBytes then
+          redis.call('XADD', prefix .. ':push', '*', 'p', packed)
+          queued, bytes = queued + 1, bytes + #packed
+        else
+          mode = 'full'
+          log_drop(prefix, workspace, event, type, 'overloaded')
+        end
       end
       if key ~= '' then
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
@@ -166,6 +168,9 @@ register('publish', function(keys, args)
       redis.call('HSET', prefix .. ':st:' .. workspace, 'sequence', state.sequence)
     end
   end
-  if queued then redis.call('PUBLISH', prefix .. ':wake:push', '') end
+  if queued > 0 then
+    set_queue_bytes(prefix, bytes)
+    redis.call('PUBLISH', prefix .. ':wake:push', '')
+  end
   return answers
 end)

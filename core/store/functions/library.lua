@@ -77,6 +77,19 @@ local function admit(key, now, limit)
   return 0
 end
 
+-- How long the push queue is, and how many bytes its events have. They are counted beside
+-- it, as reading them would take long; a count that was lost is right again as soon as the
+-- queue is empty.
+local function queue_size(prefix)
+  local length = redis.call('XLEN', prefix .. ':push')
+  return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0
+end
+
+local function set_queue_bytes(prefix, bytes)
+  if bytes > 0 then redis.call('SET', prefix .. ':pushbytes', digits(bytes))
+  else redis.call('DEL', prefix .. ':pushbytes') end
+end
+
 -- Keeps an expiry at least `seconds` ahead, writing it once an hour at most.
 local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end

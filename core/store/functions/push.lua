@@ -7,23 +7,41 @@
 -- The group of the cores. No group of followers can have this name.
 local CORES = '!cores'
 
+-- Entries that are read from the stream at once, so that only few are read in vain.
+local READ_AT_ONCE = 20
+
 -- Reads events of the queue. An entry has one field, packed as arguments are:
 -- workspace, event id, sequence, message id, expiry in ms ('' for never), type, how
 -- it is pushed (retried | once), envelope.
--- ARGV: token of the lease, the entry id to begin after ('-' for the first), count.
--- Returns false when the lease is another's, else three items for each event: entry
--- id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
+-- ARGV: token of the lease, the entry id to begin after ('-' for the first), how many events
+-- and how many bytes of them at most, but one event at least.
+-- Returns false when the lease is another's, else 1 when the queue was read to its end
+-- (0 when not), and three items for each event: entry id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
   local from = args[2] == '-' and '-' or '(' .. args[2]
+  local room, bytes = tonumber(args[3]), tonumber(args[4])
   local tries = prefix .. ':tries'
   local tried = redis.call('EXISTS', tries) == 1
-  local answers = {}
-  for i, entry in ipairs(redis.call('XRANGE', prefix .. ':push', from, '+', 'COUNT', args[3])) do
-    answers[3 * i - 2] = entry[1]
-    answers[3 * i - 1] = entry[2][2]
-    answers[3 * i] = tried and redis.call('HGET', tries, entry[1]) or ''
+  local answers = { 0 }
+  while room > 0 do
+    local count = math.min(room, READ_AT_ONCE)
+    local entries = redis.call('XRANGE', prefix .. ':push', from, '+', 'COUNT', count)
+    for _, entry in ipairs(entries) do
+      local packed = entry[2][2]
+      bytes = bytes - #packed
+      if bytes < 0 and #answers > 1 then return answers end
+      local at = #answers
+      answers[at + 1], answers[at + 2] = entry[1], packed
+      answers[at + 3] = tried and redis.call('HGET', tries, entry[1]) or ''
+    end
+    if #entries < count then
+      answers[1] = 1
+      break
+    end
+    from = '(' .. entries[count][1]
+    room = room - count
   end
   return answers
 end, { 'no-writes' })
@@ -77,7 +95,7 @@ end
 
 -- Records what became of events, and with it what is to come, in one step. What is
 -- recorded again, as its answer was lost, is not logged again.
--- ARGV: token of the lease, then for each: workspace, entry id, the delivery to
+-- ARGV: token of the lease, then for each: workspace, entry id, its bytes, the delivery to
 -- log ('' for none), what next (done | retry | hold: its workspace polls by now),
 -- attempts made, when the first one failed in ms.
 -- Returns for each, in order: recorded | pushed (to be held, but its workspace is
@@ -88,15 +106,16 @@ register('record_pushes', function(keys, args)
   local mine = holds_lease(prefix, CORES, args[1])
   local tried = redis.call('EXISTS', prefix .. ':tries') == 1
   local now = clock()
-  local answers, exists = {}, {}
-  for i = 2, #args, 6 do
-    local workspace, entry, delivery, next, attempts, failed = unpack(args, i, i + 5)
+  local answers, exists, freed = {}, {}, 0
+  for i = 2, #args, 7 do
+    local workspace, entry, bytes, delivery, next, attempts, failed = unpack(args, i, i + 6)
     local answer, is_new = 'lost', false
     if mine and next == 'retry' then
       answer, is_new, tried = 'recorded', note_try(prefix, entry, attempts .. ' ' .. failed), true
     elseif mine then
       answer = next == 'hold' and hold_queued(prefix, now, workspace, entry) or 'recorded'
       is_new = answer ~= 'pushed' and take_out(prefix, entry, tried)
+      if is_new then freed = freed + bytes end
     end
     if is_new and delivery ~= '' then
       if exists[workspace] == nil then exists[workspace] = redis.call('EXISTS', prefix .. ':st:' .. workspace) == 1 end
@@ -104,5 +123,6 @@ register('record_pushes', function(keys, args)
     end
     answers[#answers + 1] = answer
   end
+  if freed > 0 then set_queue_bytes(prefix, select(2, queue_size(prefix)) - freed) end
   return answers
 end, { 'allow-oom' })
