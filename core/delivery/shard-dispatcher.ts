@@ -81,6 +81,8 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   stopping.addEventListener("abort", bell.ring, { once: true });
 
   let after: string | undefined;
+  /** When the last reading to the queue's end began, by performance.now(). */
+  let caughtUpAt = -Infinity;
   /** From the beginning: a store that took over may have lost what `after` was, and its clock be behind. */
   function readAgain(): void {
     after = undefined;
@@ -93,6 +95,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
         await bell.wait(LOOK_EVERY_MS);
         continue;
       }
+      const readAt = performance.now();
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
         // Another's, or forgotten by a store that lost it: which of the two, the holder of the lease finds out.
@@ -106,6 +109,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
       after = read.pushes.at(-1)?.entryId ?? after;
       if (!read.isEnd) continue;
       inHand.caughtUp();
+      caughtUpAt = readAt;
       advanceAll();
       await bell.wait(LOOK_EVERY_MS);
     } catch (error) {
@@ -131,6 +135,12 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     if (wasFull && !isFull()) bell.ring();
   }
 
+  /** How long ago an event was published, in ms, by clocks that may have stepped meanwhile. */
+  function ageOf(push: QueuedPush): number {
+    // The id of an entry begins with Redis's clock, in ms.
+    return Math.max(0, now() - Number.parseInt(push.entryId, 10));
+  }
+
   function queue(push: QueuedPush): void {
     if (push.attempts > 0) {
       const atMs = push.firstFailedAtMs;
@@ -138,7 +148,9 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     }
     const lane = lanes.get(push.workspaceId) ?? createWorkspaceLane();
     lanes.set(push.workspaceId, lane);
-    if (!inHand.isOver(push.workspaceId) && lane.add(push, performance.now())) advance(push.workspaceId);
+    // What was not there yet when the queue was last read to its end is younger than that, whatever the clocks say.
+    const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
+    if (!inHand.isOver(push.workspaceId) && lane.add(push, since)) advance(push.workspaceId);
     else begin(drop(push, 0, "overloaded"));
   }
 
@@ -162,8 +174,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
 
   async function firstAttempt(push: QueuedPush, lane: WorkspaceLane): Promise<void> {
     let outcome: AttemptOutcome;
-    // The id of an entry begins with Redis's clock, in ms.
-    context.pushMeter?.waited(now() - Number.parseInt(push.entryId, 10));
+    context.pushMeter?.waited(ageOf(push));
     try {
       outcome = await tryToPush(context, current, hold, push, FRESH_MS);
     } finally {

@@ -4,7 +4,7 @@ import type { QueuedPush } from "../ports/push-queue";
 export const IN_FLIGHT_MAX = 16;
 /** First attempts of one workspace that may wait; what comes on top is dropped as overloaded. */
 export const WAITING_MAX = 5_000;
-/** How long an event may wait for its first attempt, ms; then it is dropped as overloaded. */
+/** How long after its publication an event may wait for its first attempt, ms; then it is dropped as overloaded. */
 export const WAIT_MAX_MS = 10_000;
 
 /** What is to be done with the event at the head of a lane. */
@@ -20,8 +20,12 @@ export interface WorkspaceLane {
   readonly isIdle: boolean;
   /** Events that wait for their first attempt. */
   readonly waiting: number;
-  /** False when too many wait: the event is not taken. */
-  add(push: QueuedPush, now: number): boolean;
+  /**
+   * False when too many wait: the event is not taken.
+   *
+   * @param since when it was published, by the clock of `next`
+   */
+  add(push: QueuedPush, since: number): boolean;
   /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended. */
   next(now: number): LaneStep | undefined;
   end(push: QueuedPush): void;
@@ -52,9 +56,9 @@ export function createWorkspaceLane(): WorkspaceLane {
     get waiting() {
       return waiting.length - head;
     },
-    add(push, now) {
+    add(push, since) {
       if (waiting.length - head >= WAITING_MAX) return false;
-      waiting.push({ push, since: now });
+      waiting.push({ push, since });
       return true;
     },
     next(now) {

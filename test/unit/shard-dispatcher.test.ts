@@ -74,6 +74,39 @@ describe("first attempts of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
+  // time: controlled
+  test("are dropped 10 s after their publication, whenever this core reads them", async () => {
+    shard().world.answer = () => after(5_000, TIMEOUT);
+    shard().world.clockMs = 12_000;
+    // Published 11 s, and 8 s ago: of these 16 start at once, and the 17th could at 5 s.
+    shard().world.queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
+    shard().start();
+    await pass(0);
+    expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
+    await pass(2_000);
+    expect(shard().drops).toHaveLength(1);
+    await pass(1_100);
+    expect(shard().drops.slice(1)).toMatchObject([{ eventId: "evt_4017", reason: "overloaded" }]);
+  });
+
+  // time: controlled
+  test.each([3_600_000, -3_600_000])(
+    "wait their 10 s when the service's clock has stepped by %i ms since their publication",
+    async (stepMs) => {
+      shard().world.answer = () => after(5_000, TIMEOUT);
+      shard().world.queue = [];
+      shard().start();
+      await pass(5_000);
+      shard().world.clockMs = stepMs;
+      shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
+      await pass(10_000);
+      const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded").length;
+      expect([ids().length, overloaded()]).toEqual([48, 0]);
+      await pass(2_100);
+      expect([ids().length, overloaded()]).toEqual([48, 12]);
+    },
+  );
+
   test("are dropped as overloaded past 4 MB of one workspace, which retries count for, and not of another", async () => {
     shard().world.answer = () => REFUSED;
     shard().world.queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
