@@ -11,6 +11,7 @@ import { createReceiver } from "../../bridge/receiver";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
+import { unbuiltProject } from "../harness/kit-package";
 import { sharedService } from "../harness/shared-service";
 import { createTestCa } from "../harness/test-ca";
 
@@ -90,6 +91,19 @@ test("the service is checked by its base address, a workspace and a secret", asy
   expect(output).toMatch(/unseen +workspace-limit/);
   expect(output).toContain("this service keeps all that was seen of the contract");
   expect(code).toBe(0);
+});
+
+test("in a project that is not built, check-bridge builds itself, and chat-bridge says what to run", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cb-unbuilt-"));
+  const cwd = unbuiltProject(folder);
+  const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });
+  const list = await inProject("npm run --silent check-bridge -- --list");
+  expect(list.stdout).toContain("Rules for a bridge:");
+  await expect(inProject("npx --no-install chat-bridge workspace list")).rejects.toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("npm run build") as string,
+  });
+  rmSync(folder, { recursive: true });
 });
 
 test("--help explains all options, and --list names all rules", async () => {

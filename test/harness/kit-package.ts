@@ -35,17 +35,28 @@ export function packKit() {
   };
 }
 
+/** What the kit and the commands are built from, without anything built, in a folder; answers where. */
+export function unbuiltProject(folder: string): string {
+  const project = join(folder, "project");
+  const built = join(PROJECT, "bridge/dist");
+  cpSync(join(PROJECT, "bridge"), join(project, "bridge"), {
+    recursive: true,
+    filter: (path) => path !== built,
+  });
+  for (const file of ["package.json", "tsconfig.json", "LICENSE", "cli/chat-bridge.mjs"]) {
+    cpSync(join(PROJECT, file), join(project, file));
+  }
+  symlinkSync(join(PROJECT, "node_modules"), join(project, "node_modules"));
+  return project;
+}
+
 /**
  * Packs the kit into a folder; answers the archive. It packs a copy: npm builds in place
  * before it packs, and test files that run side by side would build in one place.
  */
 function pack(folder: string): string {
-  const project = join(folder, "project");
+  const project = unbuiltProject(folder);
   const bridge = join(project, "bridge");
-  const built = join(PROJECT, "bridge/dist");
-  cpSync(join(PROJECT, "bridge"), bridge, { recursive: true, filter: (path) => path !== built });
-  for (const file of ["tsconfig.json", "LICENSE"]) cpSync(join(PROJECT, file), join(project, file));
-  symlinkSync(join(PROJECT, "node_modules"), join(project, "node_modules"));
   execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: bridge, stdio: "pipe" });
   const { version } = JSON.parse(readFileSync(join(bridge, "package.json"), "utf8")) as { version: string };
   rmSync(project, { recursive: true });
