@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { packKit, type KitPackage } from "../harness/kit-package";
@@ -40,6 +40,21 @@ test("the package holds its code, types, guide and licence; its exports can be i
   const command = join(folder, "dist/check/main.js");
   const list = execFileSync(process.execPath, [command, "--list"], { cwd: kit.folder, encoding: "utf8" });
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
+});
+
+test("a TypeScript that does not read exports finds the same types", () => {
+  const { exports, typesVersions } = JSON.parse(
+    readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
+  ) as {
+    exports: Record<string, { types?: string }>;
+    typesVersions: Record<"*", Record<string, readonly string[]>>;
+  };
+  const paths = typesVersions["*"];
+  for (const [entry, { types }] of Object.entries(exports)) {
+    const name = entry.replace("./", "");
+    const [found = ""] = paths[name] ?? paths["*"] ?? [];
+    if (types !== undefined) expect([entry, found.replace("*", name)]).toEqual([entry, types]);
+  }
 });
 
 test("the guide's bridge that polls shows what games publish, sends what is typed, and stops gracefully", async () => {
