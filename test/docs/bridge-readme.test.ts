@@ -42,6 +42,14 @@ test("the package holds its code, types, guide and licence; its exports can be i
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
+test("the README's examples compile under strict, and it links to nothing that the package lacks", () => {
+  // The kit was not packed without: compiling fails it.
+  expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
+  expect(kit.examples).toHaveLength(4);
+  expect(kit.readme).not.toContain("```js");
+  expect(kit.readme).not.toMatch(/\]\((?!https?:|#)/);
+});
+
 test("a TypeScript that does not read exports finds the same types", () => {
   const { exports, typesVersions } = JSON.parse(
     readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),

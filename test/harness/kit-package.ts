@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,15 +15,16 @@ export function packKit() {
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
   const readme = readFileSync(join(installed, "README.md"), "utf8");
+  const examples = compileExamples(folder, readme);
   const programs: Program[] = [];
 
   return {
     folder,
-    /** Starts an example of the README, by the file name in its first line. */
-    start(example: string, environment: Record<string, string>) {
-      const code = new RegExp(`\`\`\`js\n// ${example}\n(.*?)\`\`\``, "s").exec(readme)?.[1];
-      if (code === undefined) throw new Error(`the README has no ${example}`);
-      writeFileSync(join(folder, example), code);
+    readme,
+    /** The files that the examples were written to. */
+    examples,
+    /** Starts an example of the README that was compiled. */
+    start(example: `${string}.mjs`, environment: Record<string, string>) {
       const program = startProgram([process.execPath, example], { cwd: folder, environment });
       programs.push(program);
       return program;
@@ -33,6 +34,34 @@ export function packKit() {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** As strict as TypeScript is asked to be. */
+const STRICT = {
+  module: "nodenext",
+  target: "es2022",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  types: ["node"],
+  typeRoots: [join(PROJECT, "node_modules/@types")],
+};
+
+/** Compiles all TypeScript of the README, each example to the file name in its first line; fails with tsc's words. */
+function compileExamples(folder: string, readme: string): readonly string[] {
+  const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
+    ([, name, code = ""], i) => {
+      const file = name ?? `example-${i}.mts`;
+      writeFileSync(join(folder, file), code);
+      return file;
+    },
+  );
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files }));
+  const { status, stdout } = spawnSync(join(PROJECT, "node_modules/.bin/tsc"), ["-p", folder], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`the README's examples do not compile:\n${stdout}`);
+  return files;
 }
 
 /** What the kit and the commands are built from, without anything built, in a folder; answers where. */
