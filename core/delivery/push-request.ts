@@ -1,83 +1,66 @@
-import type { Dispatcher } from "undici";
 import type { PushAttempt } from "../ports/push-tracer";
+import type { PushConnection } from "./push-connection";
 
-/** How much of an answer is read: nothing is done with it. */
-const ANSWER_MAX_BYTES = 16 * 1024;
-
-/** What is known of a request while it is under way, and afterwards. */
+/** What is known of an attempt while it is under way, and afterwards. */
 export interface PushProgress {
-  /** The status of the answer, once there is one. */
-  status: number | undefined;
-  /** Whether `withinMs` were over before the answer was there. */
+  /** The connection it was sent over; undefined until then. */
+  connection: PushConnection | undefined;
+  /** Whether the deadline passed before there was an answer. */
   isLate: boolean;
 }
 
 /**
- * Sends the request of an attempt, once, and resolves when its answer was read,
- * up to a bound; rejects when it broke off or was not there `withinMs` after the
- * call, connecting included. Not sent again when a kept connection breaks: whether
- * the bridge had the request by then cannot be known, and what is tried again, and
- * when, is the retry table's.
- *
- * Straight to the dispatcher, as every push passes here: what `undici.request`
- * adds, streams and signals, costs as much again as the request.
+ * Sends the request of an attempt, once, and resolves with the status of the
+ * answer as soon as its head is complete. Rejects when that takes longer than
+ * `withinMs`, connecting included, or the connection breaks. The request is not
+ * sent again when a kept connection breaks: the bridge may have received it,
+ * and the retry table says what is tried again, and when.
  */
 export function sendPush(
-  dispatcher: Dispatcher,
-  { url, signature, eventId, workspaceId, envelope }: PushAttempt,
+  connect: (url: URL) => Promise<PushConnection>,
+  attempt: PushAttempt,
   withinMs: number,
   progress: PushProgress,
-): Promise<void> {
-  const beganAt = performance.now();
+  onSent: () => void = () => {},
+): Promise<number> {
+  const until = performance.now() + withinMs;
   return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
-    let bytes = 0;
     const timer = setTimeout(() => {
       progress.isLate = true;
-      const error = new Error("the deadline is over");
-      controller?.abort(error);
-      reject(error);
+      reject(new Error("the deadline has passed"));
+      progress.connection?.destroy();
     }, withinMs);
-    dispatcher.dispatch(
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: "POST",
-        headers: {
-          "Content-Type": "application/json",
-          "Service-Signature": signature,
-          "Service-Event-Id": eventId,
-          "Service-Workspace": workspaceId,
-        },
-        body: envelope,
-      },
-      {
-        onRequestStart(started) {
-          controller = started;
-          // By the time: a process that was stopped wakes to connections before it wakes to timers.
-          if (performance.now() - beganAt >= withinMs) progress.isLate = true;
-          if (progress.isLate)
-            started.abort(new Error("the deadline was over before there was a connection"));
-        },
-        onResponseStart(_controller, statusCode) {
-          if (statusCode >= 200) progress.status = statusCode; // Else a word in between.
-        },
-        onResponseData(answering, chunk) {
-          bytes += chunk.length;
-          if (bytes <= ANSWER_MAX_BYTES) return;
-          clearTimeout(timer);
-          resolve();
-          answering.abort(new Error("the answer is longer than is read")); // Ends the connection, too.
-        },
-        onResponseEnd() {
-          clearTimeout(timer);
-          resolve();
-        },
-        onResponseError(_controller, error) {
-          clearTimeout(timer);
-          reject(error);
-        },
-      },
-    );
+    async function send(): Promise<number> {
+      const connection = await connect(attempt.url);
+      // Not by the timer alone: a process that was stopped may see the connection before the timer fires.
+      if (performance.now() >= until) progress.isLate = true;
+      if (progress.isLate) {
+        connection.destroy();
+        throw new Error("the deadline passed before there was a connection");
+      }
+      progress.connection = connection;
+      const status = connection.send(requestBytes(attempt), until);
+      onSent();
+      return status;
+    }
+    send()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
   });
+}
+
+function requestBytes({ url, signature, eventId, workspaceId, envelope }: PushAttempt): Buffer {
+  const head =
+    `POST ${url.pathname}${url.search} HTTP/1.1\r\n` +
+    `Host: ${url.host}\r\n` +
+    "Connection: keep-alive\r\n" +
+    "Content-Type: application/json\r\n" +
+    `Content-Length: ${envelope.length}\r\n` +
+    `Service-Signature: ${signature}\r\n` +
+    `Service-Event-Id: ${eventId}\r\n` +
+    `Service-Workspace: ${workspaceId}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + envelope.length);
+  bytes.write(head, "latin1");
+  bytes.set(envelope, head.length);
+  return bytes;
 }

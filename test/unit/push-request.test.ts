@@ -1,9 +1,11 @@
+import { Duplex } from "node:stream";
 import { createSecureContext } from "node:tls";
-import type { Dispatcher } from "undici";
 import { createPushClient } from "../../core/delivery/push-client";
+import { createPushConnections } from "../../core/delivery/push-connections";
 import { sendPush, type PushProgress } from "../../core/delivery/push-request";
+import type { PushAttempt } from "../../core/ports/push-tracer";
 
-const ATTEMPT = {
+const ATTEMPT: PushAttempt = {
   url: new URL("https://bridge.example/events?x=1"),
   eventId: "evt_1",
   workspaceId: "w",
@@ -11,107 +13,169 @@ const ATTEMPT = {
   envelope: Buffer.from("{}"),
 };
 const DEADLINE_MS = 5_000;
+const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n";
 
-/** What undici would say of a request, as the test says it. */
-function sendByHand() {
-  let handler: Dispatcher.DispatchHandler = {};
-  const aborts: string[] = [];
-  const controller = {
-    abort: (error: Error) => void aborts.push(error.message),
-  } as Dispatcher.DispatchController;
-  const dispatch: Dispatcher["dispatch"] = (_options, given) => {
-    handler = given;
-    return true;
+/** A bridge that the test plays: it holds the bridge's end of each connection. */
+function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
+  const sockets: Duplex[] = [];
+  const unwritten: (() => void)[] = [];
+  let isRead = true;
+  const open = async () => {
+    const write = (_bytes: Buffer, _encoding: string, written: () => void): void =>
+      isRead ? written() : void unwritten.push(written);
+    const socket = new Duplex({ read() {}, write });
+    sockets.push(socket);
+    return socket;
   };
-  const progress: PushProgress = { status: undefined, isLate: false };
-  const results: string[] = [];
-  sendPush({ dispatch } as Dispatcher, ATTEMPT, DEADLINE_MS, progress).then(
-    () => results.push("answered"),
-    (error: Error) => results.push(error.message),
-  );
+  const connections = createPushConnections(open, max);
   return {
-    progress,
-    results,
-    aborts,
-    start: (_status?: number) => handler.onRequestStart?.(controller, {}),
-    respond: (status: number) => handler.onResponseStart?.(controller, status, {}),
-    data: (bytes: number) => handler.onResponseData?.(controller, Buffer.alloc(bytes)),
-    end: () => handler.onResponseEnd?.(controller, {}),
-    fail: (error: Error) => handler.onResponseError?.(controller, error),
+    sockets,
+    connections,
+    /** Says whether the bridge reads requests from now on. */
+    reads(does: boolean) {
+      isRead = does;
+      for (const written of does ? unwritten.splice(0) : []) written();
+    },
+    /** Which connections are open. */
+    open: () => sockets.map(({ destroyed }) => !destroyed),
+    /** Sends a push; answers what is known of it, as it becomes known. */
+    push(attempt = ATTEMPT, connect = connections.connect) {
+      const progress: PushProgress = { connection: undefined, isLate: false };
+      const results: (number | string)[] = [];
+      sendPush(connect, attempt, DEADLINE_MS, progress).then(
+        (status) => results.push(status),
+        (error: Error) => results.push(error.message),
+      );
+      return { progress, results };
+    },
   };
 }
-type Sent = ReturnType<typeof sendByHand>;
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-/** Bridges that are not done in time: how far they get at once, and what they do every second. */
-const STALLS: readonly (readonly [string, ("start" | "respond")[], (sent: Sent) => void])[] = [
-  ["takes no connection", [], () => {}],
-  ["gives no answer", ["start"], () => {}],
-  ["sends interim answers only", ["start"], (sent) => sent.respond(103)],
-  ["sends headers and no body", ["start", "respond"], () => {}],
-  ["sends a byte of the body a second", ["start", "respond"], (sent) => sent.data(1)],
+/** Bridges that are not done in time: what they send at once, and what they send every second. */
+const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
+  ["gives no answer", "", ""],
+  ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
+  ["sends a byte of a header a second", HEAD, "x"],
 ];
 
 // time: controlled
 // contract: push-deadline, push-2xx
 test.each(STALLS)(
   "an attempt ends when its 5 seconds are over where the bridge %s",
-  async (_what, steps, everySecond) => {
-    const sent = sendByHand();
-    for (const step of steps) sent[step](200);
+  async (_what, first, everySecond) => {
+    const bridge = bridgeByHand();
+    const { progress, results } = bridge.push();
+    await pass(0);
+    const [socket] = bridge.sockets;
+    if (first !== "") socket?.push(first);
     for (let second = 1; second < 5; second++) {
       await pass(1_000);
-      everySecond(sent);
+      if (everySecond !== "") socket?.push(everySecond);
     }
     await pass(999);
-    expect([sent.results, sent.aborts, sent.progress.isLate]).toEqual([[], [], false]);
+    expect([results, progress.isLate, bridge.open()]).toEqual([[], false, [true]]);
     await pass(1);
-    const status = steps.includes("respond") ? 200 : undefined;
-    expect([sent.results, sent.progress]).toEqual([["the deadline is over"], { status, isLate: true }]);
-    expect(sent.aborts).toEqual(steps.length > 0 ? ["the deadline is over"] : []);
+    expect([results, progress.isLate, bridge.open()]).toEqual([["the deadline has passed"], true, [false]]);
   },
 );
 
 // time: controlled
 // contract: push-deadline
-test("an answer is taken until the 5 seconds are over", async () => {
-  const sent = sendByHand();
-  sent.start();
+test("an answer counts until the 5 seconds are over, and its body is read until then", async () => {
+  const bridge = bridgeByHand();
+  const { progress, results } = bridge.push();
   await pass(DEADLINE_MS - 1);
-  sent.respond(204);
-  sent.end();
-  await pass(60_000);
-  expect([sent.results, sent.progress, sent.aborts]).toEqual([
-    ["answered"],
-    { status: 204, isLate: false },
-    [],
+  bridge.sockets[0]?.push(`${HEAD}\r\nok`);
+  await pass(0);
+  expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [true]]);
+  await pass(1);
+  expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [false]]);
+});
+
+// time: controlled
+test("a connection made after the deadline is not used, though the timer has not fired", async () => {
+  const bridge = bridgeByHand();
+  const { progress, results } = bridge.push(ATTEMPT, async (url) => {
+    const connection = await bridge.connections.connect(url);
+    jest.spyOn(performance, "now").mockReturnValue(performance.now() + DEADLINE_MS);
+    return connection;
+  });
+  await pass(0);
+  jest.restoreAllMocks();
+  expect([results.length, progress, bridge.open()]).toEqual([
+    1,
+    { connection: undefined, isLate: true },
+    [false],
   ]);
 });
 
 // time: controlled
-test("a connection made after the deadline is not used, though the timer has not fired", () => {
-  const sent = sendByHand();
-  jest.spyOn(performance, "now").mockReturnValue(performance.now() + DEADLINE_MS);
-  sent.start();
-  expect([sent.aborts.length, sent.progress.isLate]).toEqual([1, true]);
-  jest.restoreAllMocks();
+test.each([
+  ["an answer", 3_999, true, `${HEAD}\r\nbody`],
+  ["an answer too long ago", 4_000, false, `${HEAD}\r\nbody`],
+  ["an answer that lets it be kept longer", 6_999, true, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["such an answer too long ago", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["an answer that lets it be kept for a moment", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
+  ["an answer whose body is still to come", 0, false, `${HEAD}\r\n`],
+  ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
+])("after %s, %d ms later, the connection is used again: %s", async (_what, ms, isUsed, answer) => {
+  const bridge = bridgeByHand();
+  const { results } = bridge.push();
+  await pass(0);
+  bridge.sockets[0]?.push(answer);
+  await pass(ms);
+  bridge.push();
+  await pass(0);
+  expect([results.length, bridge.sockets.length]).toEqual([1, isUsed ? 1 : 2]);
 });
 
-test("an answer is read up to 16 KB, and a request that breaks off fails", async () => {
-  const [long, broken] = [sendByHand(), sendByHand()];
-  for (const sent of [long, broken]) sent.start();
-  long.respond(200);
-  long.data(16 * 1024);
+// time: controlled
+test("unsolicited bytes close the connection and never become the answer to the next push", async () => {
+  const bridge = bridgeByHand();
+  const before = bridge.push();
   await pass(0);
-  expect([long.results, long.aborts]).toEqual([[], []]);
-  long.data(1);
-  broken.fail(new Error("ECONNRESET"));
+  bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
   await pass(0);
-  expect([long.results, long.aborts.length, broken.results]).toEqual([["answered"], 1, ["ECONNRESET"]]);
+  bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
+  const after = bridge.push();
+  await pass(0);
+  expect([before.results, after.results, bridge.open()]).toEqual([[204], [], [false, true]]);
+});
+
+test("a request that is answered before it was sent whole keeps its connection from the next one", async () => {
+  const bridge = bridgeByHand();
+  bridge.reads(false);
+  const { results } = bridge.push();
+  await pass(0);
+  bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
+  await pass(0);
+  bridge.push();
+  await pass(0);
+  expect([results, bridge.sockets.length]).toEqual([[204], 2]);
+  bridge.reads(true);
+  await pass(0);
+  bridge.push();
+  await pass(0);
+  expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
+});
+
+test("past the bound on kept connections, in all or to one origin, the oldest is closed", async () => {
+  const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
+  for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
+    bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
+    await pass(0);
+    // Its body is still to come.
+    bridge.sockets[index]?.push(`${HEAD}\r\n`);
+    await pass(0);
+  }
+  expect(bridge.open()).toEqual([false, false, true, false, true, true]);
+  bridge.connections.close();
+  expect(bridge.open()).toEqual(Array(6).fill(false));
 });
 
 // time: controlled

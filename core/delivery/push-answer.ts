@@ -1,0 +1,183 @@
+/** How much of an answer is read: its heads together (interim answers and the final one), and its body. */
+const HEADS_MAX_BYTES = 16 * 1024;
+const BODY_MAX_BYTES = 16 * 1024;
+
+/** The answer to a request, read as its bytes arrive. */
+export interface Answer {
+  /**
+   * How far it has been read: `head` until the final head is complete; `body` until the body is; `ended` when the
+   * connection may carry another request; `spent` when nothing more is read and the connection must be closed.
+   */
+  readonly state: "head" | "body" | "ended" | "spent";
+  /** The status of the final head; 0 before. */
+  readonly status: number;
+  /** How long the bridge keeps an idle connection, in ms; undefined where it does not say. */
+  readonly keepAliveMs: number | undefined;
+  /** Reads the next bytes. Throws an Error that says what is wrong with a head; a faulty body only makes it `spent`. */
+  read(bytes: Buffer): void;
+}
+
+/** Reads bytes of a body. When they hold its end, returns how many of these bytes belong to it. */
+type BodyReader = (bytes: Buffer) => number | "more" | "broken";
+
+interface Head {
+  readonly status: number;
+  readonly body: BodyReader;
+  /** Whether the connection may carry another request after the body. */
+  readonly isReusable: boolean;
+  readonly keepAliveMs: number | undefined;
+}
+
+/**
+ * Reads the answer to a push. The final head decides: interim answers before
+ * it are skipped; folded headers and repeated, equal lengths are accepted, as
+ * RFC 9112 demands. The body is read only to find where it ends. Where that is
+ * ambiguous, or bytes follow, the connection must be closed: otherwise those
+ * bytes could pass for the answer to the next push.
+ */
+export function createAnswer(): Answer {
+  let state: Answer["state"] = "head";
+  let head: Head | undefined;
+  let unread: Buffer = NOTHING;
+  let headsBytes = 0;
+  let bodyBytes = 0;
+
+  /** Returns the bytes after the final head; undefined while that is incomplete. */
+  function readHeads(bytes: Buffer): Buffer | undefined {
+    unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
+    while (head === undefined) {
+      const end = unread.indexOf(HEAD_END);
+      if (headsBytes + (end === -1 ? unread.length : end) > HEADS_MAX_BYTES) {
+        throw new Error("more than 16 KB of headers");
+      }
+      if (end === -1) return undefined;
+      head = readHead(unread.toString("latin1", 0, end));
+      headsBytes += end + HEAD_END.length;
+      unread = unread.subarray(end + HEAD_END.length);
+    }
+    return unread;
+  }
+
+  function readBody({ body, isReusable }: Head, bytes: Buffer): Answer["state"] {
+    const end = body(bytes);
+    if (end === "more") {
+      bodyBytes += bytes.length;
+      return bodyBytes > BODY_MAX_BYTES ? "spent" : "body";
+    }
+    return isReusable && end === bytes.length ? "ended" : "spent";
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get status() {
+      return head?.status ?? 0;
+    },
+    get keepAliveMs() {
+      return head?.keepAliveMs;
+    },
+    read(bytes) {
+      const rest = head === undefined ? readHeads(bytes) : bytes;
+      if (rest !== undefined && head !== undefined) state = readBody(head, rest);
+    },
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+const HEAD_END = Buffer.from("\r\n\r\n");
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
+const FOLD = /\r\n[\t ]+/g;
+const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
+
+/** Reads a head, given without the empty line after it; undefined for an interim answer. */
+function readHead(text: string): Head | undefined {
+  const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
+  const [, version, code] = STATUS_LINE.exec(first) ?? [];
+  // A fold after the status line has made that line longer than it was.
+  if (code === undefined || !text.startsWith(first)) throw new Error("no HTTP/1.1 status line");
+  const fields = lines.map(readField);
+  const status = Number(code);
+  if (status === 101) throw new Error("a switch of protocols");
+  if (status < 200) return undefined;
+
+  const items = (wanted: string): readonly string[] =>
+    fields.flatMap(([name, value]) => (name === wanted ? value.split(",").map((item) => item.trim()) : []));
+  const [length, ...others] = new Set(items("content-length"));
+  if (others.length > 0) throw new Error("conflicting Content-Lengths");
+  if (length !== undefined && !/^\d+$/.test(length)) throw new Error("an invalid Content-Length");
+  const { body, isReusable } = delimit(status, length, items("transfer-encoding").join().toLowerCase());
+  const closes = version === "0" || items("connection").some((option) => option.toLowerCase() === "close");
+  const [seconds] = items("keep-alive").flatMap((item) => KEEP_ALIVE_TIMEOUT.exec(item)?.[1] ?? []);
+  const keepAliveMs = seconds === undefined ? undefined : Number(seconds) * 1_000;
+  return { status, body, isReusable: isReusable && !closes, keepAliveMs };
+}
+
+function readField(line: string): readonly [name: string, value: string] {
+  const [, name, value = ""] = FIELD_LINE.exec(line) ?? [];
+  if (name === undefined) throw new Error("a malformed header line");
+  return [name.toLowerCase(), value];
+}
+
+/** Where the body ends (RFC 9112, section 6.3), and whether that is unambiguous, so that the connection can be reused. */
+function delimit(status: number, length: string | undefined, encodings: string) {
+  // There is no body, whatever the headers say. But a bridge may send what its headers announce.
+  if (status === 204 || status === 304) {
+    return { body: fixedBody(0), isReusable: encodings === "" && Number(length ?? 0) === 0 };
+  }
+  if (encodings === "chunked") return { body: chunkedBody(), isReusable: length === undefined };
+  if (encodings === "" && length !== undefined) return { body: fixedBody(Number(length)), isReusable: true };
+  return { body: untilClose, isReusable: false };
+}
+
+const untilClose: BodyReader = () => "more";
+
+function fixedBody(length: number): BodyReader {
+  let left = length;
+  return (bytes) => {
+    const end = left;
+    left -= bytes.length;
+    return left > 0 ? "more" : end;
+  };
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK_LINE = /^([\da-f]{1,8})[\t ]*(?:;.*)?\r\n$/i;
+
+function chunkedBody(): BodyReader {
+  let expects: "size" | "end of data" | "trailer" = "size";
+  let dataLeft = 0;
+  let line = "";
+  return (bytes) => {
+    let at = 0;
+    while (at < bytes.length) {
+      if (dataLeft > 0) {
+        const taken = Math.min(dataLeft, bytes.length - at);
+        dataLeft -= taken;
+        at += taken;
+        continue;
+      }
+      const lineEnd = bytes.indexOf(LINE_FEED, at) + 1;
+      line += bytes.toString("latin1", at, lineEnd === 0 ? bytes.length : lineEnd);
+      if (lineEnd === 0) return "more";
+      at = lineEnd;
+      const whole = line;
+      line = "";
+      if (expects === "size") {
+        const [, size] = CHUNK_LINE.exec(whole) ?? [];
+        if (size === undefined) return "broken";
+        dataLeft = Number.parseInt(size, 16);
+        expects = dataLeft === 0 ? "trailer" : "end of data";
+      } else if (!whole.endsWith("\r\n")) {
+        return "broken";
+      } else if (expects === "trailer") {
+        if (whole === "\r\n") return at;
+      } else {
+        if (whole !== "\r\n") return "broken";
+        expects = "size";
+      }
+    }
+    return "more";
+  };
+}

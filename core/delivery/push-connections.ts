@@ -1,0 +1,64 @@
+import { setImmediate as untilRead } from "node:timers/promises";
+import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
+
+/** How many connections are kept when their attempts are over: in all, and to one origin. Past it the oldest is closed. */
+const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
+
+/** Connections to bridges, which are kept and reused. */
+export interface PushConnections {
+  /** Returns a free connection to the origin of a URL, a kept or a new one. Rejects as `open` does. */
+  connect(url: URL): Promise<PushConnection>;
+  /** Closes the connections that are kept, and keeps no others. */
+  close(): void;
+}
+
+/** @param open opens a connection to the origin of a URL */
+export function createPushConnections(
+  open: (url: URL) => Promise<PushSocket>,
+  max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
+): PushConnections {
+  /** Connections whose attempts are over, the oldest first; some are still reading the rest of an answer. */
+  const kept = new Set<PushConnection>();
+  const keptOf = new Map<string, PushConnection[]>();
+  let isClosed = false;
+
+  function keep(origin: string, connection: PushConnection): void {
+    if (isClosed) return connection.destroy();
+    const siblings = keptOf.get(origin) ?? [];
+    siblings.push(connection);
+    keptOf.set(origin, siblings);
+    kept.add(connection);
+    if (siblings.length > max.ofOrigin) siblings[0]?.destroy();
+    if (kept.size > max.inAll) kept.values().next().value?.destroy();
+  }
+  function forget(origin: string, connection: PushConnection): void {
+    if (!kept.delete(connection)) return;
+    const siblings = keptOf.get(origin) ?? [];
+    siblings.splice(siblings.lastIndexOf(connection), 1);
+    if (siblings.length === 0) keptOf.delete(origin);
+  }
+  /** Takes the free one that was released last: the bridge will close it last. */
+  function take(origin: string): PushConnection | undefined {
+    const connection = keptOf.get(origin)?.findLast(({ isFree }) => isFree);
+    if (connection !== undefined) forget(origin, connection);
+    return connection;
+  }
+
+  return {
+    async connect(url) {
+      const { origin } = url;
+      // First lets the event loop read what has arrived on kept connections: they may have been closed.
+      if (keptOf.has(origin)) await untilRead();
+      const free = take(origin);
+      if (free !== undefined) return free;
+      return createPushConnection(await open(url), {
+        onReleased: (connection) => keep(origin, connection),
+        onClosed: (connection) => forget(origin, connection),
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const connection of kept) connection.destroy();
+    },
+  };
+}

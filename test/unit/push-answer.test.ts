@@ -1,0 +1,105 @@
+import { createAnswer } from "../../core/delivery/push-answer";
+
+const KB = 1024;
+const OK = "HTTP/1.1 200 OK\r\n";
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const EARLY = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+
+/** Reads an answer in pieces of so many bytes; returns its status and state, or what is wrong with it. */
+function readIn(size: number, text: string): readonly [status: number, state: string] | string {
+  const bytes = Buffer.from(text, "latin1");
+  const answer = createAnswer();
+  try {
+    for (let at = 0; at < bytes.length && answer.state !== "spent"; at += size) {
+      // A connection closes at bytes after the end of an answer.
+      if (answer.state === "ended") return [answer.status, "spent"];
+      answer.read(bytes.subarray(at, at + size));
+    }
+    return [answer.status, answer.state];
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Answers, and what has been read of them after their last byte. */
+const ANSWERS: readonly (readonly [what: string, text: string, status: number, state: string])[] = [
+  ["no headers", "HTTP/1.1 204 No Content\r\n\r\n", 204, "ended"],
+  ["no reason", "HTTP/1.1 204\r\nDate: x\r\n\r\n", 204, "ended"],
+  ["a body of a length", `${OK}Content-Length: 2\r\n\r\nok`, 200, "ended"],
+  ["a chunked body", `${CHUNKED}2;a=b\r\nok\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n`, 200, "ended"],
+  ["another status", "HTTP/1.1 500 No\r\ncontent-length:0\r\n\r\n", 500, "ended"],
+  ["100 Continue before", `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 0\r\n\r\n`, 200, "ended"],
+  ["interim answers before", `${EARLY}${EARLY}HTTP/1.1 102 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n`, 204, "ended"],
+  ["a folded header", `${OK}X-A: b\r\n  c\r\n\td\r\nContent-Length:\r\n 2\r\n\r\nok`, 200, "ended"],
+  ["equal lengths", `${OK}Content-Length: 2\r\ncontent-length: 2 , 2\r\n\r\nok`, 200, "ended"],
+  ["a length of 0 with 204", "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "ended"],
+  // The connection is closed: the end of the answer is ambiguous, or bytes follow it.
+  ["a length with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\n", 204, "spent"],
+  ["a body with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\nok", 204, "spent"],
+  ["chunks with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, "spent"],
+  ["a length and chunks", CHUNKED.replace("\r\n", "\r\nContent-Length: 5\r\n") + "0\r\n\r\n", 200, "spent"],
+  ["two answers", "HTTP/1.1 204 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n", 204, "spent"],
+  ["more than its length", `${OK}Content-Length: 2\r\n\r\nok!`, 200, "spent"],
+  ["a chunk without a size", `${CHUNKED}ok\r\n`, 200, "spent"],
+  ["a chunk longer than its size", `${CHUNKED}2\r\nok!\r\n0\r\n\r\n`, 200, "spent"],
+  ["chunks with bare line feeds", `${CHUNKED}2\nok\n0\n\n`, 200, "spent"],
+  ["a trailer with a bare line feed", `${CHUNKED}0\r\nA: b\n\r\n`, 200, "spent"],
+  ["Connection: close", `${OK}Connection: X, Close\r\nContent-Length: 2\r\n\r\nok`, 200, "spent"],
+  ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "spent"],
+  ["more than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(17 * KB)}`, 200, "spent"],
+  // The status is known, the body incomplete.
+  ["less than its length", `${OK}Content-Length: 3\r\n\r\nok`, 200, "body"],
+  ["less than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(16 * KB)}`, 200, "body"],
+  ["a length past all numbers", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
+  ["no last chunk", `${CHUNKED}2\r\nok\r\n`, 200, "body"],
+  ["a body until the end of the connection", `${OK}\r\nok`, 200, "body"],
+  ["an encoding", `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 200, "body"],
+  // No status yet.
+  ["an unfinished head", `${OK}Content-Length: 2\r\n`, 0, "head"],
+  ["an unfinished status line", "HTTP/1.1 20", 0, "head"],
+  ["interim answers only", EARLY + EARLY, 0, "head"],
+];
+
+// contract: push-2xx
+test.each(ANSWERS)("an answer with %s is read alike in pieces of any size", (_what, text, ...read) => {
+  for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
+});
+
+test.each([
+  ["is no HTTP", "SSH-2.0-x\r\n\r\n", /status line/],
+  ["is HTTP/2", "HTTP/2 200\r\n\r\n", /status line/],
+  ["has a status of two digits", "HTTP/1.1 20 OK\r\n\r\n", /status line/],
+  ["folds its status line", "HTTP/1.1 200 OK\r\n folded\r\n\r\n", /status line/],
+  [
+    "has two different lengths",
+    `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`,
+    /conflicting Content-Lengths/,
+  ],
+  [
+    "has lengths that differ in one header",
+    `${OK}Content-Length: 2, 3\r\n\r\nok`,
+    /conflicting Content-Lengths/,
+  ],
+  ["has a length that is no number", `${OK}Content-Length: -1\r\n\r\n`, /invalid Content-Length/],
+  ["switches protocols", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n", /switch of protocols/],
+  ["has a header without a colon", `${OK}no header\r\n\r\n`, /malformed header line/],
+  ["has a space behind the name of a header", `${OK}Content-Length : 2\r\n\r\nok`, /malformed header line/],
+  ["has a control character in a header", `${OK}X: a\0b\r\n\r\n`, /malformed header line/],
+  ["has bare line feeds", "HTTP/1.1 200 OK\nX: y\r\n\r\n", /status line/],
+  ["has more than 16 KB of headers", `${OK}X: ${"x".repeat(16 * KB)}\r\n\r\n`, /16 KB/],
+  ["has headers without an end", `${OK}X: ${"x".repeat(16 * KB)}`, /16 KB/],
+  ["has more than 16 KB of interim answers", EARLY.repeat(500), /16 KB/],
+])("what %s is refused", (_what, text, why) => {
+  for (const size of [text.length, 1, 2, 3, 7]) expect(readIn(size, text)).toMatch(why);
+});
+
+test.each([
+  [undefined, "Date: x"],
+  [5_000, "Keep-Alive: timeout=5, max=100"],
+  [7_000, "keep-alive: max=100, Timeout=7"],
+  [undefined, "Keep-Alive: 300"],
+])("a bridge keeps the connection for %p ms where it says %p", (ms, header) => {
+  const answer = createAnswer();
+  answer.read(Buffer.from(`HTTP/1.1 204 X\r\n${header}\r\n\r\n`));
+  expect(answer.keepAliveMs).toBe(ms);
+});
