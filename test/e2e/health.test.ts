@@ -60,7 +60,7 @@ test("gRPC's health service says without a token whether core is ready, for itse
     new Promise<string>((resolve) => {
       const request = HealthCheckRequest.create({ service });
       health.check(request, new Metadata(), { deadline: Date.now() + HANG_MS }, (error, response) =>
-        resolve(error === null ? String(ServingStatus[response.status]) : String(status[error.code])),
+        resolve(error === null ? ServingStatus[response.status] : status[error.code]),
       );
     });
   const all = ["", ...["Bridge", "Game", "Workspace"].map((name) => `chatbridge.v1.${name}Service`)];
