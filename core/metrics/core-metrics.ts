@@ -68,6 +68,11 @@ function addTally({ counter, gauge }: Metrics): Tally {
     "Bytes of answers that edges have not taken yet.",
     () => tally.lanes.answerBytes,
   );
+  gauge(
+    "chatbridge_core_publishing_bytes",
+    "Bytes of the requests of games to publish that are under way.",
+    () => tally.publishing.bytes,
+  );
   counter("chatbridge_core_published_total", "Events that games published, by what became of them.", () =>
     byLabel("outcome", tally.published),
   );

@@ -12,6 +12,7 @@ export type Decoded<Message> = { readonly message: Message } | { readonly fault:
 
 /** A PublishEventsRequest whose events are decoded each by itself. */
 export interface EventsRequest {
+  readonly bytes: number;
   readonly count: number;
   /** The first PUBLISH_BATCH_MAX of them. */
   readonly events: readonly Decoded<OutboundEvent>[];
@@ -49,7 +50,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
   } catch {
     return undecoded(UNREADABLE);
   }
-  return { message: { count, events } };
+  return { message: { bytes: request.length, count, events } };
 }
 
 function createDecoder<Message>(

@@ -15,6 +15,9 @@ import { StatusError, unary, type ReportFault } from "./status";
 
 export type GameServiceContext = PublishContext & FollowContext;
 
+/** Bytes of the requests of PublishEvents that a core takes at once: eight of the largest. */
+const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
+
 /** The handlers of GAME_METHODS. */
 export interface GameHandlers {
   readonly publishEvents: handleUnaryCall<Decoded<EventsRequest>, PublishEventsResponse>;
@@ -22,18 +25,27 @@ export interface GameHandlers {
 }
 
 export function createGameService(context: GameServiceContext, report: ReportFault): GameHandlers {
+  const { publishing } = context.tally;
   return {
     publishEvents: unary("PublishEvents", report, async (request: Decoded<EventsRequest>) => {
-      const { count, events } = messageOf(request);
+      const { bytes, count, events } = messageOf(request);
       if (count < 1 || count > PUBLISH_BATCH_MAX) {
         throw new StatusError(
           status.INVALID_ARGUMENT,
           `events must be 1 to ${PUBLISH_BATCH_MAX}, there are ${count}`,
         );
       }
-      return PublishEventsResponse.create({
-        results: await Promise.all(events.map((event) => publish(context, event))),
-      });
+      if (publishing.bytes + bytes > PUBLISHING_MAX_BYTES) {
+        throw new StatusError(status.UNAVAILABLE, "core has too many events to publish: send the call again");
+      }
+      publishing.bytes += bytes;
+      try {
+        return PublishEventsResponse.create({
+          results: await Promise.all(events.map((event) => publish(context, event))),
+        });
+      } finally {
+        publishing.bytes -= bytes;
+      }
     }),
     follow: createFollowHandler(context, report),
   };

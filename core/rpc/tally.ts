@@ -18,6 +18,8 @@ export interface Tally {
   /** Answers to the requests of bridges. */
   readonly receives: Record<Accepted["accepted"] | Refused, number>;
   readonly polls: Record<"page" | Refused, number>;
+  /** Bytes of the requests of PublishEvents that are under way. */
+  readonly publishing: { bytes: number };
   /** Events that games published, by what became of them. */
   readonly published: Record<PublishOutcome["outcome"], number>;
   /** Streams of game services, and what was sent on them. */
@@ -40,6 +42,7 @@ export function createTally(): Tally {
     lanes: { open: 0, calls: 0, bytes: 0, answerBytes: 0 },
     receives: { stored: 0, repeated: 0, ...REFUSED },
     polls: { page: 0, ...REFUSED },
+    publishing: { bytes: 0 },
     published: { published: 0, repeated: 0, "unknown-workspace": 0, invalid: 0 },
     followers: new Set(),
     delivered: { first: 0, again: 0 },

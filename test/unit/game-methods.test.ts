@@ -1,8 +1,15 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
+import { randomUUID } from "node:crypto";
+import { createIds } from "../../core/ids";
+import type { Published } from "../../core/ports/outbound-events";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
+import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
+import { createTally } from "../../core/rpc/tally";
 import { FollowRequest, OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { CARD, create } from "../harness/contents";
+import { until } from "../harness/wait";
 
 const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -70,12 +77,13 @@ test.each<[string, string, RegExp, Uint8Array]>([
 ])(
   "an event with %s is refused at its field, and the others of its batch are read",
   (_what, at, words, bad) => {
-    const read = GAME_METHODS.publishEvents.requestDeserialize(
-      request(good, Buffer.concat([good, bad]), good),
-    );
+    const bytes = request(good, Buffer.concat([good, bad]), good);
+    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
     const fault = { field: at, message: expect.stringMatching(words) as string };
     const decoded = { message: GOOD };
-    expect(read).toEqual({ message: { count: 3, events: [decoded, { fault }, decoded] } });
+    expect(read).toEqual({
+      message: { bytes: bytes.length, count: 3, events: [decoded, { fault }, decoded] },
+    });
   },
 );
 
@@ -93,7 +101,7 @@ test("events without a fault are read as the generated code reads them, with dat
       const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
       const messages = PublishEventsRequest.decode(bytes).events.map((message) => ({ message }));
       const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-      expect(read).toEqual({ message: { count: messages.length, events: messages } });
+      expect(read).toEqual({ message: { bytes: bytes.length, count: messages.length, events: messages } });
     }),
   );
 });
@@ -114,4 +122,30 @@ test("an opening with an ack deadline that is no duration is refused at its fiel
   const tenSeconds = open(duration(10n));
   const message = FollowRequest.decode(tenSeconds);
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
+});
+
+test("calls of 64 MB are taken at once; those on top are answered UNAVAILABLE until there is room again", async () => {
+  const tally = createTally();
+  const stored: ((published: Published) => void)[] = [];
+  const publish = (): Promise<Published> => new Promise((resolve) => stored.push(resolve));
+  const context = { now: Date.now, ids: createIds(Date.now), outboundEvents: { publish }, tally };
+  const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
+  const ask = (bytes: number): Promise<string> =>
+    new Promise((resolve) => {
+      const message = { bytes, count: 1, events: [{ message: { ...GOOD, workspaceId: randomUUID() } }] };
+      const call = { request: { message } } as unknown as Parameters<typeof publishEvents>[0];
+      publishEvents(call, (error) => resolve(error === null ? "OK" : String(status[error.code ?? 0])));
+    });
+  const large = 8 * 1024 * 1024;
+  const taken = Array.from({ length: 8 }, () => ask(large));
+  await until("they are at the store", () => stored.length === 8);
+  expect(tally.publishing.bytes).toBe(8 * large);
+  expect(await ask(1)).toBe("UNAVAILABLE");
+  for (const done of stored) done({ outcome: "unknown-workspace" });
+  expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
+  expect(tally.publishing.bytes).toBe(0);
+  const again = ask(1);
+  await until("it is at the store", () => stored.length === 9);
+  stored.at(-1)?.({ outcome: "unknown-workspace" });
+  expect(await again).toBe("OK");
 });

@@ -1489,8 +1489,8 @@ export const GameServiceService = {
    *
    * Errors: INVALID_ARGUMENT when there are no events or over 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach: it is unknown which events were stored, so send the
-   * call again, with the same idempotency keys.
+   * store is out of reach, or 64 MB of calls are under way: it is unknown which
+   * events were stored, so send the call again, with the same idempotency keys.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1544,8 +1544,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    *
    * Errors: INVALID_ARGUMENT when there are no events or over 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach: it is unknown which events were stored, so send the
-   * call again, with the same idempotency keys.
+   * store is out of reach, or 64 MB of calls are under way: it is unknown which
+   * events were stored, so send the call again, with the same idempotency keys.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1582,8 +1582,8 @@ export interface GameServiceClient extends Client {
    *
    * Errors: INVALID_ARGUMENT when there are no events or over 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach: it is unknown which events were stored, so send the
-   * call again, with the same idempotency keys.
+   * store is out of reach, or 64 MB of calls are under way: it is unknown which
+   * events were stored, so send the call again, with the same idempotency keys.
    */
   publishEvents(
     request: PublishEventsRequest,
