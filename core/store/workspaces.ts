@@ -9,8 +9,10 @@ import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 import { createBatch } from "./batch";
 
-/** Records that a core remembers; each is about 1 KB. What is not remembered costs a read and an unsealing. */
-const REMEMBERED_MAX = 131_072;
+/** Bytes of the records that a core remembers, some 120,000. One that is not remembered costs a read and an unsealing. */
+const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
+/** What a record takes beside its text, about. */
+const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
 /** What a page token looks like: an index entry. */
 const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
@@ -24,8 +26,19 @@ function indexEntry({ createdAtMs, id }: Workspace): string {
   return `${String(createdAtMs).padStart(13, "0")}:${id}`;
 }
 
-export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys, box: SecretBox): Workspaces {
-  const remembered = new LRUCache<string, WorkspaceRecord>({ max: REMEMBERED_MAX });
+export function createWorkspaces(
+  redis: Redis,
+  functions: Functions,
+  keys: Keys,
+  box: SecretBox,
+  rememberedMaxBytes = REMEMBERED_MAX_BYTES,
+): Workspaces {
+  const remembered = new LRUCache<string, WorkspaceRecord>({ maxSize: rememberedMaxBytes });
+
+  /** @param text the record as it is stored: with two bytes a character, it is about as large as what is made of it */
+  function remember(record: WorkspaceRecord, text: string): void {
+    remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
+  }
 
   const fetch = createBatch<string, StoredRecord | "none">({
     most: BATCH_MAX,
@@ -46,22 +59,23 @@ export function createWorkspaces(redis: Redis, functions: Functions, keys: Keys,
     }
     // Here, not in the batch: a record whose secrets no key opens fails its own reading only.
     const record = { workspace: fromRecord(stored.text, box), version: stored.version };
-    remembered.set(id, record);
+    remember(record, stored.text);
     return record;
   }
 
   async function put(workspace: Workspace, version: number): Promise<boolean> {
     remembered.delete(workspace.id);
+    const text = toRecord(workspace, box);
     const reply = await functions.call("put_workspace", keys.prefix(keys.shard(workspace.id)), [
       workspace.id,
       String(version),
-      toRecord(workspace, box),
+      text,
       deliveryMode(workspace),
       indexEntry(workspace),
     ]);
     const fresh = asNumber(reply);
     // Requests for it follow at once, and need not read what was just written.
-    if (fresh > 0) remembered.set(workspace.id, { workspace, version: fresh });
+    if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }
 

@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { asBytes, asNumber } from "../../core/store/reply";
+import { createSecretBox } from "../../core/store/secret-box";
+import { createWorkspaces } from "../../core/store/workspaces";
 import { newWorkspace } from "../harness/new-workspace";
+import { SECRETS_KEY } from "../harness/processes";
 import { addNeighbour, addWorkspace, inbound, keyOf, testStore, publication, texts } from "../harness/store";
 
 const store = testStore();
@@ -48,6 +51,19 @@ test("a core remembers what it has read and what it wrote, and forgets what it c
   await store.workspaces.read(workspace.id);
   await store.workspaces.delete(workspace);
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
+});
+
+test("a core remembers workspaces up to so many bytes, and forgets those first that were used longest ago", async () => {
+  const [first, second, third] = [
+    await addWorkspace(store),
+    await addWorkspace(store),
+    await addWorkspace(store),
+  ];
+  const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
+  const small = createWorkspaces(store.redis, store.functions, store.keys, box, 3_000);
+  for (const { workspace } of [first, second, first, third]) await small.read(workspace.id);
+  const remembered = [first, second, third].map(({ workspace }) => small.recall(workspace.id) !== undefined);
+  expect(remembered).toEqual([true, false, true]);
 });
 
 test("a cached workspace is rejected after a failover took its change back", async () => {
