@@ -44,9 +44,11 @@ export function createAnswer(): Answer {
 
   /** Returns the bytes after the final head; undefined while that is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
+    // The end is not in what was searched before, but may begin there.
+    let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
-    while (head === undefined) {
-      const end = unread.indexOf(HEAD_END);
+    for (; head === undefined; from = 0) {
+      const end = unread.indexOf(HEAD_END, from);
       if (headsBytes + (end === -1 ? unread.length : end) > HEADS_MAX_BYTES) {
         throw new Error("more than 16 KB of headers");
       }
