@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPoll, type LoggedDelivery } from "../domain/delivery";
-import { LOGGED_MAX } from "../ports/delivery-log";
+import { LOGGED_MAX, PUSHES_LOGGED_MAX } from "../ports/delivery-log";
 import type { Workspaces } from "../ports/workspaces";
 import { readHealth, type HealthContext, type WorkspaceHealth } from "./read-health";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspace-change";
@@ -16,7 +16,7 @@ const HEALTH_EVERY_MS = 2_000;
  * Ends when the signal does, or by a refusal when there is no such workspace (any more).
  *
  * Each look reads only what was logged since the one before; the pushes that health is made
- * of are read once and kept, at most LOGGED_MAX of them.
+ * of are read once and kept, as many as the log has.
  */
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },
@@ -59,5 +59,5 @@ function withFresh(
   // What was read together with the older ones comes once more as fresh.
   const known = new Set(pushes.slice(0, fresh.length).map((push) => push.id));
   const added = fresh.filter((each) => !isPoll(each) && !known.has(each.id)).toReversed();
-  return added.length === 0 ? pushes : [...added, ...pushes].slice(0, LOGGED_MAX);
+  return added.length === 0 ? pushes : [...added, ...pushes].slice(0, PUSHES_LOGGED_MAX);
 }

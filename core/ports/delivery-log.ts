@@ -1,7 +1,9 @@
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
 
-/** How many lines the log of a workspace has at most: 1,000 attempts and drops, and 500 of polls. */
-export const LOGGED_MAX = 1_500;
+/** How many attempts and drops the log of a workspace has. */
+export const PUSHES_LOGGED_MAX = 1_000;
+/** How many lines it has in all, those of polls included. */
+export const LOGGED_MAX = PUSHES_LOGGED_MAX + 500;
 
 /** The deliveries of each workspace, for seven days: the last thousand attempts and drops, and the last polls. */
 export interface DeliveryLog {
