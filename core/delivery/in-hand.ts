@@ -20,6 +20,8 @@ export interface InHand {
   take(push: QueuedPush): boolean;
   /** The entry has left the queue. */
   finish(push: QueuedPush): void;
+  /** Nothing more is done about the entry, which may still be in the queue: its bytes are free, and it is not taken again. */
+  abandon(push: QueuedPush): void;
   /** The queue is read from its beginning. */
   readAgain(): void;
   /** It was read to its end. */
@@ -27,14 +29,17 @@ export interface InHand {
 }
 
 export function createInHand(): InHand {
-  const taken = new Set<string>();
+  /** With the bytes that each has in hand. */
+  const taken = new Map<string, number>();
   /** Left the queue since it is read again: what is read may have been answered before. */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;
   let isReadAgain = false;
 
-  function count(workspaceId: string, more: number): void {
+  function hold({ entryId, workspaceId }: QueuedPush, size: number): void {
+    const more = size - (taken.get(entryId) ?? 0);
+    taken.set(entryId, size);
     bytes += more;
     const sum = (bytesOf.get(workspaceId) ?? 0) + more;
     if (sum > 0) bytesOf.set(workspaceId, sum);
@@ -48,14 +53,16 @@ export function createInHand(): InHand {
     isOver: (workspaceId) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
     take(push) {
       if (taken.has(push.entryId)) return false;
-      taken.add(push.entryId);
-      count(push.workspaceId, push.bytes);
+      hold(push, push.bytes);
       return true;
     },
     finish(push) {
-      count(push.workspaceId, -push.bytes);
+      hold(push, 0);
       if (isReadAgain) finished.add(push.entryId);
       else taken.delete(push.entryId);
+    },
+    abandon(push) {
+      if (taken.has(push.entryId)) hold(push, 0);
     },
     readAgain: () => void (isReadAgain = true),
     caughtUp() {

@@ -128,10 +128,11 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }
 
-  /** The event has left the queue. */
-  function letGo(push: QueuedPush): void {
+  /** Nothing more is done about an event. One that was not recorded is still queued, and not to be seen to again by this hold. */
+  function letGo(push: QueuedPush, recorded: Recorded): void {
     const wasFull = isFull();
-    inHand.finish(push);
+    if (recorded === "lost") inHand.abandon(push);
+    else inHand.finish(push);
     if (wasFull && !isFull()) bell.ring();
   }
 
@@ -151,7 +152,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     // What was not there yet when the queue was last read to its end is younger than that, whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
     if (!inHand.isOver(push.workspaceId) && lane.add(push, since)) advance(push.workspaceId);
-    else begin(drop(push, 0, "overloaded"));
+    else begin(push, drop(push, 0, "overloaded"));
   }
 
   function advanceAll(): void {
@@ -162,8 +163,8 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     const lane = lanes.get(workspaceId);
     if (lane === undefined || stopping.aborted) return;
     for (let step = nextStep(lane); step !== undefined; step = nextStep(lane)) {
-      if (step.do === "drop") begin(drop(step.push, 0, "overloaded"));
-      else begin(firstAttempt(step.push, lane));
+      if (step.do === "drop") begin(step.push, drop(step.push, 0, "overloaded"));
+      else begin(step.push, firstAttempt(step.push, lane));
     }
     if (lane.isIdle) lanes.delete(workspaceId);
   }
@@ -184,9 +185,12 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     await conclude(push, 1, undefined, outcome);
   }
 
-  function begin(work: Promise<void>): void {
+  function begin(push: QueuedPush, work: Promise<void>): void {
     const settled = work
-      .catch((error: unknown) => context.report("push", error))
+      .catch((error: unknown) => {
+        context.report("push", error);
+        letGo(push, "lost");
+      })
       .finally(() => underWay.delete(settled));
     underWay.add(settled);
   }
@@ -199,7 +203,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
       () => {
         timers.delete(timer);
         context.pushMeter?.retried(performance.now() - dueAt);
-        begin(attempt(push, made + 1, failed, recorded));
+        begin(push, attempt(push, made + 1, failed, recorded));
       },
       Math.max(0, dueAt - performance.now()),
     );
@@ -245,16 +249,14 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   }
 
   async function finish(push: QueuedPush, delivery: Delivery): Promise<void> {
-    const recorded = await recorder.record({ push, delivery, next: { do: "done" } });
-    // Else it is still queued, and not to be seen to again as long as this hold lasts.
-    if (recorded !== "lost") letGo(push);
+    letGo(push, await recorder.record({ push, delivery, next: { do: "done" } }));
   }
 
   async function holdInstead(push: QueuedPush): Promise<void> {
     const recorded = await recorder.record({ push, delivery: undefined, next: { do: "hold" } });
     if (recorded === "polls" || recorded === "disconnected") context.onDrop(push, recorded);
     if (recorded === "pushed") queue(push);
-    else if (recorded !== "lost") letGo(push);
+    else letGo(push, recorded);
   }
 
   async function drop(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {

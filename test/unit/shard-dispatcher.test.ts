@@ -1,4 +1,4 @@
-import { SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
+import { createInHand, SHARD_BYTES_MAX, WORKSPACE_BYTES_MAX } from "../../core/delivery/in-hand";
 import { createWorkspaceLane } from "../../core/delivery/workspace-lane";
 import type { PushOutcome } from "../../core/domain/delivery";
 import {
@@ -192,6 +192,17 @@ test.each([1, 255, 256, 257, 700])(
     expect([started, lane.next(0), lane.isIdle]).toEqual([pushes, undefined, true]);
   },
 );
+
+test("events in hand count by their bytes until they are finished or abandoned, and an abandoned one is not taken again", () => {
+  const inHand = createInHand();
+  const [a, b] = [queued(1, { bytes: 10 }), queued(2, { bytes: WORKSPACE_BYTES_MAX - 5 })];
+  expect([a, b, a].map((push) => inHand.take(push))).toEqual([true, true, false]);
+  expect([inHand.bytes, inHand.isOver(WORKSPACE.id)]).toEqual([WORKSPACE_BYTES_MAX + 5, true]);
+  inHand.abandon(a);
+  expect([inHand.bytes, inHand.isOver(WORKSPACE.id)]).toEqual([b.bytes, false]);
+  inHand.finish(b);
+  expect([inHand.bytes, inHand.take(a), inHand.take(b)]).toEqual([0, false, true]);
+});
 
 // time: controlled
 test("an event is not dropped because the store is away when its workspace is to be read", async () => {
