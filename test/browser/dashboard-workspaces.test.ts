@@ -114,7 +114,8 @@ describe("with many workspaces", () => {
     const off = await service.workspaces.make({ name: "Off now" });
     await service.workspaces.disconnect(off.id);
     await page.goto(dashboardUrl);
-    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    const row = (name: string) =>
+      page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
     await row("Polls now").getByText("Polling").waitFor();
     await row("Off now").getByText("Disconnected").waitFor();
     await row(`Numbered ${MANY}`).getByText("Never polled").waitFor();
