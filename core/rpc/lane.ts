@@ -28,8 +28,9 @@ export interface LaneContext {
   readonly load: Tally["lanes"];
 }
 
-/** Calls of one lane that may be under way; an edge keeps to fewer. */
+/** Calls of one lane that may be under way, and the bytes of their bodies; an edge keeps to fewer. */
 const UNDER_WAY_MAX = 16_384;
+const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
@@ -63,8 +64,8 @@ export function serveLane(
   // By this an edge knows, before it has anything to ask, that it was let in.
   stream.sendMetadata(new Metadata());
   load.open += 1;
-  /** Calls that have no answer yet. */
-  let unanswered = 0;
+  /** Calls that have no answer yet, and the bytes of their bodies. */
+  const unanswered = { calls: 0, bytes: 0 };
   /** Answers that have not left. */
   const unsent = { answers: 0, bytes: 0 };
   /** Those of them that go into the next message. */
@@ -74,7 +75,14 @@ export function serveLane(
   let turnEnds = false;
   let over = false;
 
-  const underWay = (): number => unanswered + unsent.answers;
+  const underWay = (): number => unanswered.calls + unsent.answers;
+
+  /** Counts calls that are made, or, below zero, that have their answer. */
+  function begin(count: number, size: number): void {
+    unanswered.calls += count;
+    unanswered.bytes += size;
+    load.bytes += size;
+  }
 
   /** Counts answers that are to leave, or, below zero, that have left. */
   function hold(count: number, size: number): void {
@@ -137,16 +145,15 @@ export function serveLane(
   }
 
   async function make({ number, call }: LaneCall): Promise<void> {
-    const isFull = underWay() >= UNDER_WAY_MAX;
     load.calls += 1;
     if (call === undefined) return send(faultAnswer(number, LaneFault.INVALID));
-    if (isFull) return send(faultAnswer(number, LaneFault.UNAVAILABLE));
-    const callBytes = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
-    unanswered += 1;
-    load.bytes += callBytes;
+    const size = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
+    if (underWay() >= UNDER_WAY_MAX || unanswered.bytes + size > BODIES_MAX_BYTES) {
+      return send(faultAnswer(number, LaneFault.UNAVAILABLE));
+    }
+    begin(1, size);
     const answer = await answerTo(number, call);
-    unanswered -= 1;
-    load.bytes -= callBytes;
+    begin(-1, -size);
     send(answer);
   }
 

@@ -74,9 +74,17 @@ export async function listen(
   async function finish(): Promise<void> {
     listener.close();
     connections.endSilent();
-    const late = setTimeout(() => server.forceShutdown(), FINISH_WITHIN_MS);
-    await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-    clearTimeout(late);
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => {
+        server.forceShutdown();
+        // For a connection that has just been ended, as for want of an answer to a ping, grpc-js would wait for ever.
+        resolve();
+      }, FINISH_WITHIN_MS);
+      server.tryShutdown(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
     connections.endAll();
   }
 

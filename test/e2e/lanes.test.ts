@@ -100,14 +100,14 @@ function pageFor({ workspaceId }: PollRequest, bytes = 1) {
   return { body: [PAGES.subarray(0, bytes)], signature: "", workspaceId };
 }
 
-function pollOf(workspaceId: string): Call {
-  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString: "", reading: undefined };
+function pollOf(workspaceId: string, queryString = ""): Call {
+  const value = { workspaceId, sourceAddress: "", signature: undefined, queryString, reading: undefined };
   return { $case: "poll", value };
 }
 
 /** Asks for the page of a workspace, and answers whose page came. */
-function ask(workspaceId: string, bytes = 10): Promise<string> {
-  const asking = lanes.call(pollOf(workspaceId), bytes).then((answer) => {
+function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<string> {
+  const asking = lanes.call(pollOf(workspaceId, queryString), bytes).then((answer) => {
     const outcome = answer.$case === "poll" ? answer.value.outcome : undefined;
     if (outcome?.$case !== "page") throw new Error("something else was answered");
     return outcome.value.workspaceId;
@@ -254,6 +254,18 @@ test.each([
   await until("it holds nothing for lanes that are gone", () => lanesOfCore.answerBytes === 0);
   expect(lanesOfCore).toMatchObject({ open: 0, calls: 0, bytes: 0 });
   expect(mostHeld).toBeLessThanOrEqual(bound * MB);
+});
+
+test("of the bodies of its calls a lane holds 64 MB at most; a call beyond that is a fault at once", async () => {
+  await start({ lanes: 1, bytesMax: Infinity });
+  const release = holdPolls(() => true);
+  const body = "x".repeat(MB);
+  const within = names(64).map((name) => ask(name, MB, body));
+  await until("they are under way", () => lanesOfCore.bytes === 64 * MB);
+  await expect(ask("beyond", 1, "x")).rejects.toThrow("core cannot reach its store");
+  release();
+  await Promise.all(within);
+  expect(await ask("again", MB, body)).toBe("again");
 });
 
 test("a call that breaks a rule is a fault of its own, and no bug that core logs", async () => {

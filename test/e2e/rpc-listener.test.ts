@@ -156,7 +156,7 @@ test("a TLS handshake that is not finished is ended", async () => {
   await poll(client, TOKENS.edge);
 });
 
-test("the streams of a client that answers no ping are ended", async () => {
+test("the streams of a client that answers no ping are ended, and a stop does not wait for it", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
   // What a dead machine is like: nothing more comes, and nothing is closed.
@@ -179,6 +179,7 @@ test("the streams of a client that answers no ping are ended", async () => {
   await until("the lane is open", () => lanes.open === 1);
   for (const socket of ends) socket.unpipe().pause();
   await until("the lane is ended", () => lanes.open === 0);
+  await rpc.close();
 });
 
 test("a listener that closes ends connections without a call at once, and closing twice is harmless", async () => {

@@ -78,10 +78,8 @@ describe("a new workspace", () => {
   test.each<[string, CreateInit]>([
     ["name", { name: "" }],
     ["name", { name: "n".repeat(129) }],
-    ...BAD_NAMES.map((name): [string, CreateInit] => ["name", { name }]),
     ["owner_email", { ownerEmail: "nobody" }],
     ["owner_email", { ownerEmail: "ann@a.example\0" }],
-    ["owner_email", { ownerEmail: "ann@\u202ea.example" }],
     ["owner_email", { ownerEmail: "a@b@c.example" }],
     ["owner_email", { ownerEmail: "a b@c.example" }],
     ["owner_email", { ownerEmail: "a@b.example,c@d.example" }],
@@ -93,6 +91,15 @@ describe("a new workspace", () => {
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
   ])("is refused with INVALID_ARGUMENT that names %s: %j", async (field, request) => {
     await expect(api.create(request)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));
+  });
+
+  test("is refused with a blank name, and with one that changes what is around it", async () => {
+    for (const name of BAD_NAMES) {
+      await expect(api.create({ name })).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, "name"));
+    }
+    const ownerEmail = "ann@\u202ea.example";
+    const error = refusal(status.INVALID_ARGUMENT, "owner_email");
+    await expect(api.create({ ownerEmail })).rejects.toMatchObject(error);
   });
 
   test("may have a name of 128 characters, and an e-mail address of 254", async () => {
