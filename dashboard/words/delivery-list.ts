@@ -21,6 +21,19 @@ export function mergeDeliveries(
     .filter(({ polls }) => room[polls > 0 ? "polls" : "pushes"]-- > 0);
 }
 
+/** Of the kind whose log is full, the oldest one, so that older ones may be missing; undefined where none can be. */
+export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
+  const [polls, pushes] = [
+    deliveries.filter((each) => each.polls > 0),
+    deliveries.filter((each) => each.polls === 0),
+  ];
+  const full = [
+    ...(polls.length >= POLLS_LOGGED_MAX ? polls.slice(-1) : []),
+    ...(pushes.length >= LOGGED_MAX ? pushes.slice(-1) : []),
+  ];
+  return full.toSorted(newestFirst)[0];
+}
+
 /** What a poll, or a run of polls, brought. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
   if (events === 0) return "no events";
@@ -36,7 +49,7 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
 
 /** What of the log to show; an empty text stands for all. */
 export interface DeliveryFilter {
-  /** What came of it: a result, or all of an outcome. */
+  /** What came of it: a result, or all of an outcome. A poll has none. */
   readonly result: Outcome | Result | "";
   readonly eventType: string;
   /** A part of the event's id. */
@@ -52,7 +65,7 @@ export function filterDeliveries(
   const part = event.trim().toLowerCase();
   return deliveries.filter(
     (each) =>
-      (result === "" || each.result === result || outcomeOf(each.result) === result) &&
+      (result === "" || (each.polls === 0 && [each.result, outcomeOf(each.result)].includes(result))) &&
       (eventType === "" || each.eventType === eventType) &&
       each.eventId.toLowerCase().includes(part),
   );

@@ -149,7 +149,7 @@ function pushWords(
 /** When the first push after the last failure was accepted; undefined where the log at hand does not say. */
 function recoveredAt(lastFailure: DeliveryShape, deliveries: readonly DeliveryShape[]): string | undefined {
   return deliveries.findLast(
-    ({ at, eventType, result }) => result === "success" && eventType !== "poll" && at > lastFailure.at,
+    ({ at, polls, result }) => result === "success" && polls === 0 && at > lastFailure.at,
   )?.at;
 }
 

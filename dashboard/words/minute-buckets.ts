@@ -27,7 +27,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   const counts = Array.from({ length: MINUTES }, () => ({ success: 0, failed: 0, dropped: 0, polls: 0 }));
   const latencies = Array.from({ length: MINUTES }, (): number[] => []);
   for (const delivery of deliveries) {
-    if (delivery.eventType === "poll") {
+    if (delivery.polls > 0) {
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
@@ -56,21 +56,13 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   };
 }
 
-/** A row of the log may stand for a run of polls, of which it has the first, the last and the number. */
-interface PollRow {
-  readonly at: string;
-  readonly lastAt?: string | null;
-  readonly polls?: number;
-}
-
-/** How many polls of a row came up to an instant, where those of a run are spread evenly. */
-function pollsUntil({ at, lastAt, polls = 1 }: PollRow): (atMs: number) => number {
-  const count = Math.max(1, polls);
+/** How many of a delivery's polls came up to an instant. Those of a run are taken as spread evenly over its time. */
+function pollsUntil({ at, lastAt, polls }: DeliveryShape): (atMs: number) => number {
   const firstMs = Date.parse(at);
   const lastMs = Date.parse(lastAt ?? at);
   return (atMs) => {
     if (atMs < firstMs) return 0;
-    if (atMs >= lastMs) return count;
-    return 1 + Math.floor(((count - 1) * (atMs - firstMs)) / (lastMs - firstMs));
+    if (atMs >= lastMs) return polls;
+    return 1 + Math.floor(((polls - 1) * (atMs - firstMs)) / (lastMs - firstMs));
   };
 }

@@ -2,7 +2,7 @@ import type { DeliveryShape, Mode } from "../../edge/dashboard/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";
-import { LOGGED_MAX } from "../words/delivery-list";
+import { oldestKept } from "../words/delivery-list";
 import { COUNTED, minuteBuckets, type Counted } from "../words/minute-buckets";
 import { Chart, type ChartSeries } from "./chart";
 
@@ -47,9 +47,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   const total = (each: Counted) => buckets[each].reduce((sum, count) => sum + count, 0);
   const shown = COUNTED.filter((each) => OF_MODE[mode].includes(each) || total(each) > 0);
   const figures = shown.map((each) => `${LABELS[each]}: ${total(each)}`).join(", ");
-  const oldest = deliveries.at(-1);
-  const isCut =
-    oldest !== undefined && deliveries.length >= LOGGED_MAX && Date.parse(oldest.at) > now - HOUR_MS;
+  const oldest = oldestKept(deliveries);
   return (
     <section class="card traffic" aria-labelledby="traffic-title">
       <div class="card-heading">
@@ -102,10 +100,10 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
       {shown.every((each) => total(each) === 0) && (
         <p class="hint">Nothing was delivered in the last hour.</p>
       )}
-      {isCut && (
+      {oldest !== undefined && Date.parse(oldest.at) > now - HOUR_MS && (
         <p class="hint">
-          The log keeps the last {LOGGED_MAX.toLocaleString()} deliveries: the chart begins at{" "}
-          <Instant at={oldest.at} as="time" />.
+          The log keeps no more {oldest.polls > 0 ? "polls" : "pushes"}: the chart is whole from{" "}
+          <Instant at={oldest.at} as="time" /> on.
         </p>
       )}
     </section>

@@ -4,6 +4,7 @@ import {
   filterDeliveries,
   LOGGED_MAX,
   mergeDeliveries,
+  oldestKept,
   POLLS_LOGGED_MAX,
 } from "../../dashboard/words/delivery-list";
 import { minuteBuckets } from "../../dashboard/words/minute-buckets";
@@ -38,6 +39,9 @@ describe("the log as a list", () => {
     expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
     const merged = mergeDeliveries([...polls, run(3)], pushes);
     expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
+    // From here on the log is whole.
+    expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
+    expect(oldestKept([run(3)])).toBeUndefined();
   });
 
   test.each([
@@ -45,9 +49,12 @@ describe("the log as a list", () => {
     [{ eventType: "ping" }, ["2-0"]],
     [{ event: "ABC" }, ["1-0"]],
     [{ event: "abc", eventType: "ping" }, []],
+    // What is accepted is pushed.
+    [{ result: "success" }, ["2-0"]],
   ])("is filtered by %j", (filter, ids) => {
     const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
-    const log = [delivery({ id: "2-0", ...ping }), delivery({ id: "1-0", ...tls })];
+    const poll = delivery({ id: "3-0", eventType: "poll", eventId: "", polls: 1 });
+    const log = [poll, delivery({ id: "2-0", ...ping }), delivery({ id: "1-0", ...tls })];
     const found = filterDeliveries(log, { ...ALL_DELIVERIES, ...(filter as object) });
     expect(found.map(({ id }) => id)).toEqual(ids);
   });
@@ -82,9 +89,9 @@ describe("the last hour by the minute", () => {
       ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
-      delivery({ eventType: "poll", attempt: 0, latencyMs: 0 }),
+      delivery({ eventType: "poll", polls: 1, attempt: 0, latencyMs: 0 }),
       // Of before the workspace was pushed to.
-      ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", attempt: 0, at: ago(age) })),
+      ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", polls: 1, attempt: 0, at: ago(age) })),
     ];
     const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);
     expect([success, failed, dropped, polls].map(sum)).toEqual([3, 1, 1, 3]);
