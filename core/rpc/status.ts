@@ -1,5 +1,6 @@
 import { status, type handleUnaryCall, type ServiceError, type StatusObject } from "@grpc/grpc-js";
-import type { WorkspaceRefusal } from "../operations/workspace-change";
+import { parseWorkspaceId } from "../domain/workspace-id";
+import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspace-change";
 import { StoreUnavailable } from "../ports/store-unavailable";
 
 /** An answer of a gRPC status other than OK, in words for the caller. */
@@ -51,6 +52,11 @@ export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
     case "precondition":
       throw new StatusError(status.FAILED_PRECONDITION, outcome.message);
   }
+}
+
+/** The id of a workspace as a request names it. Throws NOT_FOUND for what is no uuid: it names no workspace. */
+export function readWorkspaceId(text: string): string {
+  return parseWorkspaceId(text) ?? accepted(NOT_FOUND as never);
 }
 
 function isRefusal(outcome: object): outcome is WorkspaceRefusal {

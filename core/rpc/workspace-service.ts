@@ -1,12 +1,10 @@
-import { status, type ServerWritableStream } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import {
   ConnectWorkspaceResponse,
   CreateWorkspaceResponse,
   DeliveryMode as ModeCode,
   Platform as PlatformCode,
-  WatchWorkspaceResponse,
   Workspace as WorkspaceMessage,
-  type WatchWorkspaceRequest,
   type WorkspaceServiceServer,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import {
@@ -17,7 +15,6 @@ import {
   type Platform,
   type Workspace,
 } from "../domain/workspace";
-import { parseWorkspaceId } from "../domain/workspace-id";
 import { connectWorkspace } from "../operations/connect-workspace";
 import { createWorkspace } from "../operations/create-workspace";
 import { deleteWorkspace } from "../operations/delete-workspace";
@@ -27,18 +24,15 @@ import { rotateSigningSecret } from "../operations/rotate-signing-secret";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { setTargetUrl } from "../operations/set-target-url";
 import { updateWorkspace } from "../operations/update-workspace";
-import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
 import { NOT_FOUND, type WorkspaceContext } from "../operations/workspace-change";
 import { toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
-import { accepted, StatusError, toStatus, unary, type ReportFault } from "./status";
+import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
+import { createWatchHandler, type WatchContext } from "./watch-stream";
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
-export interface WorkspaceServiceContext extends WorkspaceContext, TestEventContext {
-  /** Aborted when core stops: watches are ended. */
-  readonly stopping: AbortSignal;
-}
+export type WorkspaceServiceContext = WorkspaceContext & TestEventContext & WatchContext;
 
 export function createWorkspaceService(
   context: WorkspaceServiceContext,
@@ -61,7 +55,7 @@ export function createWorkspaceService(
       ),
     ),
     getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) => {
-      const { workspace } = accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND);
+      const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
       return { workspace: message(workspace), health: toHealthMessage(await readHealth(context, workspace)) };
     }),
     listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }) => {
@@ -70,34 +64,34 @@ export function createWorkspaceService(
       return { workspaces: page.workspaces.map(message), nextPageToken: page.next ?? "" };
     }),
     updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }) =>
-      answered(accepted(await updateWorkspace(context, readId(workspaceId), { name, ownerEmail }))),
+      answered(accepted(await updateWorkspace(context, readWorkspaceId(workspaceId), { name, ownerEmail }))),
     ),
     connectWorkspace: unary("ConnectWorkspace", report, async ({ workspaceId }) =>
       ConnectWorkspaceResponse.create(
-        answeredWithSecret(accepted(await connectWorkspace(context, readId(workspaceId)))),
+        answeredWithSecret(accepted(await connectWorkspace(context, readWorkspaceId(workspaceId)))),
       ),
     ),
     disconnectWorkspace: unary("DisconnectWorkspace", report, async ({ workspaceId }) =>
-      answered(accepted(await disconnectWorkspace(context, readId(workspaceId)))),
+      answered(accepted(await disconnectWorkspace(context, readWorkspaceId(workspaceId)))),
     ),
     deleteWorkspace: unary("DeleteWorkspace", report, async ({ workspaceId }) => {
-      const deleted = await deleteWorkspace(context, readId(workspaceId));
+      const deleted = await deleteWorkspace(context, readWorkspaceId(workspaceId));
       if (deleted !== "deleted") accepted(deleted);
       return {};
     }),
     rotateSigningSecret: unary("RotateSigningSecret", report, async ({ workspaceId }) =>
-      answeredWithSecret(accepted(await rotateSigningSecret(context, readId(workspaceId)))),
+      answeredWithSecret(accepted(await rotateSigningSecret(context, readWorkspaceId(workspaceId)))),
     ),
     setTargetUrl: unary("SetTargetUrl", report, async ({ workspaceId, targetUrl }) =>
-      answered(accepted(await setTargetUrl(context, readId(workspaceId), targetUrl))),
+      answered(accepted(await setTargetUrl(context, readWorkspaceId(workspaceId), targetUrl))),
     ),
     sendTestEvent: unary("SendTestEvent", report, async ({ workspaceId }) =>
-      toTestMessage(accepted(await sendTestEvent(context, readId(workspaceId)))),
+      toTestMessage(accepted(await sendTestEvent(context, readWorkspaceId(workspaceId)))),
     ),
     listDeliveries: unary("ListDeliveries", report, async ({ workspaceId, pageSize, pageToken }) => {
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
-      const { workspace } = accepted((await workspaces.read(readId(workspaceId))) ?? NOT_FOUND);
+      const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
       // One more than asked for tells whether there is another page.
       const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
@@ -106,40 +100,8 @@ export function createWorkspaceService(
         nextPageToken: read.length > size ? (deliveries.at(-1)?.id ?? "") : "",
       };
     }),
-    watchWorkspace: (stream) => void serveWatch(context, stream, report),
+    watchWorkspace: createWatchHandler(context, report),
   };
-}
-
-/** Serves one watch until its client, core or the workspace's deletion ends it. */
-async function serveWatch(
-  context: WorkspaceServiceContext,
-  stream: ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>,
-  report: ReportFault,
-): Promise<void> {
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  context.stopping.addEventListener("abort", end, { once: true });
-  stream.on("cancelled", end);
-  try {
-    const id = readId(stream.request.workspaceId);
-    accepted(
-      (await watchWorkspace(context, id, (change) => stream.write(toChange(change)), over.signal)) ?? {},
-    );
-    if (!stream.cancelled) throw new StatusError(status.UNAVAILABLE, "core is stopping: watch again");
-  } catch (error) {
-    if (!stream.cancelled) stream.emit("error", toStatus("WatchWorkspace", error, report));
-  } finally {
-    context.stopping.removeEventListener("abort", end);
-  }
-}
-
-function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
-  return WatchWorkspaceResponse.create({
-    change:
-      "delivery" in change
-        ? { $case: "delivery", value: toDeliveryMessage(change.delivery) }
-        : { $case: "health", value: toHealthMessage(change.health) },
-  });
 }
 
 /** The id of an entry in the log of deliveries. */
@@ -153,11 +115,6 @@ function readPageSize(size: number): number {
 
 function badPageToken(): StatusError {
   return new StatusError(status.INVALID_ARGUMENT, "page_token is not a next_page_token");
-}
-
-/** What is no uuid names no workspace. */
-function readId(text: string): string {
-  return parseWorkspaceId(text) ?? accepted(NOT_FOUND as never);
 }
 
 function readPlatform(code: PlatformCode): Platform {

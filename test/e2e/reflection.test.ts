@@ -40,7 +40,7 @@ test("with a token of any role, both versions of reflection list the services, a
 });
 
 test("reflection is enough to make a call, down to the well-known types", async () => {
-  const message = { kind: "MESSAGE_KIND_CARD", data: { a: [1, { b: null }] } };
+  const message = { kind: "MESSAGE_KIND_CARD", text: "a card", data: { a: [1, { b: null }] } };
   const workspaceId = "11111111-2222-4333-8444-555555555555";
   const request = { events: [{ workspaceId, messageCreate: { channel: "c1", message }, lifetime: "90s" }] };
   const call = ["-H", `authorization: Bearer ${TOKENS.game}`, "-d", JSON.stringify(request)];

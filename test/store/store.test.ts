@@ -79,3 +79,13 @@ describe("functions that a server has lost", () => {
     expect(await store.functions.call("read_mail", store.keys.prefix(0), ["10", "-"])).toEqual([]);
   });
 });
+
+test("a connection has 10,000 commands under way at most: one on top finds the store unavailable", async () => {
+  const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
+  const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
+  const refused = asked.flatMap((each, i) =>
+    each.status === "rejected" ? [[i, each.reason as unknown]] : [],
+  );
+  expect(refused).toEqual([[10_000, expect.any(StoreUnavailable)]]);
+  await ping();
+});

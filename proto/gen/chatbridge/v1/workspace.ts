@@ -3186,7 +3186,9 @@ export const WorkspaceServiceService = {
    * WatchWorkspace follows a workspace live: its health at once and whenever it
    * changes, and every delivery from the call on. A run of polls is sent again,
    * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
+   * of this one were not read.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3263,7 +3265,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * WatchWorkspace follows a workspace live: its health at once and whenever it
    * changes, and every delivery from the call on. A run of polls is sent again,
    * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
+   * of this one were not read.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
@@ -3484,7 +3488,9 @@ export interface WorkspaceServiceClient extends Client {
    * WatchWorkspace follows a workspace live: its health at once and whenever it
    * changes, and every delivery from the call on. A run of polls is sent again,
    * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again.
+   * workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
+   * of this one were not read.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,

@@ -1,0 +1,78 @@
+import { status, type ServerWritableStream } from "@grpc/grpc-js";
+import { WatchWorkspaceResponse, type WatchWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import type { HealthContext } from "../operations/read-health";
+import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
+import type { Workspaces } from "../ports/workspaces";
+import { toDeliveryMessage, toHealthMessage } from "./delivery-message";
+import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
+
+export interface WatchContext extends HealthContext {
+  readonly workspaces: Workspaces;
+  /** Aborted when core stops: watches are ended. */
+  readonly stopping: AbortSignal;
+}
+
+export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
+
+/** Watches that a core serves at once; each looks at the store three times a second. */
+const WATCHES_MAX = 1_000;
+/** Changes that a client may leave unread, of at most 1 KB each; one that is further behind does not read any more. */
+const UNREAD_MAX = 1_000;
+
+/** Makes the handler of WorkspaceService.WatchWorkspace. */
+export function createWatchHandler(
+  context: WatchContext,
+  report: ReportFault,
+): (stream: WatchStream) => void {
+  let watches = 0;
+  return (stream) => {
+    if (watches >= WATCHES_MAX) {
+      const full = `a core serves ${WATCHES_MAX} watches at once: watch again later`;
+      stream.emit("error", toStatus("WatchWorkspace", tooMany(full), report));
+      return;
+    }
+    watches += 1;
+    void serveWatch(context, stream, report).finally(() => (watches -= 1));
+  };
+}
+
+/** Serves one watch until its client, core or the workspace's deletion ends it. */
+async function serveWatch(context: WatchContext, stream: WatchStream, report: ReportFault): Promise<void> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  let isUnread = false;
+  context.stopping.addEventListener("abort", end, { once: true });
+  stream.on("cancelled", end);
+
+  function tell(change: WorkspaceChange): void {
+    stream.write(toChange(change));
+    if (stream.writableLength < UNREAD_MAX) return;
+    isUnread = true;
+    end();
+  }
+
+  try {
+    const id = readWorkspaceId(stream.request.workspaceId);
+    accepted((await watchWorkspace(context, id, tell, over.signal)) ?? {});
+    if (isUnread)
+      throw tooMany(`${UNREAD_MAX} changes were not read: watch again, and read them as they come`);
+    if (!stream.cancelled) throw new StatusError(status.UNAVAILABLE, "core is stopping: watch again");
+  } catch (error) {
+    if (!stream.cancelled) stream.emit("error", toStatus("WatchWorkspace", error, report));
+  } finally {
+    context.stopping.removeEventListener("abort", end);
+  }
+}
+
+function tooMany(what: string): StatusError {
+  return new StatusError(status.RESOURCE_EXHAUSTED, what);
+}
+
+function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
+  return WatchWorkspaceResponse.create({
+    change:
+      "delivery" in change
+        ? { $case: "delivery", value: toDeliveryMessage(change.delivery) }
+        : { $case: "health", value: toHealthMessage(change.health) },
+  });
+}

@@ -1,0 +1,193 @@
+import { EventEmitter, setMaxListeners } from "node:events";
+import { connect, type AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import type { ClientReadableStream } from "@grpc/grpc-js";
+import fastify from "fastify";
+import { createPushRecorder } from "../../core/delivery/push-recorder";
+import { createPendingAcks } from "../../core/operations/pending-acks";
+import type { FollowLog } from "../../core/ports/follow-log";
+import type { PushQueue, Recorded } from "../../core/ports/push-queue";
+import { createWatchHandler, type WatchContext, type WatchStream } from "../../core/rpc/watch-stream";
+import { createSessions } from "../../edge/dashboard/sessions";
+import { createSignInLimit } from "../../edge/dashboard/sign-in-limit";
+import { addWatchRoute } from "../../edge/dashboard/watch-route";
+import type { Operator } from "../../edge/dashboard/workspace-client";
+import {
+  DeliveryResult,
+  LoggedDelivery,
+  type WatchWorkspaceResponse,
+} from "../../proto/gen/chatbridge/v1/workspace";
+import { newWorkspace } from "../harness/new-workspace";
+import { until } from "../harness/wait";
+
+// What piles up and is driven past its bound nowhere else: see the table of bounds in docs/metrics.md.
+
+test("an edge keeps 1,000 sessions and 100 sign-in links, and the ones used longest ago end", () => {
+  const { begin, find, makeCode, tokenOf } = createSessions();
+  const [first, second] = [begin("a"), begin("b")];
+  for (let i = 0; i < 998; i++) begin("c");
+  find(first.id);
+  begin("d");
+  expect([find(first.id)?.token, find(second.id), second.session.over.aborted]).toEqual([
+    "a",
+    undefined,
+    true,
+  ]);
+  const codes = Array.from({ length: 101 }, () => makeCode("token").code);
+  expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
+});
+
+test("an edge counts the attempts to sign in of 10,000 places, and forgets the one that tried longest ago", () => {
+  const { refuse } = createSignInLimit();
+  const places = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
+  for (let i = 0; i < 11; i++) refuse("192.0.2.1");
+  expect(refuse("192.0.2.1")).toBeGreaterThan(0);
+  for (const place of places) refuse(place);
+  expect(refuse("192.0.2.1")).toBeUndefined();
+});
+
+test("a stream of Follow keeps 10,000 acks until they are written; a further ack is lost", async () => {
+  const written: string[] = [];
+  const log = { ack: async (_group: string, _shard: number, ids: string[]) => void written.push(...ids) };
+  const acks = createPendingAcks(log as Partial<FollowLog> as FollowLog, "g");
+  const taken = Array.from({ length: 10_001 }, (_, i) => acks.add(i % 2, `${i}-0`));
+  expect(taken.indexOf(false)).toBe(10_000);
+  await Promise.all([acks.write(0), acks.write(1)]);
+  expect([written.length, acks.shards, acks.add(0, "1-1")]).toEqual([10_000, [], true]);
+});
+
+test("with 1,000 outcomes unrecorded no attempt begins until there is room again", async () => {
+  const record: ((recorded: Recorded) => void)[] = [];
+  const pushQueue = { record: () => new Promise<Recorded>((resolve) => record.push(resolve)) };
+  const hold = { shard: 0, token: "t", lost: new AbortController().signal };
+  let rooms = 0;
+  const recorder = createPushRecorder(
+    { pushQueue: pushQueue as Partial<PushQueue> as PushQueue, report: () => undefined },
+    hold as Parameters<typeof createPushRecorder>[1],
+    () => (rooms += 1),
+  );
+  const full = Array.from({ length: 1_000 }, (_, i) => [recorder.record({} as never), recorder.isFull, i]);
+  expect(full.findIndex(([, isFull]) => isFull === true)).toBe(999);
+  record[0]?.("recorded");
+  await full[0]?.[0];
+  expect([recorder.isFull, rooms]).toEqual([false, 1]);
+});
+
+describe("a core that serves watches", () => {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  /** @param fresh how many deliveries each look at the log finds */
+  const watchesOf = (fresh: number): ((stream: WatchStream) => void) => {
+    const context = {
+      now: Date.now,
+      workspaces: { read: async () => ({ workspace: newWorkspace(), version: 1 }) },
+      pollWatch: { health: async () => ({ waiting: 0 }) },
+      deliveryLog: {
+        watch: async () => async () =>
+          Array.from({ length: fresh }, (_, i) => ({ id: `${i}-0`, eventType: "ping" })),
+        read: async () => [],
+      },
+      stopping: stop.signal,
+    };
+    return createWatchHandler(context as unknown as WatchContext, () => undefined);
+  };
+  afterAll(() => stop.abort());
+
+  /** A stream whose client reads nothing. */
+  class UnreadStream extends EventEmitter {
+    readonly request = { workspaceId: newWorkspace().id };
+    cancelled = false;
+    writableLength = 0;
+    isEnded = false;
+    readonly ended = new Promise<unknown>((resolve) =>
+      this.once("error", (error) => {
+        this.isEnded = true;
+        resolve(error);
+      }),
+    );
+    write(): void {
+      this.writableLength += 1;
+    }
+    cancel(): void {
+      this.cancelled = true;
+      this.emit("cancelled");
+    }
+  }
+  function open(watch: (stream: WatchStream) => void): UnreadStream {
+    const stream = new UnreadStream();
+    watch(stream as unknown as WatchStream);
+    return stream;
+  }
+
+  test("ends one whose client leaves 1,000 changes unread", async () => {
+    const stream = open(watchesOf(200));
+    expect(await stream.ended).toMatchObject({ details: expect.stringContaining("1000 changes") as string });
+    expect(stream.writableLength).toBeLessThan(1_300);
+  });
+
+  test("refuses the one after 1,000, and takes one when another has ended", async () => {
+    const watch = watchesOf(0);
+    const streams = Array.from({ length: 1_000 }, () => open(watch));
+    expect(await open(watch).ended).toMatchObject({
+      details: expect.stringContaining("1000 watches") as string,
+    });
+    streams[0]?.cancel();
+    await until("there is room", () => !open(watch).isEnded);
+  });
+});
+
+describe("an edge whose dashboard is watched", () => {
+  const cores = new Set<PassThrough>();
+  const watch = (): ClientReadableStream<WatchWorkspaceResponse> => {
+    const core = Object.assign(new PassThrough({ objectMode: true }), { cancel: () => core.destroy() });
+    cores.add(core);
+    core.once("close", () => cores.delete(core));
+    return core as unknown as ClientReadableStream<WatchWorkspaceResponse>;
+  };
+  const app = fastify({ forceCloseConnections: true });
+  const over = new AbortController().signal;
+  addWatchRoute(app, {
+    sessionOf: () => ({ over, token: "", endsAtMs: Infinity }),
+    operatorOf: () => ({ watch }) as Partial<Operator> as Operator,
+    stopping: over,
+    report: () => undefined,
+  });
+  beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
+  afterAll(() => app.close());
+  /** A page that asks, and reads what comes once `resume()` is called. */
+  function open() {
+    const page = connect({ host: "127.0.0.1", port: (app.server.address() as AddressInfo).port });
+    page.on("error", () => undefined).write("GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\n\r\n");
+    return page;
+  }
+
+  test("a page that leaves 1 MB unread is ended", async () => {
+    const page = open();
+    await until("it watches", () => cores.size === 1);
+    const [core] = cores;
+    const value = LoggedDelivery.create({
+      id: "1-0",
+      result: DeliveryResult.SUCCESS,
+      eventId: "e".repeat(1_000),
+      at: new Date(),
+    });
+    await until("it is ended", () => {
+      for (let i = 0; i < 1_000; i++) core?.write({ change: { $case: "delivery", value } });
+      return cores.size === 0;
+    });
+    page.destroy();
+  });
+
+  test("the page after 200 is answered 503, and let in when another has gone", async () => {
+    const pages = Array.from({ length: 200 }, open);
+    await until("all watch", () => cores.size === 200);
+    const answerOf = async () => (await app.inject("/workspaces/w/watch")).statusCode;
+    expect(await answerOf()).toBe(503);
+    pages.pop()?.destroy();
+    await until("it has gone", () => cores.size === 199);
+    pages.push(open());
+    await until("there are 200 again", () => cores.size === 200);
+    for (const page of pages) page.destroy();
+    await until("all have gone", () => cores.size === 0);
+  });
+});
