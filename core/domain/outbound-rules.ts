@@ -56,9 +56,9 @@ function messageFault(body: MessageBody): OutboundFault | undefined {
   if (body.image !== null && !isHttpUri(body.image)) {
     return fault("message.image", "must be an absolute http or https URI");
   }
-  // Whatever its kind: bridges that draw nothing of their own from its data would show nothing.
+  // Whatever its kind: a bridge that does not draw its data would show an empty post.
   if (isBlank(body.text) && body.buttons.length === 0 && body.image === null) {
-    return fault("message.text", "must not be blank in a message without buttons and image");
+    return fault("message.text", "must not be blank unless the message has buttons or an image");
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { isBlank } from "./blank-text";
 
 const NAME_MAX_CHARACTERS = 128;
 const EMAIL_MAX_CHARACTERS = 254;
-/** Control characters, line breaks and what reverses text: they change what is around the name in mails, logs and pages. */
+/** Control characters, line breaks and text-direction controls: they change the text around the name in mails and pages. */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 /** One @ with something on both sides: whether mail arrives there, only mail can tell. */
 const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
@@ -27,6 +27,6 @@ function findNameFault(name: string): string | undefined {
   const length = [...name].length;
   if (length < 1 || length > NAME_MAX_CHARACTERS) return `must be 1 to ${NAME_MAX_CHARACTERS} characters`;
   if (NAME_CONTROL.test(name))
-    return "must have no control characters, line breaks or marks that reverse text";
-  return isBlank(name) ? "must have a visible character" : undefined;
+    return "must not contain control characters, line breaks or text-direction controls";
+  return isBlank(name) ? "must contain a visible character" : undefined;
 }

@@ -17,6 +17,8 @@ export interface FollowOptions {
   readonly ackDeadlineMs: number;
   /** Takes an event to the consumer; the same id again is a further attempt. */
   deliver(deliveryId: string, entry: LogEntry): void;
+  /** Whether what was delivered still waits to be sent: nothing more is delivered until `resume`. */
+  isBehind(): boolean;
   readonly signal: AbortSignal;
 }
 
@@ -24,6 +26,8 @@ export interface FollowOptions {
 export interface Follower {
   /** Ids that are no ids are ignored. */
   ack(deliveryIds: readonly string[]): void;
+  /** Says that the consumer is no longer behind. */
+  resume(): void;
   /** How many events are out, unacked. */
   readonly inFlight: number;
   /** Resolves when the stream has ended and let go of its shards: by the signal, or as it is no longer a member. */
@@ -120,6 +124,16 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     return away.has(shard) || performance.now() >= (held.get(shard)?.validUntil ?? Infinity);
   }
 
+  /** How many events may be delivered now. */
+  function room(): number {
+    return options.isBehind() ? 0 : window - inFlight.size;
+  }
+
+  /** A consumer that is behind gets nothing again either, but what is another's to deliver is let go of. */
+  function isLeftOut(shard: number): boolean {
+    return rests(shard) || (options.isBehind() && held.get(shard)?.mine !== false);
+  }
+
   function forget(shard: number): void {
     held.delete(shard);
     inFlight.forget(shard);
@@ -140,7 +154,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function sendOverdue(): Promise<void> {
-    for (let due = inFlight.overdue(rests); due !== undefined; due = inFlight.overdue(rests)) {
+    for (let due = inFlight.overdue(isLeftOut); due !== undefined; due = inFlight.overdue(isLeftOut)) {
       const { shard, entryIds } = due;
       const state = held.get(shard);
       if (state?.mine === false) {
@@ -173,7 +187,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   async function read(): Promise<void> {
     const line = [...held];
     for (const [shard, state] of line) {
-      const count = Math.min(READ_MAX, window - inFlight.size);
+      const count = Math.min(READ_MAX, room());
       if (count <= 0) return;
       if (!state.stirred || !state.mine || rests(shard) || held.get(shard) !== state) continue;
       state.stirred = false;
@@ -201,11 +215,12 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     state.stirred = true;
   }
 
-  /** Until something is to do. A shard that still stirs waits for room, which an ack or a deadline makes. */
+  /** Until something is to do. A shard that still stirs waits for room, which an ack, a deadline or `resume` makes. */
   async function wait(): Promise<void> {
-    const hasRoom = inFlight.size < window;
-    if (hasRoom && [...held].some(([shard, { stirred, mine }]) => stirred && mine && !rests(shard))) return;
-    const untilDueMs = Math.min(nextBeatAt, inFlight.nextDeadline) - performance.now();
+    if (room() > 0 && [...held].some(([shard, { stirred, mine }]) => stirred && mine && !rests(shard)))
+      return;
+    const nextDeadline = options.isBehind() ? Infinity : inFlight.nextDeadline;
+    const untilDueMs = Math.min(nextBeatAt, nextDeadline) - performance.now();
     const isSomeResting = [...held.keys()].some(rests);
     await bell.wait(isSomeResting ? AWAY_MS : Math.max(1, untilDueMs));
   }
@@ -257,6 +272,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       }
       bell.ring();
     },
+    resume: bell.ring,
     ended: live(),
   };
 }

@@ -79,8 +79,10 @@ function serveFollow(
         tally.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
         stream.write(toDelivery(deliveryId, entry));
       },
+      isBehind: () => stream.writableNeedDrain,
     });
     follower = opened;
+    stream.on("drain", opened.resume);
     tally.followers.add(opened);
     const ended = await opened.ended.finally(() => tally.followers.delete(opened));
     if (ended === "replaced")
@@ -133,14 +135,14 @@ function serveFollow(
 function groupIsFull({ streamsMax }: FollowLog): StatusError {
   return new StatusError(
     status.RESOURCE_EXHAUSTED,
-    `the group has ${streamsMax} streams open, the most it may have: end some of them, or open again later`,
+    `the group has ${streamsMax} streams already, which is the limit: end one of them, or retry later`,
   );
 }
 
 function coreIsFull(): StatusError {
   return new StatusError(
     status.RESOURCE_EXHAUSTED,
-    `this core has ${CORE_STREAMS_MAX} streams of Follow open, the most it takes: open at another core, or again later`,
+    `this core has ${CORE_STREAMS_MAX} streams of Follow already, which is the limit: use another core, or retry later`,
   );
 }
 

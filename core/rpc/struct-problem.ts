@@ -2,16 +2,16 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { DATA_DEPTH_MAX } from "../domain/contract";
 import { eachField, isText, tagOf, type WireReader } from "./wire-fields";
 
-const NOT_UTF8 = "has text that is not UTF-8";
-const NO_KIND = "has a value of no kind: set null_value for null";
+const NOT_UTF8 = "contains text that is not UTF-8";
+const NO_KIND = "contains a value that is not set: use null_value for null";
 const PROTO_KEY = Buffer.from("__proto__");
 
 /** @param depth how many objects and lists there are from the outermost to where this is */
 type FindProblem = (reader: WireReader, end: number, depth: number) => string | undefined;
 
 /**
- * What a google.protobuf.Struct has in it that JSON has not, or that is too deep, in words; undefined for nothing.
- * The decoded object no longer shows it: decoding drops, replaces and overwrites.
+ * Finds what JSON cannot express in a google.protobuf.Struct, or nesting that is too deep. Answers the problem in
+ * words, or undefined. The decoded object does not show it: decoding drops and replaces such values.
  *
  * Throws where the bytes are no message.
  */
@@ -26,7 +26,7 @@ function findInEach(
   findProblem: FindProblem,
   depth: number,
 ): string | undefined {
-  if (depth > DATA_DEPTH_MAX) return `must be at most ${DATA_DEPTH_MAX} objects and lists deep`;
+  if (depth > DATA_DEPTH_MAX) return `must not nest more than ${DATA_DEPTH_MAX} objects and lists`;
   return eachField(reader, end, (tag, next) =>
     tag === MEMBER ? findProblem(reader, next, depth) : undefined,
   );
@@ -74,7 +74,9 @@ function findValueProblem(reader: WireReader, end: number, depth: number): strin
       case VALUE.boolean:
         return undefined;
       case VALUE.number:
-        return Number.isFinite(reader.double()) ? undefined : "has NaN or Infinity, which JSON has not";
+        return Number.isFinite(reader.double())
+          ? undefined
+          : "contains NaN or Infinity, which JSON cannot express";
       case VALUE.text:
         return isText(reader, next) ? undefined : NOT_UTF8;
       case VALUE.struct:

@@ -87,7 +87,7 @@ function createFieldCheck({ message, scalar }: DescField): FindFault | undefined
   });
 }
 
-/** Has bytes that are no message be a fault of it. */
+/** Answers UNREADABLE where reading throws. */
 function orUnreadable(find: FindFault): FindFault {
   return (reader, end) => {
     try {
@@ -115,7 +115,7 @@ function findDurationProblem(reader: WireReader, end: number): string | undefine
     within(seconds, DURATION_SECONDS_MAX) && within(nanos, DURATION_NANOS_MAX) && seconds * nanos >= 0n;
   return isDuration
     ? undefined
-    : "is not a duration: its nanos must be below a second, of the sign of its seconds, and those within 10,000 years";
+    : "is not a valid duration: seconds must be within 315,576,000,000, and nanos below one second with the same sign";
 }
 
 const within = (number: bigint, max: bigint): boolean => number >= -max && number <= max;

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { FollowAck, FollowOpen, FollowRequest } from "../../proto/gen/chatbridge/v1/game";
 import { attemptsOf, typeIn, useFollowers } from "../harness/followers";
+import { readMetrics } from "../harness/metrics";
 import { outputOf } from "../harness/output";
 import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
@@ -136,6 +138,25 @@ describe("past the most streams", () => {
     expect(all.filter(({ end }) => end?.code === status.OK)).toHaveLength(256);
     expect((await start({ group: followers.newGroup() }).opened()).end).toBeUndefined();
   });
+});
+
+test("a consumer that does not read is sent no more than what fits on its way, and the rest once it reads", async () => {
+  const { id, secret } = await service.workspaces.make();
+  const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
+  consumer.pause();
+  const texts = Array.from({ length: 240 }, (_, i) => `${i} ${"😀".repeat(3_900)}`);
+  await Promise.all(texts.map((text) => typeIn(service.url, { id, secret }, text)));
+  const inFlight = async () =>
+    (await readMetrics(service.core)).get("chatbridge_core_follow_in_flight")?.values.get("") ?? 0;
+  const sent = await until("nothing more is sent", async () => {
+    const before = await inFlight();
+    return before > 0 && (await pause(300, before)) === (await inFlight()) && before;
+  });
+  expect(sent).toBeLessThan(200);
+  consumer.ackAll();
+  consumer.resume();
+  const seen = await consumer.sees(texts.length);
+  expect(new Set(seen.map(({ text }) => text))).toEqual(new Set(texts));
 });
 
 test("core warns of nothing when many streams are open at once", async () => {

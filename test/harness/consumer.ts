@@ -79,6 +79,9 @@ function streamOf(games: GameServiceClient, token: string) {
       acksAll = true;
       ack(...seen);
     },
+    /** Reads nothing further, until `resume`. */
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
     /** Ends the client's side, as a client does that is done. */
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),

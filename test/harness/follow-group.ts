@@ -25,6 +25,8 @@ export interface Stream {
   readonly consumer: string;
   readonly delivered: Delivered[];
   readonly follower: Follower;
+  /** Whether what it was sent piles up. */
+  readonly unsent: { isBehind: boolean };
   ended: "stopped" | NotJoined | undefined;
   /** Its own way to the store, which can be cut off. */
   readonly connection: MemoryConnection;
@@ -73,7 +75,9 @@ export function createGroup(window: number) {
     const connection = memory.connect();
     const over = new AbortController();
     const delivered: Delivered[] = [];
+    const unsent = { isBehind: false };
     const follower = follow(connection.log, {
+      isBehind: () => unsent.isBehind,
       member: { group: "g", name: consumer, token: `t${tokens++}` },
       enteredAt: performance.now(),
       window,
@@ -91,6 +95,7 @@ export function createGroup(window: number) {
     });
     const stream: Stream = {
       consumer,
+      unsent,
       delivered,
       follower,
       ended: undefined,

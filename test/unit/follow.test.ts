@@ -95,6 +95,22 @@ describe("one stream", () => {
     expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
   });
 
+  test("gets nothing new and nothing again while it is behind, and then goes on in order", async () => {
+    const group = startGroup();
+    const stream = group.open("c");
+    group.memory.append("a");
+    await pass(500);
+    stream.unsent.isBehind = true;
+    for (const workspace of ["a", "c"] as const) group.memory.append(workspace);
+    await pass(3 * DEADLINE_MS);
+    expect(seen(stream)).toEqual(["a0/1"]);
+    stream.unsent.isBehind = false;
+    stream.follower.resume();
+    await pass(500);
+    expect(seen(stream).toSorted()).toEqual(["a0/1", "a0/2", "a1/1", "c0/1"]);
+    expect(group.faults).toEqual([]);
+  });
+
   test("goes on where it was when the store comes back", async () => {
     const group = startGroup();
     const stream = group.open("c");

@@ -176,8 +176,8 @@ export interface Message {
   kind: MessageKind;
   /**
    * text is chat-flavoured Markdown; member names and question text in it must
-   * be escaped already. It must not be blank in a message without buttons and
-   * image, whatever its kind: data alone does not show in every chat.
+   * be escaped already. It must not be blank unless the message has buttons or
+   * an image, whatever its kind: most bridges do not draw data.
    */
   text: string;
   /** rows are the rows of buttons, top to bottom. */
@@ -191,8 +191,8 @@ export interface Message {
   /**
    * data is the platform-neutral view model behind the message, for bridges
    * that draw their own; unset when there is none. It is what JSON can express:
-   * at most 30 objects and lists inside each other, itself included; no NaN, no
-   * Infinity, no value of no kind, and no key "__proto__".
+   * at most 30 nested objects and lists, itself included; no NaN, no Infinity,
+   * no value that is not set, and no key "__proto__".
    */
   data: { [key: string]: any } | undefined;
 }

@@ -29,10 +29,7 @@ export const protobufFileName = "chatbridge/v1/game.proto";
 export enum PublishRefusal {
   /** UNSPECIFIED - PUBLISH_REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /**
-   * INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule, or is no text, duration or
-   * data that protobuf and JSON allow.
-   */
+  /** INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule, or cannot be decoded. */
   INVALID = 1,
   /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: no such workspace, none with a bridge, or disconnected. */
   UNKNOWN_WORKSPACE = 2,
@@ -151,8 +148,8 @@ export interface PublishRefused {
   reason: PublishRefusal;
   /**
    * field at fault on PUBLISH_REFUSAL_INVALID, dotted and with indexes, such as
-   * "message_create.message.rows[0].buttons[1].action"; empty when the bytes of
-   * the event are not a protobuf message.
+   * "message_create.message.rows[0].buttons[1].action"; empty when the
+   * event is not a protobuf message.
    */
   field: string;
   /** message says what is wrong and what to do, for people. */

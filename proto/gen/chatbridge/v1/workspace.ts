@@ -133,7 +133,7 @@ export interface SigningSecretInfo {
 export interface CreateWorkspaceRequest {
   /**
    * name for people, 1 to 128 characters: not blank, and without control
-   * characters, line breaks and marks that reverse text.
+   * characters, line breaks and text-direction controls.
    */
   name: string;
   /** owner_email to tell when the bridge fails, at most 254 characters, or empty. */
