@@ -46,8 +46,8 @@ A rule is "ok", "FAILED", "unseen" (right as far as it can be seen from here; th
 cannot), "not reached" (there was no connection) or "skipped" (another rule has to hold first).
 
 Exit code: 0 when no rule is broken, 1 when one is, 2 when the command is wrong, 69 when there was
-no connection to what is to be checked, 70 when the check itself has a fault, and 141 when whoever
-read the output has gone.
+no connection to what is to be checked, 70 when the check itself has a fault, and 141 when the
+reader of the output has closed it.
 
 Example: SIGNING_SECRET=… chat-bridge-check --url http://localhost:9000/events
 `;

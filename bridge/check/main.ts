@@ -13,7 +13,7 @@ const [BROKEN, WRONG_COMMAND, NOT_REACHED, OWN_FAULT] = [1, 2, 69, 70];
 const NOBODY_READS = 141;
 
 for (const stream of [process.stdout, process.stderr]) {
-  // Whoever read what we print may have gone, as `head` does.
+  // The reader of our output may have closed the pipe, as `head` does.
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
     process.exit(code === "EPIPE" ? NOBODY_READS : OWN_FAULT);
   });

@@ -3,7 +3,7 @@ import type { Member } from "../ports/leases";
 
 /**
  * Makes a stream a member of its group, and the group begin now where it is new. False when the group is full: that is
- * found out first, so that whoever is refused again and again costs one call each time.
+ * found out first, so that a refused stream costs one call of the store.
  *
  * Rejects with StoreUnavailable; then the stream is no member.
  */

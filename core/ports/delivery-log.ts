@@ -13,7 +13,7 @@ export interface DeliveryLog {
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
   /**
    * Watches the log from now on. Each call of the function that it answers reads what was logged since the call
-   * before, oldest first. A run of polls that has grown comes again, under the same id.
+   * before, oldest first. A run of polls that has grown is answered again, under the same id.
    */
   watch(workspaceId: string): Promise<() => Promise<readonly LoggedDelivery[]>>;
 }

@@ -37,7 +37,7 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
  * Lets calls through whose bearer token is of the service's role. A service that is not listed is for nobody.
- * @param onCall told of every call that is let through, on which connection
+ * @param onCall is called for each call that is let through, with its connection
  */
 export function createAuthorization(
   tokens: readonly KnownToken[],

@@ -16,7 +16,7 @@ export interface HealthServiceContext {
 /** Anybody may ask, so however many do, readiness is looked up once in this time. */
 const REMEMBER_MS = 1_000;
 
-/** gRPC's health service without Watch, which would hold a stream open for whoever asks: callers get UNIMPLEMENTED. */
+/** gRPC's health service without Watch, which would hold a stream open for callers without a token: they get UNIMPLEMENTED. */
 export const HEALTH_METHODS = { check: HealthService.check };
 
 /**

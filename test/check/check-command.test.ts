@@ -76,7 +76,7 @@ test("where nothing listens, nothing is judged: exit code 69, and what to look a
   expect(observed.output).toContain("2 passed, 0 failed");
 });
 
-test("whoever stops to read ends the command quietly, as a signal would", async () => {
+test("a reader that closes the pipe ends the command quietly, as a signal would", async () => {
   const command = `"${process.execPath}" "${MAIN}" --list | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command]);
   expect([stdout, stderr]).toEqual(["141\n", ""]);

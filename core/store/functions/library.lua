@@ -49,7 +49,7 @@ end
 -- second old. So no window of one second, wherever it starts, holds more than
 -- `limit`, and refused requests leave no trace. A limit of 0 lifts the limit.
 -- A list whose newest time is a second old says nothing any more; without the bound on
--- such times, whoever polls every few seconds would have a full list.
+-- such times, a bridge that polls every few seconds would have a full list.
 local STALE_MAX = 16
 local function admit(key, now, limit)
   if limit == 0 then return 0 end

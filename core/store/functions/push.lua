@@ -50,7 +50,7 @@ end, { 'no-writes' })
 -- polls. An update is given up when anything was published since and held: a later
 -- one of its message may be among it, and would be undone. Of what was held from the
 -- queue, as this is, the state has the last sequence (`lifted`), and that of the last
--- event before it that was published (`published`). An event whose workspace is by now
+-- event before it that was published (`published`). An event whose workspace has been
 -- disconnected or deleted is given up. Returns what became of it: recorded | pushed (the
 -- workspace is pushed to again: the event stays queued) | polls or disconnected, by
 -- which reason it was given up.
