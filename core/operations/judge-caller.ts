@@ -19,11 +19,13 @@ export interface Caller {
   readonly signed: Uint8Array | string;
 }
 
-/** A request that passed checks 2 to 5. */
+/** A request that passed checks 3 to 5. */
 export interface JudgedCaller {
   readonly record: WorkspaceRecord;
   /** The signed timestamp, in seconds. */
   readonly timestamp: number;
+  /** The sending address, which check 2 is still to be made for; undefined when it was made. */
+  readonly address: string | undefined;
 }
 
 export interface JudgeContext {
@@ -32,7 +34,7 @@ export interface JudgeContext {
   readonly workspaces: Workspaces;
 }
 
-/** How often a request is judged anew before giving up on a workspace that keeps changing. */
+/** How often a request is judged before giving up on a workspace that keeps changing. */
 const MOST_TRIES = 5;
 
 /**
@@ -40,34 +42,36 @@ const MOST_TRIES = 5;
  * answers "stale" when the workspace has changed since its record was read: the
  * request is then judged again, from check 3, by what the workspace is now.
  *
- * A recalled record may be out of date. `next` accepts nothing by an outdated
- * one; a refusal by a recalled one is confirmed here by reading it.
+ * A request that passes checks 3 to 5 by the record that this core remembers makes
+ * one trip to the store: `next` makes check 2 there, before it looks at anything else.
+ * Any other request makes check 2 first, and is then judged by the record as it is
+ * stored, so no request is refused by an outdated one.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,
   caller: Caller,
   next: (judged: JudgedCaller) => Promise<Outcome | Refusal | "stale">,
 ): Promise<Outcome | Refusal> {
-  const retryAfterSeconds = await requestLimits.admitAddress(caller.sourceAddress); // check 2
-  if (retryAfterSeconds !== undefined) return { refused: "address-limit", retryAfterSeconds };
-
+  const { sourceAddress, signed } = caller;
   const id = parseWorkspaceId(caller.workspaceId);
-  if (id === undefined) return { refused: "unknown-workspace" }; // check 3: no uuid names none
   const signature = caller.signature === undefined ? undefined : parseSignature(caller.signature);
 
-  const recalled = workspaces.recall(id);
-  let record = recalled ?? (await workspaces.read(id));
-  let isCurrent = recalled === undefined;
+  const recalled = id === undefined ? undefined : workspaces.recall(id);
+  const judged = judgeByRecord(recalled, signature, signed, now());
+  if ("refused" in judged) {
+    const retryAfterSeconds = await requestLimits.admitAddress(sourceAddress); // check 2
+    if (retryAfterSeconds !== undefined) return { refused: "address-limit", retryAfterSeconds };
+  } else {
+    const outcome = await next({ ...judged, address: sourceAddress });
+    if (outcome !== "stale") return outcome;
+  }
+
+  if (id === undefined) return { refused: "unknown-workspace" }; // check 3: no uuid names none
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const judged = judgeByRecord(record, signature, caller.signed, now());
-    if (!("refused" in judged)) {
-      const outcome = await next(judged);
-      if (outcome !== "stale") return outcome;
-    } else if (isCurrent) {
-      return judged;
-    }
-    record = await workspaces.read(id);
-    isCurrent = true;
+    const again = judgeByRecord(await workspaces.read(id), signature, signed, now());
+    if ("refused" in again) return again;
+    const outcome = await next({ ...again, address: undefined });
+    if (outcome !== "stale") return outcome;
   }
   throw new Error("a workspace kept changing while a request was judged");
 }
@@ -77,7 +81,7 @@ function judgeByRecord(
   signature: ParsedSignature | undefined,
   signed: Uint8Array | string,
   nowMs: number,
-): JudgedCaller | Refusal {
+): Omit<JudgedCaller, "address"> | Refusal {
   if (record === undefined || !hasHooks(record.workspace)) return { refused: "unknown-workspace" }; // check 3
   const keys = activeKeys(record.workspace, nowMs);
   if (signature === undefined || !signatureMatches(signature, signed, keys)) return { refused: "signature" }; // check 4

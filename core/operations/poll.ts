@@ -28,7 +28,7 @@ export function poll(
   input: PollInput,
 ): Promise<SignedPage | Refusal> {
   const { reading } = input;
-  return judgeCaller<SignedPage>(context, { ...input, signed: input.queryString }, async ({ record }) => {
+  return judgeCaller<SignedPage>(context, { ...input, signed: input.queryString }, async ({ record, address }) => {
     const { workspace } = record;
     const refusal: Refusal | undefined =
       "violation" in reading
@@ -37,10 +37,12 @@ export function poll(
           ? { refused: "push-workspace" }
           : undefined;
     const page = "violation" in reading || refusal !== undefined ? "count" : reading;
-    const answer = await context.heldEvents.page({ record, page });
+    const answer = await context.heldEvents.page({ record, address, page });
     switch (answer.outcome) {
       case "stale":
         return "stale";
+      case "address-limited": // check 2
+        return { refused: "address-limit", retryAfterSeconds: answer.retryAfterSeconds };
       case "limited": // check 6
         return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
       case "counted":
@@ -48,7 +50,7 @@ export function poll(
         return refusal;
       case "page": {
         if ("violation" in reading) throw new Error("a page was read that should have been refused");
-        const body = renderPage(answer, reading.start);
+        const body = [renderPage(answer, reading.start)];
         const nowMs = context.now();
         return {
           body,
@@ -60,13 +62,25 @@ export function poll(
   });
 }
 
-const COMMA = Buffer.from(",");
+const COMMA = ",".charCodeAt(0);
 const PAGE_START = Buffer.from('{"events":[');
 
-/** The EventPage in its wire bytes. `next` is the cursor that was sent, as it was sent, when nothing is newer. */
-function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Uint8Array[] {
-  const next = page.last ?? (start.from === "after" ? start.cursor : null);
-  const end = JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1);
-  const events = page.events.flatMap((piece, i) => (i === 0 ? [piece] : [COMMA, piece]));
-  return [PAGE_START, ...events, Buffer.from(`],${end}`)];
+/**
+ * The EventPage in its wire bytes, which its events are copied into once. `next` is the
+ * cursor that was sent, as it was sent, when nothing is newer.
+ */
+function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
+  const { events, last, hasMore, gap } = page;
+  const next = last ?? (start.from === "after" ? start.cursor : null);
+  const end = Buffer.from(`],${JSON.stringify({ next, hasMore, gap }).slice(1)}`);
+  const commas = Math.max(0, events.length - 1);
+  const size = events.reduce((bytes, event) => bytes + event.length, PAGE_START.length + commas + end.length);
+  const bytes = Buffer.allocUnsafe(size);
+  let at = PAGE_START.copy(bytes);
+  for (const [i, event] of events.entries()) {
+    if (i > 0) at = bytes.writeUInt8(COMMA, at);
+    at += event.copy(bytes, at);
+  }
+  end.copy(bytes, at);
+  return bytes;
 }

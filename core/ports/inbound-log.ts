@@ -7,10 +7,12 @@ export type RequestIdentity =
   /** No id: the very same signed request, by its timestamp (in seconds) and bytes. */
   | { readonly by: "bytes"; readonly timestamp: number; readonly body: Uint8Array };
 
-/** An inbound request that passed checks 1 to 5. */
+/** An inbound request that passed check 1 and checks 3 to 5. */
 export interface Append {
   /** The record that checks 3 to 5 were made with. */
   readonly record: WorkspaceRecord;
+  /** The sending address, in canonical form, for check 2; left out when that is made already. */
+  readonly address?: string | undefined;
   /** The event to store, or "fault" when it breaks a field rule: then it only counts against the limit. */
   readonly event: { readonly identity: RequestIdentity; readonly bytes: Uint8Array } | "fault";
 }
@@ -21,11 +23,15 @@ export type Appended =
   | { readonly outcome: "fault" }
   /** The record has changed since it was read: decide again from check 3. */
   | { readonly outcome: "stale" }
-  | { readonly outcome: "limited"; readonly retryAfterSeconds: number };
+  /** By check 2, or by check 6. */
+  | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
 
 /** The log of accepted inbound events. */
 export interface InboundLog {
-  /** Makes check 6, then 7, then looks for a repetition, then stores, all in one step; durable when it answers. */
+  /**
+   * Makes checks 2, 6 and 7, looks for a repetition, and stores, in this order and in one step.
+   * Durable when it answers. On a cluster check 2 is a step before the others.
+   */
   append(append: Append): Promise<Appended>;
 }
 

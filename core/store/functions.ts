@@ -13,7 +13,7 @@ const FILES = [
   "admit",
   "backlog",
   "append",
-  "blocks",
+  "held",
   "health",
   "log",
   "hold",

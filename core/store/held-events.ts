@@ -5,39 +5,48 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Redis, Reply } from "./redis";
 import { asBytes, asList, asNumber, asText } from "./reply";
-import { retryAfterSeconds } from "./request-limits";
+import { addressKey, retryAfterSeconds } from "./request-limits";
 
 /** Small: a page may be large, and a batch of pages is one reply. */
 const BATCH_MAX = 16;
 
-function toArguments({ record, page }: PageRequest): readonly Argument[] {
-  const head = [record.workspace.id, String(record.version)];
+function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
+  const key = address === undefined ? "" : addressKey(keys, address);
+  const head = [record.workspace.id, String(record.version), key];
   if (page === "count") return [...head, "count", "", "0"];
   const { start, limit } = page;
   return [...head, "page", start.from === "after" ? start.cursor : start.from, String(limit)];
 }
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
-/** A page whose pieces may have to be read yet: its events are in them, or where they are. */
-type FoundPage = Omit<Page, "events"> & { readonly pieces: readonly Reply[] };
+/** Which events a page has: the first `count` after a sequence, none of them after `through`. */
+interface Range {
+  readonly after: string;
+  readonly through: string;
+  readonly count: number;
+}
+/** A page whose events may have to be read. */
+type FoundPage = Omit<Page, "events"> & { readonly events: Page["events"] | Range };
 
 function toAnswer(reply: Reply): Exclude<PageAnswer, Page> | FoundPage {
   const [head, ...rest] = asList(reply);
   const outcome = asText(head);
   switch (outcome) {
     case "page": {
-      const last = asText(rest[0]);
+      const [last, hasMore, gap, ...events] = rest;
       return {
         outcome,
-        last: last === "" ? undefined : last,
-        hasMore: asNumber(rest[1]) === 1,
-        gap: asNumber(rest[2]) === 1,
-        pieces: rest.slice(3),
+        last: asText(last) || undefined,
+        hasMore: asNumber(hasMore) === 1,
+        gap: asNumber(gap) === 1,
+        events: Array.isArray(events[0]) ? toRange(events[0]) : events.map(asBytes),
       };
     }
     case "counted":
     case "stale":
       return { outcome };
+    case "address":
+      return { outcome: "address-limited", retryAfterSeconds: retryAfterSeconds(asNumber(rest[0])) };
     case "wait":
       return { outcome: "limited", retryAfterSeconds: retryAfterSeconds(asNumber(rest[0])) };
     default:
@@ -45,36 +54,47 @@ function toAnswer(reply: Reply): Exclude<PageAnswer, Page> | FoundPage {
   }
 }
 
+function toRange([after, through, count]: readonly Reply[]): Range {
+  return { after: asText(after), through: asText(through), count: asNumber(count) };
+}
+
 export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys, limits: Limits): HeldEvents {
   const find = createBatch<PageRequest, ReturnType<typeof toAnswer>>({
     most: BATCH_MAX,
     async run(shard, requests) {
-      const args = [String(limits.workspace), ...requests.flatMap(toArguments)];
+      const head = [limits.address, limits.workspace].map(String);
+      const args = [...head, ...requests.flatMap((each) => toArguments(each, keys))];
       const answers = await functions.call("page", keys.prefix(shard), args, requests.length);
       return asList(answers).map(toAnswer);
     },
   });
 
-  /** A piece of a page: as it was answered, or read from where it is; undefined when it is not there any more. */
-  async function readPiece(piece: Reply): Promise<Buffer | undefined> {
-    if (Buffer.isBuffer(piece)) return piece;
-    const [key, from, to] = asList(piece).map((part) =>
-      Buffer.isBuffer(part) ? asText(part) : String(part),
-    );
-    const bytes = asBytes(await redis.command(key ?? "", ["GETRANGE", key ?? "", from ?? "", to ?? ""]));
-    // What a name stands for never changes, but it may go: with its workspace, or by a clock that stepped.
-    return bytes.length === Number(to) - Number(from) + 1 ? bytes : undefined;
+  /**
+   * Reads a large page past the function, and no more than the function found: events
+   * that were published since may not be confirmed by replicas, and come with the next page.
+   */
+  async function readRange(workspaceId: string, { after, through, count }: Range) {
+    const key = `${keys.prefix(keys.shard(workspaceId))}:held:${workspaceId}`;
+    const reply = await redis.command(key, ["XRANGE", key, `(${after}`, through, "COUNT", String(count)]);
+    const entries = asList(reply).map(asList);
+    const id = asText(entries.at(-1)?.[0] ?? "");
+    return {
+      events: entries.map(([, fields]) => asBytes(asList(fields)[1])),
+      last: id === "" ? undefined : id.slice(0, id.indexOf("-")),
+    };
   }
 
   return {
     async page(request) {
-      const found = await find(keys.shard(request.record.workspace.id), request);
+      const { workspace } = request.record;
+      const found = await find(keys.shard(workspace.id), request);
       if (found.outcome !== "page") return found;
-      const { pieces, ...page } = found;
-      const read = await Promise.all(pieces.map(readPiece));
-      const events = read.filter((piece) => piece !== undefined);
+      if (!("after" in found.events)) return { ...found, events: found.events };
+      const page = await readRange(workspace.id, found.events);
+      // What is not there any more has expired since, or went with its workspace.
+      const lacks = page.events.length < found.events.count;
       const isAfter = request.page !== "count" && request.page.start.from === "after";
-      return { ...page, events, gap: page.gap || (isAfter && events.length < read.length) };
+      return { ...found, ...page, gap: found.gap || (isAfter && lacks) };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
 import { asList, asNumber, asText } from "./reply";
-import { retryAfterSeconds } from "./request-limits";
+import { addressKey, retryAfterSeconds } from "./request-limits";
 
 const BATCH_MAX = 128;
 /** Two bytes choose the bucket, ten are remembered. */
@@ -22,13 +22,13 @@ function digest(workspaceId: string, identity: RequestIdentity): Buffer {
   return hash("sha256", named, "buffer").subarray(0, DIGEST_BYTES);
 }
 
-function toArguments({ record, event }: Append): readonly Argument[] {
+function toArguments({ record, address, event }: Append, keys: Keys): readonly Argument[] {
   const { workspace, version } = record;
-  if (event === "fault") return [workspace.id, String(version), "fault", NO_BYTES, "0", NO_BYTES];
+  const head = [workspace.id, String(version), address === undefined ? "" : addressKey(keys, address)];
+  if (event === "fault") return [...head, "fault", NO_BYTES, "0", NO_BYTES];
   const { identity, bytes } = event;
   return [
-    workspace.id,
-    String(version),
+    ...head,
     identity.by === "id" ? "id" : "same",
     digest(workspace.id, identity),
     identity.by === "id" ? "0" : String(identity.timestamp),
@@ -38,6 +38,9 @@ function toArguments({ record, event }: Append): readonly Argument[] {
 
 function toAppended(reply: Reply): Appended {
   if (typeof reply === "number") return { outcome: "limited", retryAfterSeconds: retryAfterSeconds(reply) };
+  if (Array.isArray(reply)) {
+    return { outcome: "address-limited", retryAfterSeconds: retryAfterSeconds(asNumber(reply[0])) };
+  }
   const outcome = asText(reply);
   switch (outcome) {
     case "stored":
@@ -77,8 +80,8 @@ export function createInboundLog(
   const append = createBatch<Append, Appended>({
     most: BATCH_MAX,
     async run(shard, appends) {
-      const head = [limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS];
-      const args = [...head.map(String), ...appends.flatMap(toArguments)];
+      const head = [limits.address, limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS];
+      const args = [...head.map(String), ...appends.flatMap((each) => toArguments(each, keys))];
       const answers = asList(await functions.call("append", keys.prefix(shard), args, appends.length));
       for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));
       return answers.slice(0, appends.length).map(toAppended);

@@ -8,11 +8,9 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: its record, JSON, secrets encrypted |
- * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence); page: polled (µs), served, run (the polls that brought nothing, since when and how many); both: gone (highest expired sequence), oldest (lowest that is left); find_failing: failing (ms); record_pushes, when it holds what was queued: sequence, held, lifted, published |
+ * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence), total (how many were ever held); page: polled (µs), served, run (the polls that brought nothing, since when and how many); both: gone (highest expired sequence), oldest (lowest that is left); find_failing: failing (ms); record_pushes, when it holds what was queued: sequence, held, total, lifted, published |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
- * | `:block:<workspace>:<sequence>` | string | 24 to 25 h after the last | publish, record_pushes: envelopes of events that follow one another, from the one with the sequence on |
- * | `:full:<workspace>`         | stream | the same                     | publish, record_pushes: the indexes of full blocks (x); id is `<last sequence>-0` |
- * | `:index:<workspace>`        | string | the same                     | publish, record_pushes: the index of the block that is being filled |
+ * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish, record_pushes: events for polling; id is `<sequence>-0`, the field is the event's number |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes takes them out |
  * | `:pushbytes`                | string | as `:push`                   | publish, record_pushes: how many bytes the events in `:push` have |
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
@@ -25,8 +23,8 @@ import { shardOf } from "../domain/shard";
  * | `:infirst`                  | string | as `:in`                     | append: where `:in` began when it was last trimmed |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h after the half day      | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without id |
- * | `:rate:<workspace>`         | list   | seconds                      | append, page: when the last requests were let through, µs |
- * | `:ip:<address>`             | list   | seconds                      | admit: the same, by sending address |
+ * | `:rate:<workspace>`         | list   | seconds                      | append, page: when the last requests were let through, µs; not logged |
+ * | `:ip:<address>`             | list   | seconds                      | admit, append, page: the same, by sending address; not logged |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: who works on the shard for the group: a core (`!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token, its age, and when it was last heard of |
  * | `:alive:<group>`            | string | LEASE_MS                     | join_group: their names, and as of when; leave_group takes it away |

@@ -161,6 +161,7 @@ export async function connectCluster(
   });
 
   return {
+    isOneMaster: false,
     command: (key, args) => send(key, (master) => master.command(args)),
     confirmed: (key, args) => send(key, (master) => master.confirmed(args)),
     async everywhere(args: readonly Argument[]) {

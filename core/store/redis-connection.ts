@@ -21,6 +21,8 @@ export interface ServerReply {
  * became of it when no answer came is for the caller to say.
  */
 export interface Redis {
+  /** Whether all keys are on one server, so that a function may touch keys of several shards. */
+  readonly isOneMaster: boolean;
   /**
    * Sends one command whose first key is `key` to the master that has it; without
    * a key, always to the same one. Throws StoreUnavailable when there is no answer

@@ -116,6 +116,7 @@ export async function connectSentinel(
   });
 
   return {
+    isOneMaster: true,
     command: (_key, args) => send((commands) => commands.command(args)),
     confirmed: (_key, args) => send((commands) => commands.confirmed(args)),
     async everywhere(args) {

@@ -49,6 +49,7 @@ async function connectServer(
   const messages = connect(address, { access, reconnects: true, for: "messages" });
   await Promise.all([commands.connect(), messages.connect()]);
   return {
+    isOneMaster: true,
     command: (_key, args) => commands.command(args),
     confirmed: (_key, args) => commands.confirmed(args),
     everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],

@@ -13,6 +13,11 @@ export function retryAfterSeconds(waitUs: number): number {
   return Math.max(1, Math.ceil(waitUs / MICROSECONDS_PER_SECOND));
 }
 
+/** The key of an address's limit, which a function of any shard checks where all keys are on one server. */
+export function addressKey(keys: Keys, address: string): string {
+  return `${keys.prefix(keys.shard(address))}:ip:${address}`;
+}
+
 export function createRequestLimits(functions: Functions, keys: Keys, limits: Limits): RequestLimits {
   const admit = createBatch<string, { readonly waitUs: number }>({
     most: BATCH_MAX,
@@ -27,5 +32,23 @@ export function createRequestLimits(functions: Functions, keys: Keys, limits: Li
       const { waitUs } = await admit(keys.shard(address), address);
       return waitUs === 0 ? undefined : retryAfterSeconds(waitUs);
     },
+  };
+}
+
+type AddressLimited = { readonly outcome: "address-limited"; readonly retryAfterSeconds: number };
+
+/**
+ * Makes check 2 before a call of the store instead of within it: on a cluster no
+ * function reaches both the key of an address and those of a workspace.
+ */
+export function checkAddressFirst<Item extends { readonly address?: string | undefined }, Output>(
+  limits: RequestLimits,
+  next: (item: Item) => Promise<Output>,
+): (item: Item) => Promise<Output | AddressLimited> {
+  return async (item) => {
+    const retryAfterSeconds =
+      item.address === undefined ? undefined : await limits.admitAddress(item.address);
+    if (retryAfterSeconds !== undefined) return { outcome: "address-limited", retryAfterSeconds };
+    return next({ ...item, address: undefined });
   };
 }

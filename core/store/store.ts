@@ -29,7 +29,7 @@ import { findAdvice, type RedisAdvice } from "./redis-advice";
 import { asText } from "./reply";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
-import { createRequestLimits } from "./request-limits";
+import { checkAddressFirst, createRequestLimits } from "./request-limits";
 import type { SecretBox } from "./secret-box";
 import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
@@ -112,16 +112,21 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const clock = await onceAvailable(() => createRedisClock(redis));
     const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
+    const requestLimits = createRequestLimits(functions, keys, options.limits);
+    const inboundLog = createInboundLog(functions, keys, options.limits, {
+      logMax: options.inboundLogMax,
+      logMaxBytes: options.inboundLogMaxBytes,
+      onDropped: (dropped) => options.onDropped?.(dropped),
+    });
+    const heldEvents = createHeldEvents(redis, functions, keys, options.limits);
     return {
       now: clock.now,
-      requestLimits: createRequestLimits(functions, keys, options.limits),
+      requestLimits,
       workspaces: createWorkspaces(redis, functions, keys, options.secretBox),
-      inboundLog: createInboundLog(functions, keys, options.limits, {
-        logMax: options.inboundLogMax,
-        logMaxBytes: options.inboundLogMaxBytes,
-        onDropped: (dropped) => options.onDropped?.(dropped),
-      }),
-      heldEvents: createHeldEvents(redis, functions, keys, options.limits),
+      inboundLog: redis.isOneMaster
+        ? inboundLog
+        : { append: checkAddressFirst(requestLimits, inboundLog.append) },
+      heldEvents: redis.isOneMaster ? heldEvents : { page: checkAddressFirst(requestLimits, heldEvents.page) },
       outboundEvents: createOutboundEvents(functions, keys, {
         pushQueueMax: options.pushQueueMax,
         pushQueueMaxBytes: options.pushQueueMaxBytes,

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { asList, asNumber } from "../../core/store/reply";
+import { asList, asNumber, asText } from "../../core/store/reply";
 import { addWorkspace, keyOf, redisNowUs, stopClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;
@@ -22,6 +22,12 @@ let names = 0;
 const freshAddress = (): string => `address-${names++}`;
 const prefixOf = (address: string): string => store.keys.prefix(store.keys.shard(address));
 const stamps = (key: string): Promise<readonly string[]> => texts(store, "LRANGE", key, "0", "-1");
+
+/** How many bytes the append-only file has. */
+async function fileBytes(): Promise<number> {
+  const info = asText(await store.redis.command("", ["INFO", "persistence"]));
+  return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);
+}
 
 /** Judges requests of one address that arrive together: 0, or the µs to wait, for each. */
 async function judge(address: string, limit: number, requests: number): Promise<readonly number[]> {
@@ -106,6 +112,46 @@ test("posts and polls of a workspace share its 250 a second, on all cores", asyn
   expect(refused).toEqual([limited, limited, limited]);
   await pass(SECOND_US);
   expect(await post()).toEqual({ outcome: "fault" });
+});
+
+// time: controlled
+// contract: check-2
+test("posts and polls make check 2 first, share the 500 a second of an address, and refused ones do not count", async () => {
+  const address = freshAddress();
+  const records = await Promise.all(Array.from({ length: 4 }, () => addWorkspace(store)));
+  const requests = Array.from({ length: 150 }, () => records).flat();
+  const answers = await Promise.all(
+    requests.map(async (record, i) => {
+      const { outcome } = await (i % 2
+        ? store.heldEvents.page({ record, address, page: "count" })
+        : other.inboundLog.append({ record, address, event: "fault" }));
+      return outcome;
+    }),
+  );
+  expect(answers.filter((outcome) => outcome !== "address-limited")).toHaveLength(500);
+  const limited = { outcome: "address-limited", retryAfterSeconds: 1 };
+  const [record] = records;
+  if (record === undefined) throw new Error("there are no workspaces");
+  const outdated = { ...record, version: record.version + 1 };
+  expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual(limited);
+  expect(await store.heldEvents.page({ record: outdated, address, page: "count" })).toEqual(limited);
+  const kept = await Promise.all(records.map((each) => stamps(keyOf(store, each.workspace.id, "rate"))));
+  expect(kept.flat()).toHaveLength(500);
+  await pass(SECOND_US);
+  expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual({ outcome: "stale" });
+});
+
+test("limits, and most polls in a row that bring nothing, write nothing to the append-only file", async () => {
+  const record = await addWorkspace(store);
+  const page = { start: { from: "oldest" }, limit: 1 } as const;
+  const logged = async (): Promise<number> => {
+    const before = await fileBytes();
+    await store.heldEvents.page({ record, address: freshAddress(), page });
+    return (await fileBytes()) - before;
+  };
+  const bytes: number[] = [];
+  for (let polls = 0; polls < 62; polls++) bytes.push(await logged());
+  expect(bytes.flatMap((each, i) => (each > 0 ? [i] : []))).toEqual([0, 30, 60]);
 });
 
 test("a request that is judged by an outdated record does not count", async () => {

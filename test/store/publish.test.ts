@@ -118,7 +118,5 @@ test.each([
       ? "00000000-0000-4000-8000-000000000000"
       : (await addWorkspace(store, fields)).workspace.id;
   expect(await store.outboundEvents.publish(publication(id, 1))).toEqual({ outcome: "unknown-workspace" });
-  expect((await texts(store, "KEYS", `*${id}*`)).filter((key) => /:(full|index|block):/.test(key))).toEqual(
-    [],
-  );
+  expect(await texts(store, "KEYS", `*:held:${id}`)).toEqual([]);
 });

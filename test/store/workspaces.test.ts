@@ -186,7 +186,7 @@ test("deleting a workspace leaves nothing of it but what expires within a day", 
   await store.inboundLog.append(inbound(record, "1"));
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  expect(await kinds()).toEqual(expect.arrayContaining(["block", "index", "key", "rate", "st", "ws"]));
+  expect(await kinds()).toEqual(expect.arrayContaining(["held", "key", "rate", "st", "ws"]));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);
   expect(await kinds()).toEqual(["key"]);

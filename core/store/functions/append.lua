@@ -1,4 +1,4 @@
--- Checks 6 and 7, the two idempotency rules, and storing an inbound event, in
+-- Checks 2, 6 and 7, the two idempotency rules, and storing an inbound event, in
 -- one step: an id is never remembered for an event that was not stored, nor the
 -- other way round.
 --
@@ -24,81 +24,81 @@ local function bucket_of(digest)
   return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % BUCKETS
 end
 
-local function seen_id(prefix, digest, seconds)
-  local bucket, field = bucket_of(digest), string.sub(digest, 3)
-  local slot = math.floor(seconds / HALF_DAY)
-  for s = slot - 1, slot + 1 do
-    if redis.call('HEXISTS', id_key(prefix, s, bucket), field) == 1 then return true end
-  end
-  local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
-  -- In whole seconds: up to one too long rather than too short.
-  return offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY
+-- Remembers a field of a hash that lives until a time in seconds. False when it is there already.
+local function remember(key, field, value, untilSeconds)
+  if redis.call('HSETNX', key, field, value) == 0 then return false end
+  if redis.call('HLEN', key) == 1 then redis.call('EXPIREAT', key, untilSeconds) end
+  return true
 end
 
-local function remember_id(prefix, digest, seconds)
+-- True when the request id was stored within a day; remembers it when not.
+local function repeats_id(prefix, digest, seconds)
+  local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
-  local key = id_key(prefix, slot, bucket_of(digest))
-  redis.call('HSET', key, string.sub(digest, 3), seconds - slot * HALF_DAY)
-  if redis.call('HLEN', key) == 1 then
-    redis.call('EXPIREAT', key, (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
-  end
+  if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
+  if redis.call('HEXISTS', id_key(prefix, slot + 1, bucket), field) == 1 then return true end
+  local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
+  -- In whole seconds: up to one too long rather than too short.
+  if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
+  return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
+    (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
 -- True when the same signed request was stored before; remembers it when not.
 local function repeats_request(prefix, digest, timestamp)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
-  if redis.call('HSETNX', key, string.sub(digest, 3), 1) == 0 then return true end
-  if redis.call('HLEN', key) == 1 then
-    redis.call('EXPIREAT', key, (slot + 2) * TEN_MINUTES)
-  end
-  return false
+  return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
--- ARGV: limit a second of a workspace, longest log in entries, in bytes, seconds
--- an event is kept in the log, then for each request: workspace, version of its
--- record, what it is (id: has a request id; same: has none; fault: breaks a field
--- rule), digest, signed timestamp, event.
--- Returns for each, in order: stored | repeated | fault | stale (the record has
--- changed since it was read) | microseconds to wait. Behind these, where events
--- left the log that some group had not acked: {lost, age | size, count, group or ''}.
+-- ARGV: limits a second of an address and of a workspace, longest log in entries, in
+-- bytes, seconds an event is kept in the log, then for each request: workspace, version of
+-- its record, the key of its address's limit ('' when check 2 is made already), what it is
+-- (id: has a request id; same: has none; fault: breaks a field rule), digest, signed
+-- timestamp, event.
+-- Returns for each, in order: stored | repeated | fault | stale (the record has changed
+-- since it was read) | microseconds to wait for the workspace | {microseconds to wait for
+-- the address}. Behind these, where events left the log that some group had not acked:
+-- {lost, age | size, count, group or ''}.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local seconds = math.floor(now / MICROSECONDS)
-  local limit = tonumber(args[1])
+  local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
+  local limiters = new_limiters(now)
   local log = prefix .. ':in'
+  local versions = {}
   local answers = {}
   local stored = false
-  for i = 5, #args, 6 do
-    local workspace, version, what, digest, timestamp, event = unpack(args, i, i + 5)
-    local answer
-    if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then
-      answer = 'stale'
-    else
-      local wait = admit(prefix .. ':rate:' .. workspace, now, limit)
-      if wait > 0 then
-        answer = wait
-      elseif what == 'fault' then
-        answer = 'fault'
-      elseif what == 'id' and seen_id(prefix, digest, seconds) then
-        answer = 'repeated'
-      elseif what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then
-        answer = 'repeated'
-      else
-        redis.call('XADD', log, '*', 'w', workspace, 'e', event)
-        if what == 'id' then remember_id(prefix, digest, seconds) end
-        stored = true
-        answer = 'stored'
-      end
+
+  local function is_current(workspace, version)
+    if versions[workspace] == nil then
+      versions[workspace] = redis.call('HGET', prefix .. ':st:' .. workspace, 'version')
     end
-    answers[#answers + 1] = answer
+    return versions[workspace] == version
   end
+
+  local function answer_to(workspace, version, address, what, digest, timestamp, event)
+    local wait = address == '' and 0 or limiters.admit(address, addressLimit)
+    if wait > 0 then return { wait } end
+    if not is_current(workspace, version) then return 'stale' end
+    wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
+    if wait > 0 then return wait end
+    if what == 'fault' then return 'fault' end
+    if what == 'id' and repeats_id(prefix, digest, seconds) then return 'repeated' end
+    if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then return 'repeated' end
+    redis.call('XADD', log, '*', 'w', workspace, 'e', event)
+    stored = true
+    return 'stored'
+  end
+
+  for i = 6, #args, 7 do answers[#answers + 1] = answer_to(unpack(args, i, i + 6)) end
+  limiters.write()
   if stored then
     -- By age first: what is too old anyway does not go for want of room.
-    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[4])) * 1000))
-    local length = trim_inbound(prefix, 'MAXLEN', args[2])
-    local bytes = trim_inbound_bytes(prefix, tonumber(args[3]))
+    local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[5])) * 1000))
+    local length = trim_inbound(prefix, 'MAXLEN', args[3])
+    local bytes = trim_inbound_bytes(prefix, tonumber(args[4]))
     if age then answers[#answers + 1] = { 'lost', 'age', unpack(age) } end
     if length then answers[#answers + 1] = { 'lost', 'size', unpack(length) } end
     if bytes then answers[#answers + 1] = { 'lost', 'size', unpack(bytes) } end

@@ -10,10 +10,18 @@ local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
 
--- Notes a poll that brings the bridge up to a sequence; `run` is what log_poll answered.
-local function note_poll(prefix, workspace, now, held, served, through, failing, run)
+-- Of polls in a row that bring nothing, one in so many is logged, so that most of them
+-- write nothing to disk. After a restart the last poll seems up to so many polls older.
+local LOGGED_POLLS = 30
+
+-- Notes a poll that brings the bridge up to a sequence; `run` and `polls` are what log_poll answered.
+local function note_poll(prefix, workspace, now, held, served, through, failing, run, polls)
   local state = prefix .. ':st:' .. workspace
   through = math.min(held, math.max(served, through))
+  if run and polls % LOGGED_POLLS ~= 1 and through == served and held == served and not failing then
+    write_unlogged(function() redis.call('HSET', state, 'polled', digits(now), 'run', run) end)
+    return
+  end
   local fields = { 'polled', digits(now), 'served', digits(through) }
   if run then fields[5], fields[6] = 'run', run end
   redis.call('HSET', state, unpack(fields))
@@ -25,11 +33,12 @@ local function note_poll(prefix, workspace, now, held, served, through, failing,
   end
 end
 
--- How many events wait, up to `most`, and the sequence of the oldest, if any.
-local function waiting(prefix, workspace, now, served, most)
+-- How many events wait, and the sequence of the oldest, if any; `served` and `total` are
+-- what the state of the workspace has.
+local function waiting(prefix, workspace, now, served, total)
   local after = math.max(tonumber(served or 0), now - HOLD_US)
-  local blocks, count = blocks_after(prefix, workspace, after, most)
-  return math.min(count, most), blocks[1] and sequence_at(blocks[1][1], blocks[1][2])
+  local entries, count = events_after(prefix, workspace, after, 1, tonumber(total or 0))
+  return count, entries[1] and sequence_of(entries[1])
 end
 
 -- Finds workspaces that have come to fail, marks them and puts a mail for each in
@@ -45,9 +54,9 @@ register('find_failing', function(keys, args)
   for _, workspace in ipairs(due) do
     redis.call('ZREM', prefix .. ':due', workspace)
     local state = prefix .. ':st:' .. workspace
-    local fields = redis.call('HMGET', state, 'mode', 'served', 'failing')
+    local fields = redis.call('HMGET', state, 'mode', 'served', 'failing', 'total')
     local isPolled = fields[1] == 'poll' and not fields[3]
-    local oldest = isPolled and select(2, waiting(prefix, workspace, now, fields[2], 1))
+    local oldest = isPolled and select(2, waiting(prefix, workspace, now, fields[2], fields[4]))
     if oldest then
       redis.call('HSET', state, 'failing', digits(now / 1000))
       redis.call('XADD', prefix .. ':mail', '*', 'w', workspace, 's', digits(now / 1000), 'o', digits(oldest / 1000))
@@ -58,15 +67,17 @@ register('find_failing', function(keys, args)
   return { dropped, unpack(found) }
 end, { 'allow-oom' })
 
+local WAITING_MAX = 1000
+
 -- How polling goes. ARGV: workspace.
 -- Returns {failing since in ms or 0, last poll in ms or 0, how many events wait (up
 -- to 1,000), when the oldest was published in ms or 0}.
 register('poll_health', function(keys, args)
   local now = clock()
-  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served')
-  local count, oldest = waiting(keys[1], args[1], now, fields[3], 1000)
-  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000), count,
-    digits((oldest or 0) / 1000) }
+  local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total')
+  local count, oldest = waiting(keys[1], args[1], now, fields[3], fields[4])
+  return { digits(tonumber(fields[1] or 0)), digits(tonumber(fields[2] or 0) / 1000),
+    math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
 -- Reads the outbox. ARGV: count, where to begin as XRANGE has it. Returns {entry id,

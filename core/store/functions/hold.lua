@@ -1,75 +1,95 @@
--- Polls and publications of held events, which are kept as blocks.lua says. The
--- state of a workspace (`:st:`) has the last sequence that was held (`held`), the
--- highest that expired (`gone`), the lowest left (`oldest`) and the last served (`served`).
+-- Polls and publications of held events, which are kept as held.lua says. The state
+-- of a workspace (`:st:`) has the last sequence that was held (`held`), the highest that
+-- expired (`gone`), the lowest left (`oldest`), the last served (`served`), and how many
+-- events were ever held (`total`).
 
--- A page of up to so many bytes is answered as it is, of a larger one where it is: up
--- to here the way through Lua is shorter than a second call.
-local PAGE_BYTES = 8192
+-- A page of up to so many events is answered by the function. For a larger one it says
+-- which events those are, as reading them past the functions costs a third as much.
+local PAGE_EVENTS = 8
 
-local function page(prefix, now, workspace, from, limit)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'held', 'gone', 'served', 'failing', 'oldest',
-    'run', 'polled')
-  local held, gone, served = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
-  gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields[5] or 0))
+local function page(prefix, now, workspace, from, limit, fields)
+  local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
+  gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
   local function note(through, events)
-    local run = log_poll(prefix, workspace, now, fields[6], fields[7], events)
-    note_poll(prefix, workspace, now, held, served, through, fields[4], run)
+    local run, polls = log_poll(prefix, workspace, now, fields.run, fields.polled, events)
+    note_poll(prefix, workspace, now, held, served, through, fields.failing, run, polls)
   end
   if from == 'latest' then
     note(held, 0)
     return { 'page', digits(held), 0, 0 }
   end
   local after = from == 'oldest' and 0 or tonumber(from)
-  local pieces, last, events, more, lacks = {}, nil, 0, 0, false
-  if held > math.max(after, gone) then
-    local blocks, count = blocks_after(prefix, workspace, math.max(after, gone), limit)
-    local found, bytes
-    found, bytes, last = ranges(prefix, workspace, blocks, limit)
-    for _, range in ipairs(found) do
-      local piece = bytes > PAGE_BYTES and range or redis.call('GETRANGE', unpack(range))
-      if piece == range or #piece == range[3] - range[2] + 1 then pieces[#pieces + 1] = piece else lacks = true end
-    end
-    events = math.min(count, limit)
-    more = count > limit and 1 or 0
+  local start = math.max(after, gone)
+  local entries, waiting = {}, 0
+  if held > start then
+    entries, waiting = events_after(prefix, workspace, start, math.min(limit, PAGE_EVENTS), tonumber(fields.total or 0))
   end
-  -- Who polls after a cursor has what came before it.
-  -- What is gone waits no more.
-  note(math.max(last or after, gone), events)
-  -- What a block does not have that its index says is gone, too.
-  local gap = from ~= 'oldest' and (after < gone or lacks) and 1 or 0
-  return { 'page', last and digits(last) or '', more, gap, unpack(pieces) }
+  local events = math.min(waiting, limit)
+  local more = waiting > events and 1 or 0
+  local gap = from ~= 'oldest' and after < gone and 1 or 0
+  local answer
+  if events == #entries then
+    local last = entries[#entries] and sequence_of(entries[#entries])
+    -- A bridge that polls after a cursor has what came before it, and what is gone waits no more.
+    note(last or start, events)
+    answer = { 'page', last and digits(last) or '', more, gap }
+    for _, entry in ipairs(entries) do answer[#answer + 1] = entry[2][2] end
+  else
+    -- Where a large page ends is not known here, unless it is the end of all. The
+    -- next poll says so: its cursor is the end of this page.
+    note(more == 1 and start or held, events)
+    answer = { 'page', '', more, gap, { digits(start), digits(held), events } }
+  end
+  return answer
 end
 
--- A poll: check 6, then its page.
--- ARGV: limit a second of a workspace, then for each poll: workspace, version of
--- its record, what is wanted (page, or count: only count it against the limit),
--- from (oldest | latest | a cursor), limit of the page.
+-- What a poll needs of the state of a workspace.
+local POLL_FIELDS = { 'version', 'held', 'gone', 'served', 'failing', 'oldest', 'run', 'polled', 'total' }
+local function read_poll_fields(prefix, workspace)
+  local values, fields = redis.call('HMGET', prefix .. ':st:' .. workspace, unpack(POLL_FIELDS)), {}
+  for i, name in ipairs(POLL_FIELDS) do fields[name] = values[i] end
+  return fields
+end
+
+-- A poll: checks 2 and 6, then its page.
+-- ARGV: limits a second of an address and of a workspace, then for each poll: workspace,
+-- version of its record, the key of its address's limit ('' when check 2 is made already),
+-- what is wanted (page, or count: only count it against the limits), from (oldest |
+-- latest | a cursor), limit of the page.
 -- Returns for each, in order: {page, last sequence of the page or '', 1 when more
--- wait, 1 when events after the cursor expired, the events in pieces, each joined by
--- commas; of a large page, where each piece is: {key, first byte, last byte}} |
--- {counted} | {stale} | {wait, microseconds}.
+-- wait, 1 when events after the cursor expired, the events of a small page | of a large
+-- one {after which sequence, through which, how many}} | {counted} | {stale} |
+-- {address | wait, microseconds}.
 register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
-  local limit = tonumber(args[1])
+  local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
+  local limiters = new_limiters(now)
   local answers = {}
-  for i = 2, #args, 5 do
-    local workspace, version, want, from, most = unpack(args, i, i + 4)
+  for i = 3, #args, 6 do
+    local workspace, version, address, want, from, most = unpack(args, i, i + 5)
     local answer
-    if redis.call('HGET', prefix .. ':st:' .. workspace, 'version') ~= version then
-      answer = { 'stale' }
+    local wait = address == '' and 0 or limiters.admit(address, addressLimit)
+    if wait > 0 then
+      answer = { 'address', wait }
     else
-      local wait = admit(prefix .. ':rate:' .. workspace, now, limit)
-      if wait > 0 then
-        answer = { 'wait', wait }
-      elseif want == 'count' then
-        answer = { 'counted' }
+      local fields = read_poll_fields(prefix, workspace)
+      if fields.version ~= version then
+        answer = { 'stale' }
       else
-        answer = page(prefix, now, workspace, from, tonumber(most))
+        wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
+        if wait > 0 then
+          answer = { 'wait', wait }
+        elseif want == 'count' then
+          answer = { 'counted' }
+        else
+          answer = page(prefix, now, workspace, from, tonumber(most), fields)
+        end
       end
     end
     answers[#answers + 1] = answer
   end
+  limiters.write()
   return answers
 end)
 
@@ -81,7 +101,7 @@ end
 
 -- What publishing needs of a workspace.
 local function read_state(prefix, workspace)
-  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest')
+  local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total')
   return {
     mode = fields[1],
     sequence = fields[2],
@@ -89,6 +109,7 @@ local function read_state(prefix, workspace)
     gone = tonumber(fields[4] or 0),
     served = tonumber(fields[5] or 0),
     oldest = tonumber(fields[6] or 0),
+    total = tonumber(fields[7] or 0),
   }
 end
 
@@ -97,12 +118,9 @@ local function hold(prefix, now, workspace, state, fresh)
   local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest)
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
   local key, last = prefix .. ':st:' .. workspace, fresh[#fresh][1]
-  if state.held <= gone then
-    redis.call('HSET', key, 'sequence', last, 'held', last, 'oldest', fresh[1][1])
-  else
-    redis.call('HSET', key, 'sequence', last, 'held', last)
-  end
-  append_to_blocks(prefix, workspace, fresh)
+  local total = append_held(prefix, workspace, state.total, fresh)
+  redis.call('HSET', key, 'sequence', last, 'held', last, 'total', digits(total))
+  if state.held <= gone then redis.call('HSET', key, 'oldest', fresh[1][1]) end
 end
 
 -- Publishes events: mints each sequence and appends the event in the same step,

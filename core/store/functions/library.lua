@@ -43,38 +43,72 @@ local function digits(number)
   return string.format('%d', number)
 end
 
--- Lets a request through or says how many microseconds it would have to wait.
--- The list holds when the last requests were let through, oldest first, at most
--- `limit` of them: a request passes when the one `limit` before it is a whole
--- second old. So no window of one second, wherever it starts, holds more than
--- `limit`, and refused requests leave no trace. A limit of 0 lifts the limit.
+-- Writes what a restart or a failover may lose: it goes neither into the append-only file
+-- nor to replicas, and no answer waits for the disk because of it.
+local function write_unlogged(write)
+  redis.set_repl(redis.REPL_NONE)
+  write()
+  redis.set_repl(redis.REPL_ALL)
+end
+
+-- The limiters of one call. `admit(key, limit)` lets a request through (0) or says how many
+-- microseconds it would have to wait; `write()` stores what was let through, at the end.
+--
+-- A limiter's list holds when the last requests were let through, oldest first, at most
+-- `limit` of them: a request passes when the one `limit` before it is a whole second old.
+-- So no window of one second, wherever it starts, holds more than `limit`, and refused
+-- requests leave no trace. A limit of 0 lifts the limit. Each list is read and written once
+-- a call, and is not logged: limits begin again after a restart.
+--
 -- A list whose newest time is a second old says nothing any more; without the bound on
 -- such times, a bridge that polls every few seconds would have a full list.
 local STALE_MAX = 16
-local function admit(key, now, limit)
-  if limit == 0 then return 0 end
+local LIMITER_MS = 10000
+
+local function read_limiter(key, now)
   local count = redis.call('LLEN', key)
   local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
-  if newest > now + MICROSECONDS then
-    -- The clock stepped back: what the list says is of no use, and keeping to
-    -- it would refuse everyone until the clock has caught up.
-    redis.call('DEL', key)
-    count = 0
-  elseif count >= STALE_MAX and newest <= now - MICROSECONDS then
-    redis.call('DEL', key)
-    count = 0
-  elseif newest > now then
-    -- A small step: time stands still until it has caught up.
-    now = newest
+  -- A clock that stepped back by more than a second makes the list useless: keeping to it
+  -- would refuse everyone until the clock has caught up.
+  local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
+  -- After a smaller step, time stands still until the clock has caught up.
+  return { now = math.max(now, isOver and 0 or newest), isOver = isOver, count = isOver and 0 or count,
+    popped = 0, pushed = 0 }
+end
+
+local function new_limiters(now)
+  local limiters = {}
+
+  local function admit(key, limit)
+    if limit == 0 then return 0 end
+    local limiter = limiters[key] or read_limiter(key, now)
+    limiters[key] = limiter
+    if limiter.count - limiter.popped + limiter.pushed >= limit then
+      local oldest = limiter.popped < limiter.count and tonumber(redis.call('LINDEX', key, limiter.popped)) or limiter.now
+      local wait = oldest + MICROSECONDS - limiter.now
+      if wait > 0 then return wait end
+      limiter.popped = limiter.popped + 1
+    end
+    limiter.pushed = limiter.pushed + 1
+    return 0
   end
-  if count >= limit then
-    local wait = tonumber(redis.call('LINDEX', key, 0)) + MICROSECONDS - now
-    if wait > 0 then return wait end
-    redis.call('LPOP', key)
+
+  local function write()
+    write_unlogged(function()
+      for key, limiter in pairs(limiters) do
+        if limiter.isOver then redis.call('DEL', key) end
+        if limiter.popped > 0 then redis.call('LPOP', key, limiter.popped) end
+        if limiter.pushed > 0 then
+          local times = {}
+          for i = 1, limiter.pushed do times[i] = digits(limiter.now) end
+          redis.call('RPUSH', key, unpack(times))
+          redis.call('PEXPIRE', key, LIMITER_MS)
+        end
+      end
+    end)
   end
-  redis.call('RPUSH', key, digits(now))
-  if redis.call('PTTL', key) < 2000 then redis.call('PEXPIRE', key, 10000) end
-  return 0
+
+  return { admit = admit, write = write }
 end
 
 -- How long the push queue is, and how many bytes its events have. They are counted beside
