@@ -1,46 +1,50 @@
 import { StoreUnavailable } from "../ports/store-unavailable";
 
+/** What a call is for: items of one shard, in the order in which they were given. */
+export interface ShardItems<Item> {
+  readonly shard: number;
+  readonly items: readonly Item[];
+}
+
 /**
- * Joins calls for the same shard into one: those of one turn of the event loop,
- * and those that come while the call before them is under way. A hundred requests
- * that arrive together cost one call of Redis and one write of its append-only
- * file, and the busier the store, the more share them.
+ * Joins calls to the store: those of one turn of the event loop, and those that come
+ * while the call before them is under way. A hundred requests that arrive together cost
+ * one call of Redis and one write of its append-only file, and the busier the store,
+ * the more share them.
  *
- * `run` gets up to `most` items and answers one output for each, in their order;
- * when it throws, every item of that call fails with its error, and when the store
- * is out of reach, so do those that wait behind it.
+ * `run` gets up to `most` items, by shard, and answers one output for each, in the same
+ * order; when it throws, every item of that call fails with its error, and when the
+ * store is out of reach, so do those that wait behind it.
+ *
+ * @param spansShards whether one call may be for several shards, as all are on one server
  */
 export function createBatch<Item, Output>({
   most,
+  spansShards,
   run,
 }: {
   readonly most: number;
-  run(shard: number, items: readonly Item[]): Promise<readonly Output[]>;
+  readonly spansShards: boolean;
+  run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): (shard: number, item: Item) => Promise<Output> {
-  interface Waiting {
-    readonly item: Item;
-    resolve(output: Output): void;
-    reject(error: unknown): void;
-  }
-  /** Of each shard with a call under way or about to be made. */
-  const queues = new Map<number, Waiting[]>();
+  /** Of each server, or shard, with a call under way or about to be made. */
+  const queues = new Map<number, Waiting<Item, Output>[]>();
 
-  async function work(shard: number, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) await send(shard, queue, queue.splice(0, most));
-    queues.delete(shard);
+  async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
+    while (queue.length > 0) await send(queue, queue.splice(0, most));
+    queues.delete(name);
   }
 
-  async function send(shard: number, queue: Waiting[], waiting: readonly Waiting[]): Promise<void> {
+  async function send(
+    queue: Waiting<Item, Output>[],
+    waiting: readonly Waiting<Item, Output>[],
+  ): Promise<void> {
+    const shards = byShard(waiting);
     try {
       const outputs = await run(
-        shard,
-        waiting.map(({ item }) => item),
+        shards.map(([shard, each]) => ({ shard, items: each.map(({ item }) => item) })),
       );
-      for (const [i, { resolve, reject }] of waiting.entries()) {
-        const output = outputs[i];
-        if (output === undefined) reject(new Error("the store answered fewer items than it was asked for"));
-        else resolve(output);
-      }
+      for (const [s, [, each]] of shards.entries()) settle(each, outputs[s] ?? []);
     } catch (error) {
       const behind = error instanceof StoreUnavailable ? queue.splice(0) : [];
       for (const { reject } of [...waiting, ...behind]) reject(error);
@@ -49,13 +53,41 @@ export function createBatch<Item, Output>({
 
   return (shard, item) =>
     new Promise((resolve, reject) => {
-      const queue = queues.get(shard);
+      const name = spansShards ? 0 : shard;
+      const queue = queues.get(name);
       if (queue !== undefined) {
-        queue.push({ item, resolve, reject });
+        queue.push({ shard, item, resolve, reject });
         return;
       }
-      const fresh = [{ item, resolve, reject }];
-      queues.set(shard, fresh);
-      setImmediate(() => void work(shard, fresh));
+      const fresh = [{ shard, item, resolve, reject }];
+      queues.set(name, fresh);
+      setImmediate(() => void work(name, fresh));
     });
+}
+
+interface Waiting<Item, Output> {
+  readonly shard: number;
+  readonly item: Item;
+  resolve(output: Output): void;
+  reject(error: unknown): void;
+}
+
+function byShard<Each extends { readonly shard: number }>(
+  waiting: readonly Each[],
+): readonly (readonly [number, readonly Each[]])[] {
+  const shards = new Map<number, Each[]>();
+  for (const each of waiting) {
+    const known = shards.get(each.shard);
+    if (known === undefined) shards.set(each.shard, [each]);
+    else known.push(each);
+  }
+  return [...shards];
+}
+
+function settle<Item, Output>(waiting: readonly Waiting<Item, Output>[], outputs: readonly Output[]): void {
+  for (const [i, { resolve, reject }] of waiting.entries()) {
+    const output = outputs[i];
+    if (output === undefined) reject(new Error("the store answered fewer items than it was asked for"));
+    else resolve(output);
+  }
 }

@@ -5,6 +5,7 @@ import { ErrorReply } from "redis";
 import type { StoreMeter } from "../ports/store-meter";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Argument, Redis, Reply } from "./redis";
+import { asList } from "./reply";
 
 /** The files of the function library, in the order in which they are joined. */
 const FILES = [
@@ -68,13 +69,25 @@ const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "read_again",
 ]);
 
+/** What a function is called with for one shard. */
+export interface ShardCall {
+  /** Of the shard's keys. */
+  readonly prefix: string;
+  readonly args: readonly Argument[];
+}
+
 /** Calls functions of the library, which is loaded when a server turns out to lack it. */
 export interface Functions {
+  /** Whether one call may be for several shards. */
+  readonly spansShards: boolean;
+  /** @param prefix of the shard that is called for */
+  call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply>;
   /**
-   * @param prefix of the shard that is called for
-   * @param items how many requests travel together, where they do
+   * Calls a function for several shards in one step, and answers what it answers for each.
+   *
+   * @param items how many requests travel together
    */
-  call(name: FunctionName, prefix: string, args: readonly Argument[], items?: number): Promise<Reply>;
+  callEach(name: FunctionName, shards: readonly ShardCall[], items: number): Promise<readonly Reply[]>;
   /** Loads the library on every master. */
   load(): Promise<void>;
 }
@@ -143,9 +156,12 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
     return loading;
   }
 
-  async function call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply> {
+  async function call(name: FunctionName, shards: readonly ShardCall[]): Promise<Reply> {
     const send = CONFIRMED.has(name) ? redis.confirmed : redis.command;
-    const command = ["FCALL", fullName(name), "1", prefix, packArguments(args)];
+    const prefixes = shards.map(({ prefix }) => prefix);
+    const [prefix = ""] = prefixes;
+    const args = shards.map((each) => packArguments(each.args));
+    const command = ["FCALL", fullName(name), String(shards.length), ...prefixes, ...args];
     try {
       return await send(prefix, command);
     } catch (error) {
@@ -165,18 +181,25 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
     }
   }
 
+  async function metered(name: FunctionName, shards: readonly ShardCall[], items?: number): Promise<Reply> {
+    const began = performance.now();
+    let isAnswered = false;
+    try {
+      const reply = await call(name, shards);
+      isAnswered = true;
+      return reply;
+    } finally {
+      meter?.called(name, items, performance.now() - began, isAnswered);
+    }
+  }
+
   return {
     load,
-    async call(name, prefix, args, items) {
-      const began = performance.now();
-      let isAnswered = false;
-      try {
-        const reply = await call(name, prefix, args);
-        isAnswered = true;
-        return reply;
-      } finally {
-        meter?.called(name, items, performance.now() - began, isAnswered);
-      }
+    spansShards: redis.isOneMaster,
+    call: (name, prefix, args) => metered(name, [{ prefix, args }]),
+    async callEach(name, shards, items) {
+      const reply = await metered(name, shards, items);
+      return shards.length === 1 ? [reply] : asList(reply);
     },
   };
 }

@@ -1,14 +1,14 @@
 import type { Limits } from "../domain/contract";
 import type { HeldEvents, PageAnswer, PageRequest } from "../ports/held-events";
-import { createBatch } from "./batch";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Redis, Reply } from "./redis";
 import { asBytes, asList, asNumber, asText } from "./reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
-/** Small: a page may be large, and a batch of pages is one reply. */
-const BATCH_MAX = 16;
+/** A page in the function's answer has up to 16 KB. */
+const BATCH_MAX = 64;
 
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
   const key = address === undefined ? "" : addressKey(keys, address);
@@ -59,14 +59,12 @@ function toRange([after, through, count]: readonly Reply[]): Range {
 }
 
 export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys, limits: Limits): HeldEvents {
-  const find = createBatch<PageRequest, ReturnType<typeof toAnswer>>({
+  const head = [limits.address, limits.workspace].map(String);
+  const find = batchFunction<PageRequest, ReturnType<typeof toAnswer>>(functions, keys, {
+    name: "page",
     most: BATCH_MAX,
-    async run(shard, requests) {
-      const head = [limits.address, limits.workspace].map(String);
-      const args = [...head, ...requests.flatMap((each) => toArguments(each, keys))];
-      const answers = await functions.call("page", keys.prefix(shard), args, requests.length);
-      return asList(answers).map(toAnswer);
-    },
+    toArguments: (requests) => [...head, ...requests.flatMap((each) => toArguments(each, keys))],
+    toOutputs: (reply) => asList(reply).map(toAnswer),
   });
 
   /**

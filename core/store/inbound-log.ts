@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { INBOUND_LOG_SECONDS, type Limits } from "../domain/contract";
 import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
-import { createBatch } from "./batch";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
@@ -77,12 +77,13 @@ export function createInboundLog(
   limits: Limits,
   { logMax, logMaxBytes, onDropped }: InboundLogOptions,
 ): InboundLog {
-  const append = createBatch<Append, Appended>({
+  const head = [limits.address, limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS].map(String);
+  const append = batchFunction<Append, Appended>(functions, keys, {
+    name: "append",
     most: BATCH_MAX,
-    async run(shard, appends) {
-      const head = [limits.address, limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS];
-      const args = [...head.map(String), ...appends.flatMap((each) => toArguments(each, keys))];
-      const answers = asList(await functions.call("append", keys.prefix(shard), args, appends.length));
+    toArguments: (appends) => [...head, ...appends.flatMap((each) => toArguments(each, keys))],
+    toOutputs(reply, appends) {
+      const answers = asList(reply);
       for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));
       return answers.slice(0, appends.length).map(toAppended);
     },

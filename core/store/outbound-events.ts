@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { IDEMPOTENCY_KEY_SECONDS } from "../domain/contract";
 import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import type { StoreMeter } from "../ports/store-meter";
-import { createBatch } from "./batch";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
@@ -63,12 +63,13 @@ export function createOutboundEvents(
   keys: Keys,
   { pushQueueMax, pushQueueMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
 ): OutboundEvents {
-  const publish = createBatch<Publication, Published>({
+  const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes].map(String);
+  const publish = batchFunction<Publication, Published>(functions, keys, {
+    name: "publish",
     most: BATCH_MAX,
-    async run(shard, publications) {
-      const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes].map(String);
-      const args = [...head, ...publications.flatMap(toArguments)];
-      const answers = asList(await functions.call("publish", keys.prefix(shard), args, publications.length));
+    toArguments: (publications) => [...head, ...publications.flatMap(toArguments)],
+    toOutputs(reply, publications) {
+      const answers = asList(reply);
       return publications.map((publication, i) => {
         const published = toPublished(answers[i]);
         if (published.outcome === "published") meter?.minted(published.sequence);

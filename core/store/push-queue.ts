@@ -5,8 +5,8 @@ import {
   type QueuedPush,
   type Recorded,
 } from "../ports/push-queue";
-import { createBatch } from "./batch";
 import { encodeDelivery } from "./delivery-log";
+import { batchFunction } from "./function-batch";
 import { unpackFields, type Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
@@ -62,16 +62,29 @@ function toRecorded(reply: Reply): Recorded {
   return recorded;
 }
 
+/** A record, and the lease that it is made under. */
+interface TokenRecord {
+  readonly token: string;
+  readonly record: PushRecord;
+}
+
+/** The lease that items are recorded under. */
+function tokenOf([first]: readonly TokenRecord[]): string {
+  return first?.token ?? "";
+}
+
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
-  // All records of a turn are of one core, but a core may hold a lease anew under another token.
-  const record = createBatch<{ readonly token: string; readonly record: PushRecord }, Recorded>({
+  // All records of a turn are of one core, but a core may hold a lease again under another token.
+  const record = batchFunction<TokenRecord, Recorded>(functions, keys, {
+    name: "record_pushes",
     most: BATCH_MAX,
-    async run(shard, items) {
-      const [first] = items;
-      const token = first?.token ?? "";
-      const same = items.filter((item) => item.token === token);
-      const args = [token, ...same.flatMap((item) => toArguments(item.record))];
-      const answers = asList(await functions.call("record_pushes", keys.prefix(shard), args, same.length));
+    toArguments: (items) => [
+      tokenOf(items),
+      ...items.filter(({ token }) => token === tokenOf(items)).flatMap((item) => toArguments(item.record)),
+    ],
+    toOutputs(reply, items) {
+      const answers = asList(reply);
+      const token = tokenOf(items);
       let next = 0;
       return items.map((item) => (item.token === token ? toRecorded(answers[next++]) : "lost"));
     },

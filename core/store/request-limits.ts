@@ -1,6 +1,6 @@
 import type { Limits } from "../domain/contract";
 import type { RequestLimits, RetryAfterSeconds } from "../ports/request-limits";
-import { createBatch } from "./batch";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asNumber } from "./reply";
@@ -19,13 +19,11 @@ export function addressKey(keys: Keys, address: string): string {
 }
 
 export function createRequestLimits(functions: Functions, keys: Keys, limits: Limits): RequestLimits {
-  const admit = createBatch<string, { readonly waitUs: number }>({
+  const admit = batchFunction<string, { readonly waitUs: number }>(functions, keys, {
+    name: "admit",
     most: BATCH_MAX,
-    async run(shard, addresses) {
-      const args = [String(limits.address), ...addresses];
-      const answers = await functions.call("admit", keys.prefix(shard), args, addresses.length);
-      return asList(answers).map((waitUs) => ({ waitUs: asNumber(waitUs) }));
-    },
+    toArguments: (addresses) => [String(limits.address), ...addresses],
+    toOutputs: (reply) => asList(reply).map((waitUs) => ({ waitUs: asNumber(waitUs) })),
   });
   return {
     async admitAddress(address): Promise<RetryAfterSeconds> {

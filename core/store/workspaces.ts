@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 import { deliveryMode, type Workspace } from "../domain/workspace";
 import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Redis } from "./redis";
 import { asList, asNumber, asText } from "./reply";
 import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
-import { createBatch } from "./batch";
 
 /** Bytes of the records that a core remembers, some 120,000. One that is not remembered costs a read and an unsealing. */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
@@ -40,15 +40,15 @@ export function createWorkspaces(
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
 
-  const fetch = createBatch<string, StoredRecord | "none">({
+  const fetch = batchFunction<string, StoredRecord | "none">(functions, keys, {
+    name: "get_workspaces",
     most: BATCH_MAX,
-    async run(shard, ids) {
-      const replies = asList(await functions.call("get_workspaces", keys.prefix(shard), ids, ids.length));
-      return replies.map((reply) => {
+    toArguments: (ids) => ids,
+    toOutputs: (replies) =>
+      asList(replies).map((reply) => {
         const [record, version] = asList(reply);
         return record === undefined ? "none" : { text: asText(record), version: asNumber(version) };
-      });
-    },
+      }),
   });
 
   async function read(id: string): Promise<WorkspaceRecord | undefined> {

@@ -1,43 +1,67 @@
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import * as fc from "fast-check";
-import { createBatch } from "../../core/store/batch";
+import { createBatch, type ShardItems } from "../../core/store/batch";
 
-test("every call is answered with its own output, in calls of one shard and of bounded size", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 60 }),
-      fc.integer({ min: 1, max: 10 }),
-      async (shards, most) => {
-        const runs: { shard: number; items: readonly number[] }[] = [];
-        const batch = createBatch<number, string>({
-          most,
-          async run(shard, items) {
-            runs.push({ shard, items });
-            return items.map((item) => `${shard}/${item}`);
-          },
-        });
-        const outputs = await Promise.all(shards.map((shard, item) => batch(shard, item)));
-        expect(outputs).toEqual(shards.map((shard, item) => `${shard}/${item}`));
-        for (const shard of new Set(shards)) {
-          const ofShard = runs.filter((run) => run.shard === shard);
-          const asked = shards.flatMap((of, item) => (of === shard ? [item] : []));
-          expect(ofShard.flatMap(({ items }) => items)).toEqual(asked);
-          expect(ofShard).toHaveLength(Math.ceil(asked.length / most));
-          for (const { items } of ofShard) expect(items.length).toBeLessThanOrEqual(most);
-        }
-      },
-    ),
-  );
-});
+/** A batch that runs each shard's items by themselves. */
+function batchOf<Item, Output>(
+  run: (shard: number, items: readonly Item[]) => Promise<readonly Output[]>,
+  { most = 10, spansShards = false } = {},
+) {
+  return createBatch<Item, Output>({
+    most,
+    spansShards,
+    run: (shards) => Promise.all(shards.map(({ shard, items }) => run(shard, items))),
+  });
+}
+
+test.each([
+  ["each of one shard", false],
+  ["for all shards", true],
+])(
+  "every call is answered with its own output, in calls %s and of bounded size",
+  async (_whose, spansShards) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 10 }),
+        async (shards, most) => {
+          const runs: (readonly ShardItems<number>[])[] = [];
+          const batch = createBatch<number, string>({
+            most,
+            spansShards,
+            async run(calls) {
+              runs.push(calls);
+              return calls.map(({ shard, items }) => items.map((item) => `${shard}/${item}`));
+            },
+          });
+          const outputs = await Promise.all(shards.map((shard, item) => batch(shard, item)));
+          expect(outputs).toEqual(shards.map((shard, item) => `${shard}/${item}`));
+          for (const calls of runs) {
+            expect(calls.flatMap(({ items }) => items).length).toBeLessThanOrEqual(most);
+            expect(new Set(calls.map(({ shard }) => shard)).size).toBe(spansShards ? calls.length : 1);
+          }
+          const counts = [...new Set(shards)].map((shard) => shards.filter((each) => each === shard).length);
+          const expected = spansShards ? [shards.length] : counts;
+          expect(runs).toHaveLength(expected.reduce((sum, count) => sum + Math.ceil(count / most), 0));
+          for (const shard of new Set(shards)) {
+            const ofShard = runs.flat().filter((call) => call.shard === shard);
+            const asked = shards.flatMap((of, item) => (of === shard ? [item] : []));
+            expect(ofShard.flatMap(({ items }) => items)).toEqual(asked);
+          }
+        },
+      ),
+    );
+  },
+);
 
 test("an error fails only the calls of its batch", async () => {
-  const batch = createBatch<number, number>({
-    most: 2,
-    async run(shard, items) {
+  const batch = batchOf<number, number>(
+    async (shard, items) => {
       if (items.includes(2)) throw new Error("out of order");
       return items.map((item) => item * 10 + shard);
     },
-  });
+    { most: 2 },
+  );
   const answers = await Promise.allSettled([0, 1, 2, 3, 4].map((item) => batch(7, item)));
   const reason = new Error("out of order");
   expect(answers.map((each) => ("value" in each ? each.value : each.reason))).toEqual([
@@ -53,16 +77,15 @@ test("an error fails only the calls of its batch", async () => {
 test("calls made during a batch go together after it, and other shards do not wait", async () => {
   const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];
-  const batch = createBatch<string, string>({
-    most: 10,
-    run: (shard, items) =>
+  const batch = batchOf<string, string>(
+    (shard, items) =>
       new Promise((resolve) => {
         runs.push([shard, items]);
         const answer = (): void => resolve(items);
         if (items.includes("slow")) release.push(answer);
         else answer();
       }),
-  });
+  );
   const slow = batch(0, "slow");
   // A turn later, the slow one has gone on its way.
   await new Promise(setImmediate);
@@ -81,13 +104,10 @@ test("calls made during a batch go together after it, and other shards do not wa
 
 test("when the store is out of reach, what waits behind a batch fails with it", async () => {
   let runs = 0;
-  const batch = createBatch<string, string>({
-    most: 10,
-    run: async () => {
-      runs += 1;
-      await new Promise(setImmediate);
-      throw new StoreUnavailable("away");
-    },
+  const batch = batchOf<string, string>(async () => {
+    runs += 1;
+    await new Promise(setImmediate);
+    throw new StoreUnavailable("away");
   });
   const first = batch(0, "first").catch((error: unknown) => error);
   await new Promise(setImmediate);

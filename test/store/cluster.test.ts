@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
+import { CONTRACT_LIMITS } from "../../core/domain/contract";
 import type { RedisAdvice } from "../../core/store/redis-advice";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { slotOf } from "../../core/store/redis-slot";
@@ -153,6 +155,30 @@ test("a slot on its way to another master is out of reach until it is there", as
   });
   // The store is told MOVED, unless it has looked since, and follows at once.
   expect(await publishedSequence(workspace.id)).toBeGreaterThan(first);
+});
+
+// time: controlled
+// contract: check-2
+test("a post or a poll makes check 2 by a call of its own, and is not stored when the address is over its limit", async () => {
+  const strict = await openTestStore(cluster.url, { limits: { ...CONTRACT_LIMITS, address: 1 } });
+  const record = await addWorkspace(store);
+  const page = { start: { from: "oldest" }, limit: 1 } as const;
+  // Two requests of one turn are judged at one time, however slow the machine is.
+  const twice = async (call: (address: string) => Promise<{ readonly outcome: string }>) => {
+    const answers = await onceAvailable("both are judged", () => {
+      const address = randomUUID();
+      return Promise.all([call(address), call(address)]);
+    });
+    return answers.map(({ outcome }) => outcome);
+  };
+  try {
+    const post = (address: string) => strict.inboundLog.append({ ...inbound(record, randomUUID()), address });
+    expect(await twice(post)).toEqual(["stored", "address-limited"]);
+    const poll = (address: string) => strict.heldEvents.page({ record, address, page });
+    expect(await twice(poll)).toEqual(["page", "address-limited"]);
+  } finally {
+    await strict.close();
+  }
 });
 
 test("what no replica confirms is not answered and shown to nobody: no poll, no push, no follower", async () => {

@@ -3,9 +3,10 @@
 -- expired (`gone`), the lowest left (`oldest`), the last served (`served`), and how many
 -- events were ever held (`total`).
 
--- A page of up to so many events is answered by the function. For a larger one it says
--- which events those are, as reading them past the functions costs a third as much.
+-- A page of up to so many events and bytes is answered by the function. For a larger one
+-- it says which events those are: reading them past the functions costs a third as much.
 local PAGE_EVENTS = 8
+local PAGE_BYTES = 16384
 
 local function page(prefix, now, workspace, from, limit, fields)
   local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
@@ -27,20 +28,22 @@ local function page(prefix, now, workspace, from, limit, fields)
   local events = math.min(waiting, limit)
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < gone and 1 or 0
-  local answer
-  if events == #entries then
-    local last = entries[#entries] and sequence_of(entries[#entries])
-    -- A bridge that polls after a cursor has what came before it, and what is gone waits no more.
-    note(last or start, events)
-    answer = { 'page', last and digits(last) or '', more, gap }
-    for _, entry in ipairs(entries) do answer[#answer + 1] = entry[2][2] end
-  else
-    -- Where a large page ends is not known here, unless it is the end of all. The
-    -- next poll says so: its cursor is the end of this page.
-    note(more == 1 and start or held, events)
-    answer = { 'page', '', more, gap, { digits(start), digits(held), events } }
+  local bytes, last = 0, nil
+  for i, entry in ipairs(entries) do
+    bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
-  return answer
+  -- A bridge that polls after a cursor has what came before it, and what is gone waits no more.
+  if events == #entries then
+    note(last or start, events)
+  else
+    -- Where a larger page ends is not known here, unless it is the end of all. The next
+    -- poll says so: its cursor is the end of this page.
+    note(more == 1 and start or held, events)
+  end
+  if events == #entries and bytes <= PAGE_BYTES then
+    return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
+  end
+  return { 'page', '', more, gap, { digits(start), digits(held), events } }
 end
 
 -- What a poll needs of the state of a workspace.

@@ -1,6 +1,8 @@
--- Shared by all functions of the library. Every function takes one key, the
--- prefix of a shard with its hash tag ("cb:{s7}"), and makes the names of the
--- shard's keys from it as keys.ts does; all of them are in that key's slot.
+-- Shared by all functions of the library. A function takes one key, the prefix of a
+-- shard with its hash tag ("cb:{s7}"), and makes the names of the shard's keys from it as
+-- keys.ts does; all of them are in that key's slot. Where all keys are on one server, a
+-- call may take several prefixes, each with arguments of its own, and answers a list: what
+-- the function answers for each.
 --
 -- Arguments ("ARGV" in the head of each function) travel as one, each behind its
 -- length in four bytes: a batch has hundreds, and one is cheaper to send and read.
@@ -25,7 +27,12 @@ local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
     flags = flags or {},
-    callback = function(keys, args) return callback(keys, unpack_fields(args[1])) end,
+    callback = function(keys, args)
+      if #keys == 1 then return callback(keys, unpack_fields(args[1])) end
+      local answers = {}
+      for i, key in ipairs(keys) do answers[i] = callback({ key }, unpack_fields(args[i])) end
+      return answers
+    end,
   })
 end
 
