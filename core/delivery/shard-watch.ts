@@ -55,10 +55,10 @@ export async function watchShard(
 
   while (!stopping.aborted) {
     try {
-      const { workspaceIds, mailsDropped } = await pollWatch.findFailing(shard);
+      const { workspaceIds, mails, mailsDropped } = await pollWatch.findFailing(shard);
       for (const workspaceId of workspaceIds) context.onFailing(workspaceId);
       if (mailsDropped > 0) context.onMailsDropped(mailsDropped);
-      if (performance.now() >= nextMailAt) await sendMails();
+      if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
     } catch (error) {
       // From the beginning: a store that took over may have a clock behind, and new mails before the last one tried.
       tried = undefined;

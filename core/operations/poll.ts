@@ -28,38 +28,42 @@ export function poll(
   input: PollInput,
 ): Promise<SignedPage | Refusal> {
   const { reading } = input;
-  return judgeCaller<SignedPage>(context, { ...input, signed: input.queryString }, async ({ record, address }) => {
-    const { workspace } = record;
-    const refusal: Refusal | undefined =
-      "violation" in reading
-        ? { refused: "invalid", violation: reading.violation }
-        : deliveryMode(workspace) === "push"
-          ? { refused: "push-workspace" }
-          : undefined;
-    const page = "violation" in reading || refusal !== undefined ? "count" : reading;
-    const answer = await context.heldEvents.page({ record, address, page });
-    switch (answer.outcome) {
-      case "stale":
-        return "stale";
-      case "address-limited": // check 2
-        return { refused: "address-limit", retryAfterSeconds: answer.retryAfterSeconds };
-      case "limited": // check 6
-        return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
-      case "counted":
-        if (refusal === undefined) throw new Error("a page was counted that should have been read");
-        return refusal;
-      case "page": {
-        if ("violation" in reading) throw new Error("a page was read that should have been refused");
-        const body = [renderPage(answer, reading.start)];
-        const nowMs = context.now();
-        return {
-          body,
-          signature: signatureHeader(body, activeKeys(workspace, nowMs), nowMs),
-          workspaceId: workspace.id,
-        };
+  return judgeCaller<SignedPage>(
+    context,
+    { ...input, signed: input.queryString },
+    async ({ record, address }) => {
+      const { workspace } = record;
+      const refusal: Refusal | undefined =
+        "violation" in reading
+          ? { refused: "invalid", violation: reading.violation }
+          : deliveryMode(workspace) === "push"
+            ? { refused: "push-workspace" }
+            : undefined;
+      const page = "violation" in reading || refusal !== undefined ? "count" : reading;
+      const answer = await context.heldEvents.page({ record, address, page });
+      switch (answer.outcome) {
+        case "stale":
+          return "stale";
+        case "address-limited": // check 2
+          return { refused: "address-limit", retryAfterSeconds: answer.retryAfterSeconds };
+        case "limited": // check 6
+          return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
+        case "counted":
+          if (refusal === undefined) throw new Error("a page was counted that should have been read");
+          return refusal;
+        case "page": {
+          if ("violation" in reading) throw new Error("a page was read that should have been refused");
+          const body = [renderPage(answer, reading.start)];
+          const nowMs = context.now();
+          return {
+            body,
+            signature: signatureHeader(body, activeKeys(workspace, nowMs), nowMs),
+            workspaceId: workspace.id,
+          };
+        }
       }
-    }
-  });
+    },
+  );
 }
 
 const COMMA = ",".charCodeAt(0);

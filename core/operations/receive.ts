@@ -22,26 +22,30 @@ export function receive(
   input: ReceiveInput,
 ): Promise<Accepted | Refusal> {
   const { body, reading } = input;
-  return judgeCaller<Accepted>(context, { ...input, signed: body }, async ({ record, timestamp, address }) => {
-    const event =
-      "violation" in reading
-        ? "fault"
-        : { identity: identify(reading.requestId, timestamp, body), bytes: reading.event };
-    const appended = await context.inboundLog.append({ record, address, event });
-    switch (appended.outcome) {
-      case "stale":
-        return "stale";
-      case "address-limited": // check 2
-        return { refused: "address-limit", retryAfterSeconds: appended.retryAfterSeconds };
-      case "limited": // check 6
-        return { refused: "workspace-limit", retryAfterSeconds: appended.retryAfterSeconds };
-      case "fault": // check 7
-        return { refused: "invalid", violation: violationOf(reading) };
-      case "stored":
-      case "repeated":
-        return { accepted: appended.outcome };
-    }
-  });
+  return judgeCaller<Accepted>(
+    context,
+    { ...input, signed: body },
+    async ({ record, timestamp, address }) => {
+      const event =
+        "violation" in reading
+          ? "fault"
+          : { identity: identify(reading.requestId, timestamp, body), bytes: reading.event };
+      const appended = await context.inboundLog.append({ record, address, event });
+      switch (appended.outcome) {
+        case "stale":
+          return "stale";
+        case "address-limited": // check 2
+          return { refused: "address-limit", retryAfterSeconds: appended.retryAfterSeconds };
+        case "limited": // check 6
+          return { refused: "workspace-limit", retryAfterSeconds: appended.retryAfterSeconds };
+        case "fault": // check 7
+          return { refused: "invalid", violation: violationOf(reading) };
+        case "stored":
+        case "repeated":
+          return { accepted: appended.outcome };
+      }
+    },
+  );
 }
 
 function identify(requestId: string | undefined, timestamp: number, body: Uint8Array): RequestIdentity {

@@ -1,12 +1,22 @@
-import { LEASE_MS, type Leases } from "../ports/leases";
+import { LEASE_MS, type Leases, type Member } from "../ports/leases";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./reply";
+
+const LEASES_AT_ONCE = 128;
 
 /** @param membersMax how many members a group may have; 0 for any number */
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
   /** The register of a group is kept on one shard. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
+  // The leases of all shards are kept in one turn, and Redis writes them to disk once.
+  const take = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
+    name: "take_lease",
+    most: Math.max(LEASES_AT_ONCE, keys.shards),
+    toArguments: (members) => [String(LEASE_MS), ...members.flatMap(({ group, token }) => [group, token])],
+    toOutputs: (reply) => asList(reply).map((taken) => asNumber(taken) === 1),
+  });
   return {
     shards: keys.shards,
     async join({ group, name, token }, fresh, ageMs = 0) {
@@ -19,10 +29,7 @@ export function createLeases(functions: Functions, keys: Keys, membersMax = 0): 
     async leave({ group, name, token }) {
       await functions.call("leave_group", register(group), [group, name, token]);
     },
-    async take({ group, token }, shard) {
-      const taken = await functions.call("take_lease", keys.prefix(shard), [group, token, String(LEASE_MS)]);
-      return asNumber(taken) === 1;
-    },
+    take: ({ group, token }, shard) => take(shard, { group, token }),
     async drop({ group, token }, shard) {
       await functions.call("drop_lease", keys.prefix(shard), [group, token]);
     },

@@ -1,4 +1,5 @@
-import type { PollWatch } from "../ports/poll-watch";
+import type { Found, PollWatch } from "../ports/poll-watch";
+import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Reply } from "./redis";
@@ -15,12 +16,25 @@ function asTime(reply: Reply): number | undefined {
 }
 
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
-  return {
-    async findFailing(shard) {
-      const reply = await functions.call("find_failing", keys.prefix(shard), [String(OUTBOX_MAX)]);
-      const [dropped, ...workspaceIds] = asList(reply);
-      return { workspaceIds: workspaceIds.map(asText), mailsDropped: asNumber(dropped) };
+  // Each shard is looked through by one caller, and all shards in one turn.
+  const find = batchFunction<undefined, Found>(functions, keys, {
+    name: "find_failing",
+    most: keys.shards,
+    toArguments: () => [String(OUTBOX_MAX)],
+    toOutputs(reply, callers) {
+      const [mails, dropped, ...workspaceIds] = asList(reply);
+      const found = {
+        workspaceIds: workspaceIds.map(asText),
+        mails: asNumber(mails),
+        mailsDropped: asNumber(dropped),
+      };
+      return callers.map((_, i) =>
+        i === 0 ? found : { workspaceIds: [], mails: found.mails, mailsDropped: 0 },
+      );
     },
+  });
+  return {
+    findFailing: (shard) => find(shard, undefined),
     async health(workspaceId) {
       const prefix = keys.prefix(keys.shard(workspaceId));
       const [failing, polled, waiting, oldest] = asList(

@@ -126,7 +126,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       inboundLog: redis.isOneMaster
         ? inboundLog
         : { append: checkAddressFirst(requestLimits, inboundLog.append) },
-      heldEvents: redis.isOneMaster ? heldEvents : { page: checkAddressFirst(requestLimits, heldEvents.page) },
+      heldEvents: redis.isOneMaster
+        ? heldEvents
+        : { page: checkAddressFirst(requestLimits, heldEvents.page) },
       outboundEvents: createOutboundEvents(functions, keys, {
         pushQueueMax: options.pushQueueMax,
         pushQueueMaxBytes: options.pushQueueMaxBytes,

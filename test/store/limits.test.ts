@@ -138,7 +138,9 @@ test("posts and polls make check 2 first, share the 500 a second of an address, 
   const kept = await Promise.all(records.map((each) => stamps(keyOf(store, each.workspace.id, "rate"))));
   expect(kept.flat()).toHaveLength(500);
   await pass(SECOND_US);
-  expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual({ outcome: "stale" });
+  expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual({
+    outcome: "stale",
+  });
 });
 
 test("limits, and most polls in a row that bring nothing, write nothing to the append-only file", async () => {

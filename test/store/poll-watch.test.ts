@@ -118,6 +118,10 @@ test("a full outbox drops its oldest mail for a new one, and counts it", async (
   );
   await publish(record);
   await pass(FIVE_MINUTES);
-  expect(await store.pollWatch.findFailing(shardOf(record))).toEqual({ workspaceIds: [id], mailsDropped: 1 });
+  expect(await store.pollWatch.findFailing(shardOf(record))).toEqual({
+    workspaceIds: [id],
+    mails: OUTBOX_MAX,
+    mailsDropped: 1,
+  });
   expect(await outboxOf(record)).toEqual(["w2", id, OUTBOX_MAX]);
 });

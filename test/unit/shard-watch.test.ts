@@ -22,7 +22,7 @@ function startWatch() {
     pollWatch: {
       async findFailing() {
         if (lease.isStoreAway) throw new StoreUnavailable("away");
-        return { workspaceIds: [], mailsDropped: 0 };
+        return { workspaceIds: [], mails: outbox.length, mailsDropped: 0 };
       },
       readMail: async (_shard: number, after = "0") =>
         outbox.filter(({ entryId }) => Number(entryId) > Number(after)).slice(0, PAGE),

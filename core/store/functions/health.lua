@@ -44,8 +44,8 @@ end
 -- Finds workspaces that have come to fail, marks them and puts a mail for each in
 -- the outbox, in one step: one mail an outage, whoever asks and how often. Past its
 -- bound the oldest mails leave the outbox.
--- ARGV: how many mails the outbox holds. Returns how many left it unsent, then the
--- ids of the workspaces.
+-- ARGV: how many mails the outbox holds. Returns how many it has, how many left it unsent,
+-- then the ids of the workspaces.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -64,7 +64,7 @@ register('find_failing', function(keys, args)
     end
   end
   local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
-  return { dropped, unpack(found) }
+  return { redis.call('XLEN', prefix .. ':mail'), dropped, unpack(found) }
 end, { 'allow-oom' })
 
 local WAITING_MAX = 1000

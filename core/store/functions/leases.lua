@@ -11,14 +11,18 @@ local function holds_lease(prefix, group, token)
   return redis.call('GET', lease_key(prefix, group)) == token
 end
 
--- Takes or keeps a lease. ARGV: group, token of the holder, ms it lasts.
--- Returns 1 when the token holds the lease, else 0.
+-- Takes or keeps leases. ARGV: ms they last, then for each: group, token of the holder.
+-- Returns for each, in order: 1 when the token holds the lease, else 0.
 register('take_lease', function(keys, args)
-  local key = lease_key(keys[1], args[1])
-  local holder = redis.call('GET', key)
-  if holder and holder ~= args[2] then return 0 end
-  redis.call('SET', key, args[2], 'PX', args[3])
-  return 1
+  local answers = {}
+  for i = 2, #args, 2 do
+    local key, token = lease_key(keys[1], args[i]), args[i + 1]
+    local holder = redis.call('GET', key)
+    local isFree = not holder or holder == token
+    if isFree then redis.call('SET', key, token, 'PX', args[1]) end
+    answers[#answers + 1] = isFree and 1 or 0
+  end
+  return answers
 end, { 'allow-oom' })
 
 -- Gives a lease back. ARGV: group, token of the holder. Returns 1 if it held it.
