@@ -69,7 +69,7 @@ register('append', function(keys, args)
   local log = prefix .. ':in'
   local versions = {}
   local answers = {}
-  local stored = false
+  local isStored, bytes = false, 0
 
   local function is_current(workspace, version)
     if versions[workspace] == nil then
@@ -88,20 +88,20 @@ register('append', function(keys, args)
     if what == 'id' and repeats_id(prefix, digest, seconds) then return 'repeated' end
     if what == 'same' and repeats_request(prefix, digest, tonumber(timestamp)) then return 'repeated' end
     redis.call('XADD', log, '*', 'w', workspace, 'e', event)
-    stored = true
+    isStored, bytes = true, bytes + #event
     return 'stored'
   end
 
   for i = 6, #args, 7 do answers[#answers + 1] = answer_to(unpack(args, i, i + 6)) end
   limiters.write()
-  if stored then
+  if isStored then
     -- By age first: what is too old anyway does not go for want of room.
     local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[5])) * 1000))
     local length = trim_inbound(prefix, 'MAXLEN', args[3])
-    local bytes = trim_inbound_bytes(prefix, tonumber(args[4]))
+    local room = trim_inbound_bytes(prefix, tonumber(args[4]), bytes)
     if age then answers[#answers + 1] = { 'lost', 'age', unpack(age) } end
     if length then answers[#answers + 1] = { 'lost', 'size', unpack(length) } end
-    if bytes then answers[#answers + 1] = { 'lost', 'size', unpack(bytes) } end
+    if room then answers[#answers + 1] = { 'lost', 'size', unpack(room) } end
     redis.call('PUBLISH', prefix .. ':wake:in', '')
   end
   return answers

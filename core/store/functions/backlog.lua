@@ -61,10 +61,17 @@ end
 
 -- Trims the log of inbound events to a number of bytes, counted in the stream's nodes, as
 -- Redis tells their number at once: each has up to 4,096 bytes (`stream-node-max-bytes`),
--- or one entry that is larger. Returns what trim_inbound does.
+-- or one entry that is larger. Asking costs as much as storing an event, so it is done when
+-- a 64th of the bound was appended since, and first of all after a restart. `appended` is
+-- how many bytes were appended just now. Returns what trim_inbound does.
 local NODE_BYTES = 4096
-local function trim_inbound_bytes(prefix, most)
+local LOOKS = 64
+local unseen = {}
+local function trim_inbound_bytes(prefix, most, appended)
   local log = prefix .. ':in'
+  unseen[prefix] = (unseen[prefix] or most) + appended
+  if unseen[prefix] < most / LOOKS then return nil end
+  unseen[prefix] = 0
   local bytes = field_of(redis.call('XINFO', 'STREAM', log), 'radix-tree-keys') * NODE_BYTES
   if bytes <= most then return nil end
   return trim_inbound(prefix, 'MAXLEN', digits(math.floor(redis.call('XLEN', log) * most / bytes)))

@@ -70,6 +70,7 @@ end
 -- A list whose newest time is a second old says nothing any more; without the bound on
 -- such times, a bridge that polls every few seconds would have a full list.
 local STALE_MAX = 16
+local LIMITER_LEAST_MS = 2000
 local LIMITER_MS = 10000
 
 local function read_limiter(key, now)
@@ -109,7 +110,7 @@ local function new_limiters(now)
           local times = {}
           for i = 1, limiter.pushed do times[i] = digits(limiter.now) end
           redis.call('RPUSH', key, unpack(times))
-          redis.call('PEXPIRE', key, LIMITER_MS)
+          if redis.call('PTTL', key) < LIMITER_LEAST_MS then redis.call('PEXPIRE', key, LIMITER_MS) end
         end
       end
     end)
