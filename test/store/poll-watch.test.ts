@@ -88,6 +88,31 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
   expect(await isFound(record)).toBe(true);
 });
 
+test.each([
+  ["of three", 3],
+  ["of twenty, read past the function", 20],
+])("a page %s is served at once where nothing waits behind it", async (_size, size) => {
+  const record = await addWorkspace(store);
+  let cursor = "1";
+  const poll = async (limit: number): Promise<void> => {
+    const page = { start: { from: "after", cursor }, limit } as const;
+    const answer = await store.heldEvents.page({ record, page });
+    if (answer.outcome === "page") cursor = answer.last ?? cursor;
+  };
+  const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
+  const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
+  await publishSome();
+  expect(await waiting()).toBe(size);
+  await poll(size);
+  expect(await waiting()).toBe(0);
+  for (const _ of [1, 2]) await publishSome();
+  await poll(size);
+  // The end of a large page is known when the next poll names it as its cursor.
+  expect(await waiting()).toBe(size === 3 ? size : 2 * size);
+  await poll(1);
+  expect(await waiting()).toBe(size - 1);
+});
+
 test("the outbox is read page by page", async () => {
   const record = await addWorkspace(store);
   const key = outboxKey(record);

@@ -8,6 +8,17 @@
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
+-- Finds up to `limit` events after a sequence. Returns how many a page has, how many there
+-- are in all, and the entries of a small page; nil for a larger one. An event takes Lua as
+-- long as a call of Redis, so of a large page one is read, for its number.
+local function find_events(prefix, workspace, after, limit, total)
+  local entries, waiting = events_after(prefix, workspace, after, 1, total)
+  local events = math.min(waiting, limit)
+  if events > PAGE_EVENTS then return events, waiting, nil end
+  if events > 1 then entries = events_after(prefix, workspace, after, events, total) end
+  return events, waiting, entries
+end
+
 local function page(prefix, now, workspace, from, limit, fields)
   local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
   gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
@@ -21,29 +32,26 @@ local function page(prefix, now, workspace, from, limit, fields)
   end
   local after = from == 'oldest' and 0 or tonumber(from)
   local start = math.max(after, gone)
-  local entries, waiting = {}, 0
+  local events, waiting, entries = 0, 0, {}
   if held > start then
-    entries, waiting = events_after(prefix, workspace, start, math.min(limit, PAGE_EVENTS), tonumber(fields.total or 0))
+    events, waiting, entries = find_events(prefix, workspace, start, limit, tonumber(fields.total or 0))
   end
-  local events = math.min(waiting, limit)
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < gone and 1 or 0
+  if not entries then
+    -- Where a large page ends is not known here, unless it is the end of all. The next
+    -- poll says so: its cursor is the end of this page.
+    note(more == 1 and start or held, events)
+    return { 'page', '', more, gap, { digits(start), digits(held), events } }
+  end
   local bytes, last = 0, nil
   for i, entry in ipairs(entries) do
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
   -- A bridge that polls after a cursor has what came before it, and what is gone waits no more.
-  if events == #entries then
-    note(last or start, events)
-  else
-    -- Where a larger page ends is not known here, unless it is the end of all. The next
-    -- poll says so: its cursor is the end of this page.
-    note(more == 1 and start or held, events)
-  end
-  if events == #entries and bytes <= PAGE_BYTES then
-    return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
-  end
-  return { 'page', '', more, gap, { digits(start), digits(held), events } }
+  note(last or start, events)
+  if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
+  return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
 
 -- What a poll needs of the state of a workspace.
