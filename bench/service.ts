@@ -22,8 +22,6 @@ export interface Service {
   readonly url: string;
   /** Processor time that core, the edge and Redis have taken so far. */
   cpuTimes(): CpuTimes;
-  /** Starts one more edge and answers its URL. */
-  startEdge(environment: NodeJS.ProcessEnv): Promise<string>;
 }
 
 const LOOPBACK = "127.0.0.1";
@@ -62,19 +60,13 @@ export async function startService(
     ...coreEnvironment,
   });
 
-  async function startEdge(environment: NodeJS.ProcessEnv): Promise<{ url: string; edge: Child }> {
-    const [address, health] = [await freeAddress(), await freeAddress()];
-    const edge = await startProcess(context, "edge", health, {
-      EDGE_LISTEN: address,
-      CORE_ADDRESS: coreAddress,
-      CORE_TOKEN: TOKENS.edge,
-      ...LIMITS_LIFTED,
-      ...environment,
-    });
-    return { url: `http://${address}`, edge };
-  }
-
-  const { url, edge } = await startEdge({});
+  const [edgeAddress, edgeHealth] = [await freeAddress(), await freeAddress()];
+  const edge = await startProcess(context, "edge", edgeHealth, {
+    EDGE_LISTEN: edgeAddress,
+    CORE_ADDRESS: coreAddress,
+    CORE_TOKEN: TOKENS.edge,
+    ...LIMITS_LIFTED,
+  });
   const pids = { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() };
   const clients = await scope.own(Promise.resolve(connectToCore(coreAddress)), (each) => each.close());
   return {
@@ -83,9 +75,8 @@ export async function startService(
     core,
     edge,
     clients,
-    url,
+    url: `http://${edgeAddress}`,
     cpuTimes: () => readCpuTimes(pids),
-    startEdge: async (environment) => (await startEdge(environment)).url,
   };
 }
 

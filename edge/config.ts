@@ -7,8 +7,6 @@ export interface EdgeConfig {
   readonly listen: HostPort;
   readonly healthListen: HostPort;
   readonly core: CoreConnection;
-  /** How calls travel to core: many on a lane, or each on its own, which is for comparing. */
-  readonly coreCalls: "lane" | "unary";
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
   /** For measuring only: the limit of sending addresses is left to core. */
@@ -30,7 +28,6 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       "127.0.0.1:8081",
     ),
     core: readCoreConnection(settings, "edge"),
-    coreCalls: settings.choice("CORE_CALLS", ["lane", "unary"], "lane"),
     trustProxy: settings.parsed(
       "TRUST_PROXY",
       "CIDRs or addresses, with commas between, of the proxies in front",

@@ -1,4 +1,4 @@
-import { Client, Metadata, status, type ServiceError } from "@grpc/grpc-js";
+import { Client, Metadata, status } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
   type PollRequest,
@@ -24,8 +24,6 @@ export interface CoreClient {
 }
 
 export interface CoreClientOptions extends CoreConnection {
-  /** Whether calls travel together over lanes, or each on its own, which is for comparing. */
-  readonly calls: "lane" | "unary";
   /** Told in core's words when it refuses the token. */
   onRefused(why: string): void;
 }
@@ -43,7 +41,7 @@ const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /** What core may send before it hears that we have read it: HTTP/2's own 64 KB is a page or two. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
-export function createCoreClient({ address, token, tls, calls, onRefused }: CoreClientOptions): CoreClient {
+export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions): CoreClient {
   const client = new BridgeServiceClient(address, channelCredentials(tls), {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc-node.flow_control_window": WINDOW_BYTES,
@@ -55,21 +53,6 @@ export function createCoreClient({ address, token, tls, calls, onRefused }: Core
   });
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
-
-  function call<Response>(
-    start: (
-      metadata: Metadata,
-      options: { deadline: number },
-      done: (error: ServiceError | null, response: Response) => void,
-    ) => unknown,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      start(metadata, { deadline: Date.now() + DEADLINE_MS }, (error, response) => {
-        if (error === null) resolve(response);
-        else reject(OUT_OF_REACH.has(error.code) ? new CoreUnavailable(status[error.code]) : error);
-      });
-    });
-  }
 
   const lanes = createLanes({
     open: () =>
@@ -97,15 +80,12 @@ export function createCoreClient({ address, token, tls, calls, onRefused }: Core
   return {
     load: lanes.load,
     async receive(request) {
-      if (calls === "unary")
-        return call((meta, options, done) => client.receive(request, meta, options, done));
       const bytes = request.body.length + headBytes(request);
       const answer = await lanes.call({ $case: "receive", value: request }, bytes);
       if (answer.$case !== "receive") throw new Error("core answered a receive with something else");
       return answer.value;
     },
     async poll(request) {
-      if (calls === "unary") return call((meta, options, done) => client.poll(request, meta, options, done));
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
       const answer = await lanes.call({ $case: "poll", value: request }, bytes);
       if (answer.$case !== "poll") throw new Error("core answered a poll with something else");
@@ -113,7 +93,7 @@ export function createCoreClient({ address, token, tls, calls, onRefused }: Core
     },
     async probe() {
       await connected();
-      if (calls === "lane") await within(PROBE_WITHIN_MS, lanes.greet());
+      await within(PROBE_WITHIN_MS, lanes.greet());
     },
     close() {
       lanes.close();

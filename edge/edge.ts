@@ -42,7 +42,6 @@ export async function createEdge(
     overrides.core ??
     createCoreClient({
       ...config.core,
-      calls: config.coreCalls,
       onRefused: (why) =>
         log.error(
           { why },

@@ -12,7 +12,6 @@ const runtime = require("../dist/runtime/settings.js");
 /** What a setting's own description leaves out. Each must name a setting that exists. */
 const NOTES = {
   CHAT_OBSERVE: "whether what it shows is answered at `/observe`, where pushes arrive, to who has the secret",
-  CORE_CALLS: "how calls reach core; `unary` is for comparing",
   CORE_TOKENS:
     "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and refuses every call",
   DASHBOARD_LISTEN: "put TLS in front of it",

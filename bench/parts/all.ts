@@ -9,12 +9,10 @@ import { pollPage } from "./poll-page";
 import { publish } from "./publish";
 import { push } from "./push";
 import { retries } from "./retries";
-import { unary } from "./unary";
 
 /** The parts in the order in which all of them are run. */
 export const PARTS: readonly Part[] = [
   inbound,
-  unary,
   pollEmpty,
   pollPage,
   push,
