@@ -1,21 +1,27 @@
-import { cpuEach, type CpuTimes } from "./cpu";
+import { divided, sumOf, withCpu, type CpuTimes, type Pids } from "./cpu";
+import type { Options } from "./options";
 import type { PartContext, PartResult } from "./part";
 import { median } from "./statistics";
 import { createTable } from "./table";
 
 /** What one run of load came to. */
 export interface Measure {
-  readonly perSecond: number;
+  /** How many requests or events were done between two moments, by Date.now(). */
+  readonly count: number;
+  readonly fromMs: number;
+  readonly toMs: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
-  /** Processor time of each of the service's processes for one of what is counted, µs. */
-  readonly cpuUs?: CpuTimes;
 }
 
-export interface Round {
-  readonly ours: Measure;
-  readonly reference: Measure;
-  readonly ratio: number;
+/** What is measured: ours, or the reference. */
+export interface Side {
+  /** The processes whose time it costs. */
+  readonly pids: Pids;
+  /** Loads it for so long. */
+  run(seconds: number): Promise<Measure>;
+  /** Compares what a run left behind with what it did, and removes it. Nothing of this is measured. */
+  settle?(measure: Measure): Promise<void>;
 }
 
 export interface Contest {
@@ -25,10 +31,23 @@ export interface Contest {
   readonly names?: { readonly ours: string; readonly reference: string };
   /** Made ready before each round, such as requests signed just now. */
   prepare?(): Promise<void>;
-  /** Processor time that the service has taken so far. */
-  cpuTimes?(): CpuTimes;
-  ours(seconds: number): Promise<Measure>;
-  reference(seconds: number): Promise<Measure>;
+  readonly ours: Side;
+  readonly reference: Side;
+}
+
+/** A run with its rate, and the processor time that each process took for one of what is counted, µs. */
+export interface Figures extends Measure {
+  readonly perSecond: number;
+  readonly cpuUs: CpuTimes;
+}
+
+export interface Round {
+  readonly ours: Figures;
+  readonly reference: Figures;
+  /** The rate of ours divided by that of the reference. */
+  readonly ratio: number;
+  /** The processor time of ours for one divided by that of the reference. */
+  readonly cost: number;
 }
 
 const WARM_UP_SECONDS = 2;
@@ -36,59 +55,69 @@ const WARM_UP_SECONDS = 2;
 /**
  * Measures ours and the reference in turn, so that whatever else the machine does
  * meets both; who comes first changes from round to round. Each is warmed up
- * once before.
+ * once before, for as long.
  */
 export async function alternate(
-  { say, options }: Pick<PartContext, "say" | "options">,
-  { unit, names = { ours: "ours", reference: "reference" }, prepare, cpuTimes, ours, reference }: Contest,
+  { say, options }: Pick<PartContext, "say"> & { readonly options: Pick<Options, "rounds" | "seconds"> },
+  { unit, names = { ours: "ours", reference: "reference" }, prepare, ours, reference }: Contest,
 ): Promise<readonly Round[]> {
-  const measureOurs = async (seconds: number): Promise<Measure> => {
-    const before = cpuTimes?.();
-    const measure = await ours(seconds);
-    if (before === undefined || cpuTimes === undefined) return measure;
-    return { ...measure, cpuUs: cpuEach(before, cpuTimes(), measure.perSecond * seconds) };
-  };
   await prepare?.();
   const warmUp = Math.min(WARM_UP_SECONDS, options.seconds);
-  const warm = await measureOurs(warmUp);
-  await reference(warmUp);
+  const [warmOurs, warmReference] = [await measure(ours, warmUp), await measure(reference, warmUp)];
 
-  const timed = warm.p50Ms !== undefined;
-  const head = (name: string) => [`${name} ${unit}/s`, ...(timed ? ["p50 ms", "p99 ms"] : [])];
-  const processes = Object.keys(warm.cpuUs ?? {});
+  const head = (name: string, { p50Ms, cpuUs }: Figures) => [
+    `${name} ${unit}/s`,
+    ...(p50Ms === undefined ? [] : ["p50 ms", "p99 ms"]),
+    ...Object.keys(cpuUs).map((process) => `${process} µs each`),
+  ];
   const row = createTable(say, [
     "round",
-    ...head(names.ours),
-    ...processes.map((name) => `${name} µs each`),
-    ...head(names.reference),
+    ...head(names.ours, warmOurs),
+    ...head(names.reference, warmReference),
+    "cost",
     "ratio",
   ]);
   const rounds: Round[] = [];
   for (let number = 1; number <= options.rounds; number++) {
     await prepare?.();
-    const first = number % 2 === 1 ? await measureOurs(options.seconds) : undefined;
-    const other = await reference(options.seconds);
-    const mine = first ?? (await measureOurs(options.seconds));
-    const round = { ours: mine, reference: other, ratio: mine.perSecond / other.perSecond };
+    const first = number % 2 === 1 ? await measure(ours, options.seconds) : undefined;
+    const theirs = await measure(reference, options.seconds);
+    const mine = first ?? (await measure(ours, options.seconds));
+    const round = {
+      ours: mine,
+      reference: theirs,
+      ratio: mine.perSecond / theirs.perSecond,
+      cost: sumOf(mine.cpuUs) / sumOf(theirs.cpuUs),
+    };
     rounds.push(round);
-    const cpu = processes.map((name) => (mine.cpuUs?.[name] ?? NaN).toFixed(0));
-    row([number, ...cells(mine), ...cpu, ...cells(other), round.ratio.toFixed(3)]);
+    row([number, ...cells(mine), ...cells(theirs), round.cost.toFixed(3), round.ratio.toFixed(3)]);
   }
   return rounds;
 }
 
-function cells({ perSecond, p50Ms, p99Ms }: Measure): readonly string[] {
+async function measure({ pids, run, settle }: Side, seconds: number): Promise<Figures> {
+  const { result, cpuBetween } = await withCpu(pids, () => run(seconds));
+  await settle?.(result);
+  const { count, fromMs, toMs } = result;
+  const perSecond = (count * 1000) / (toMs - fromMs);
+  return { ...result, perSecond, cpuUs: divided(cpuBetween(fromMs, toMs), count) };
+}
+
+function cells({ perSecond, p50Ms, p99Ms, cpuUs }: Figures): readonly string[] {
   const times = p50Ms === undefined || p99Ms === undefined ? [] : [p50Ms.toFixed(2), p99Ms.toFixed(2)];
-  return [perSecond.toFixed(0), ...times];
+  return [perSecond.toFixed(0), ...times, ...Object.values(cpuUs).map((us) => us.toFixed(1))];
 }
 
-/** The result of a part whose rounds say it all. */
+/** The result of a part whose rounds say it all: what ours costs, and how fast it is, against the reference. */
 export function resultOf(rounds: readonly Round[], more: object = {}): PartResult {
-  const ratios = rounds.map(({ ratio }) => ratio);
-  return { lastLine: ratioLine(median(ratios), ratios), raw: { rounds, ...more } };
+  const costs = rounds.map(({ cost }) => cost);
+  const ratio = median(rounds.map((round) => round.ratio));
+  const lastLine = `${spreadLine("cost", median(costs), costs)} ratio=${ratio.toFixed(3)}`;
+  return { lastLine, raw: { rounds, ...more } };
 }
 
-export function ratioLine(ratio: number, ratios: readonly number[]): string {
-  const [min, max] = [Math.min(...ratios), Math.max(...ratios)];
-  return `ratio=${ratio.toFixed(3)} min=${min.toFixed(3)} max=${max.toFixed(3)}`;
+/** A figure of a part, with the least and the greatest of those that it was taken from. */
+export function spreadLine(name: string, figure: number, all: readonly number[]): string {
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  return `${name}=${figure.toFixed(3)} min=${min.toFixed(3)} max=${max.toFixed(3)}`;
 }

@@ -6,7 +6,8 @@ import { spawnGuarded, stopChild } from "../local/guarded-child";
 import { NODE_FLAGS } from "../local/node-flags";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
-import { readCpuTimes, type CpuTimes } from "./cpu";
+import type { CertificateFile } from "./certificate";
+import type { Pids } from "./cpu";
 import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
 import type { PartContext } from "./part";
 import { connectToStore, type Store } from "./store";
@@ -20,8 +21,10 @@ export interface Service {
   readonly clients: CoreClients;
   /** http://127.0.0.1:port of the edge. */
   readonly url: string;
-  /** Processor time that core, the edge and Redis have taken so far. */
-  cpuTimes(): CpuTimes;
+  /** For REDIS_URL. */
+  readonly redisUrl: string;
+  /** The processes of core, the edge and Redis. */
+  readonly pids: Readonly<Record<"core" | "edge" | "redis", number>> & Pids;
 }
 
 const LOOPBACK = "127.0.0.1";
@@ -29,6 +32,11 @@ const LOOPBACK = "127.0.0.1";
 const LIMITS_LIFTED = { UNSAFE_LIFT_LIMITS: "yes" };
 const STOP_WITHIN_MS = 12_000;
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/** What core needs to push to a receiver on loopback with such a certificate. */
+export function pushesTo({ certPath }: CertificateFile): NodeJS.ProcessEnv {
+  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: certPath };
+}
 
 export async function startService(
   context: PartContext,
@@ -76,7 +84,8 @@ export async function startService(
     edge,
     clients,
     url: `http://${edgeAddress}`,
-    cpuTimes: () => readCpuTimes(pids),
+    redisUrl: redis.url,
+    pids,
   };
 }
 

@@ -13,13 +13,10 @@ export interface Store {
   removeHeld(): Promise<void>;
   /** Empties all streams whose keys match, so that a long run does not fill the memory. */
   emptyStreams(pattern: string): Promise<void>;
-  remove(pattern: string): Promise<void>;
   /** The process of Redis. */
   processId(): Promise<number>;
   /** What its data take, in bytes. */
   usedBytes(): Promise<number>;
-  /** Appends entries to streams, in one pipeline. */
-  append(entries: readonly { readonly key: string; readonly value: string }[]): Promise<void>;
   close(): void;
 }
 
@@ -55,16 +52,23 @@ const COUNT_HELD = `
   until #entries == 0
   return found`;
 
+
 const SETTLE_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 const KEYS_AT_ONCE = 1_000;
 
-export async function connectToStore(url: string): Promise<Store> {
+/** @param url redis:// or unix:// */
+export async function connectToRedis(url: string) {
   const client = url.startsWith("unix://")
     ? createClient({ socket: { path: new URL(url).pathname, tls: false } })
     : createClient({ url });
   client.on("error", () => undefined);
   await client.connect();
+  return client;
+}
+
+export async function connectToStore(url: string): Promise<Store> {
+  const client = await connectToRedis(url);
 
   async function* keys(pattern: string): AsyncGenerator<readonly string[]> {
     const found = await client.keys(pattern);
@@ -132,7 +136,6 @@ export async function connectToStore(url: string): Promise<Store> {
     async removeHeld() {
       for (const pattern of HELD_KEYS) await remove(pattern);
     },
-    remove,
     processId: () => info("server", "process_id"),
     async usedBytes() {
       // Buffers come and go, and are no data.
@@ -141,9 +144,6 @@ export async function connectToStore(url: string): Promise<Store> {
         fields.map((field) => info("memory", field)),
       );
       return used - clients - file;
-    },
-    async append(entries) {
-      await Promise.all(entries.map(({ key, value }) => client.sendCommand(["XADD", key, "*", "e", value])));
     },
     close() {
       client.destroy();

@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { hasEnded, stopChild } from "../local/guarded-child";
+import { NODE_FLAGS } from "../local/node-flags";
 import type { Scope } from "./scope";
 
 /** What a worker can be asked, by name. */
@@ -9,6 +10,7 @@ export type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise
 
 /** A process of its own, that does one side of a measurement. */
 export interface Worker<Of extends Calls<Of>> {
+  readonly pid: number;
   call<Name extends keyof Of & string>(
     name: Name,
     input: Parameters<Of[Name]>[0],
@@ -29,10 +31,11 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Starts workers/<name>.ts in a process of its own. */
+/** Starts workers/<name>.ts in a process of its own, with the flags of the service's processes: it may be a reference to them. */
 export async function startWorker<Of extends Calls<Of>>(scope: Scope, name: string): Promise<Worker<Of>> {
   const child = fork(join(__dirname, "workers", `${name}.js`), {
     serialization: "advanced",
+    execArgv: [...NODE_FLAGS],
     // Ctrl-C is for us, who stop things in order.
     detached: true,
   });
@@ -44,8 +47,11 @@ export async function startWorker<Of extends Calls<Of>>(scope: Scope, name: stri
   });
   await scope.own(Promise.resolve(child), (each) => stopChild(each, STOP_WITHIN_MS));
   if (!hasEnded(child) && child.pid === undefined) await once(child, "spawn");
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${name} has no process`);
 
   return {
+    pid,
     call: (callName, input) =>
       new Promise((resolve, reject) => {
         const number = ++last;

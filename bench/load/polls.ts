@@ -31,9 +31,22 @@ export async function poll(url: string, { id, secret }: Workspace, query: string
   return { body, ...(JSON.parse(body.toString("utf8")) as Omit<Page, "body">) };
 }
 
+/** The newest cursor of each workspace, by its id. */
+export async function cursorsNow(
+  url: string,
+  workspaces: readonly Workspace[],
+): Promise<ReadonlyMap<string, string>> {
+  const cursors = new Map<string, string>();
+  for (const workspace of workspaces) {
+    const { next } = await poll(url, workspace, "after=latest");
+    cursors.set(workspace.id, next ?? "");
+  }
+  return cursors;
+}
+
 /** Load by signed polls, one for each workspace, in turn. */
 export interface Polls {
-  /** Throws unless each was answered by a page of `pageBytes`. Requests a second. */
+  /** Throws unless each was answered by a page of `pageBytes`. */
   run(url: string, seconds: number): Promise<Measure>;
 }
 
@@ -57,7 +70,8 @@ export function createPolls(
       // What was under way when wrk stopped is in its bytes and not in its requests.
       const fits = bytes > pageBytes && bytes < pageBytes * 1.02 + HEADERS_MAX_BYTES;
       check(fits, `answers of ${bytes.toFixed(0)} bytes came where a page has ${pageBytes}`);
-      return { perSecond: result.requests / result.seconds, p50Ms: result.p50Ms, p99Ms: result.p99Ms };
+      const { requests: count, fromMs, toMs, p50Ms, p99Ms } = result;
+      return { count, fromMs, toMs, p50Ms, p99Ms };
     },
   };
 }

@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Workspace } from "../core-clients";
 import { check, type PartContext } from "../part";
-import type { Measure } from "../rounds";
+import type { Measure, Side } from "../rounds";
 import { typedMessage } from "../sample-events";
+import type { Service } from "../service";
 import { nowSeconds } from "../signature";
-import { INBOUND_STREAMS, type Store } from "../store";
+import { INBOUND_STREAMS } from "../store";
 import { signedPost, writeRequests, type RequestFile } from "./request-file";
 import { runWrk } from "./wrk";
 
@@ -13,8 +14,8 @@ import { runWrk } from "./wrk";
 export interface Posts {
   /** Signs new requests, enough for one run at everything that is measured. */
   prepare(): Promise<void>;
-  /** Sends them; throws unless each was answered with a 2xx. Requests a second. */
-  run(url: string, seconds: number): Promise<Measure & { readonly sent: number }>;
+  /** Sends them; throws unless each was answered with a 2xx. */
+  run(url: string, seconds: number): Promise<Measure>;
 }
 
 /** For the first run, when it is not known how fast things are. */
@@ -49,25 +50,24 @@ export function createPosts(
     },
     async run(url, seconds) {
       if (file === undefined) throw new Error("no requests are prepared");
-      const { sent, sentSeconds, ranOut, p50Ms, p99Ms } = await runWrk(scope, url, file, "once", seconds);
+      const result = await runWrk(scope, url, file, "once", seconds);
+      const { sent: count, fromMs, toMs, ranOut, p50Ms, p99Ms } = result;
       const isWarmUp = fastest === 0 || seconds < options.seconds;
       check(isWarmUp || ranOut === 0, "the signed requests did not last for the whole run");
-      const perSecond = sent / sentSeconds;
-      fastest = Math.max(fastest, perSecond);
-      return { perSecond, p50Ms, p99Ms, sent };
+      fastest = Math.max(fastest, (count * 1000) / (toMs - fromMs));
+      return { count, fromMs, toMs, p50Ms, p99Ms };
     },
   };
 }
 
-/** Posts to the service, and compares what is stored afterwards with what was answered. */
-export async function postAndCount(
-  posts: Posts,
-  store: Store,
-  url: string,
-  seconds: number,
-): Promise<Measure> {
-  const { sent, ...measure } = await posts.run(url, seconds);
-  await store.assertEntries(INBOUND_STREAMS, sent, "events were answered with 202");
-  await store.emptyStreams(INBOUND_STREAMS);
-  return measure;
+/** Posts to the service, where what is stored afterwards is compared with what was answered. */
+export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
+  return {
+    pids,
+    run: (seconds) => posts.run(url, seconds),
+    async settle({ count }) {
+      await store.assertEntries(INBOUND_STREAMS, count, "events were answered with 202");
+      await store.emptyStreams(INBOUND_STREAMS);
+    },
+  };
 }

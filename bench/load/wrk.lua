@@ -3,7 +3,7 @@
 --
 -- Arguments: file, bytes of a request, how many there are, threads, seconds, and
 -- "once" or "cycle". "once" sends each request once, for so many seconds, and from
--- then on the last one again and again: the service answers such a repeat and
+-- then on the last ones again, in turn: the service answers such a repeat and
 -- stores nothing, so that when wrk stops all that was sent before has its answer.
 -- "cycle" sends all of them round and round, and as long as wrk runs.
 
@@ -14,10 +14,12 @@ ffi.cdef([[
 ]])
 local time = ffi.new("bench_time")
 local LOOK_EVERY = 16
+-- As many as there are workspaces and addresses, so that repeats stay below the limits of each, too.
+local TAIL = 256
 
 local threads = {}
-local file, bytes, last, left, records, ends_at
-local began, count = nil, 0
+local file, bytes, left, records, ends_at
+local count, tail, repeats = 0, {}, 0
 
 local function now()
   ffi.C.gettimeofday(time, nil)
@@ -35,7 +37,8 @@ function init(args)
   file = assert(io.open(args[1], "rb"))
   file:setvbuf("full", 1048576)
   ends_at = tonumber(args[5])
-  sent, took, ran_out = 0, 0, 0
+  -- For done(): took stays unset where all is sent as long as wrk runs.
+  began, took, sent, ran_out = nil, nil, 0, 0
   -- wrk asks the first thread for a request that it looks at and does not send.
   looked_at = number ~= 0
   if args[6] == "once" then
@@ -52,51 +55,58 @@ local function finish(at)
   file = nil
 end
 
+local function next_repeat()
+  repeats = repeats + 1
+  return tail[repeats % #tail + 1]
+end
+
 local function next_once()
-  if file == nil then return last end
+  if file == nil then return next_repeat() end
   if count % LOOK_EVERY == 0 then
     local at = now()
-    began = began or at
     if at - began >= ends_at then
       finish(at)
-      return last
+      return next_repeat()
     end
   end
   if count == left then
     ran_out = 1
     finish(now())
-    return last
+    return next_repeat()
   end
-  last = file:read(bytes)
+  local record = file:read(bytes)
+  tail[count % TAIL + 1] = record
   count = count + 1
-  return last
+  return record
 end
 
 function request()
-  if records ~= nil then
-    count = count + 1
-    return records[count % #records + 1]
-  end
   if not looked_at then
     looked_at = true
+    if records ~= nil then return records[1] end
     local record = file:read(bytes)
     file:seek("set", 0)
     return record
   end
-  return next_once()
+  began = began or now()
+  if records == nil then return next_once() end
+  count = count + 1
+  return records[count % #records + 1]
 end
 
 function done(summary, latency)
-  local sent, took, ran_out = 0, 0, 0
+  local sent, from, to, ran_out = 0, nil, 0, 0
   for _, thread in ipairs(threads) do
+    local began, took = thread:get("began") or now(), thread:get("took")
     sent = sent + thread:get("sent")
-    took = math.max(took, thread:get("took"))
+    from = math.min(from or began, began)
+    to = math.max(to, began + (took or summary.duration / 1e6))
     ran_out = ran_out + thread:get("ran_out")
   end
   local errors = summary.errors
   io.write(string.format(
-    '\nRESULT {"requests":%d,"seconds":%f,"bytes":%.0f,"p50Ms":%f,"p99Ms":%f,"maxMs":%f,"sent":%d,"sentSeconds":%f,"ranOut":%d,' ..
+    '\nRESULT {"requests":%d,"bytes":%.0f,"p50Ms":%f,"p99Ms":%f,"maxMs":%f,"sent":%d,"fromMs":%.0f,"toMs":%.0f,"ranOut":%d,' ..
     '"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
-    summary.requests, summary.duration / 1e6, summary.bytes, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    latency.max / 1e3, sent, took, ran_out, errors.connect, errors.read, errors.write, errors.status, errors.timeout))
+    summary.requests, summary.bytes, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    latency.max / 1e3, sent, from * 1e3, to * 1e3, ran_out, errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end

@@ -20,16 +20,17 @@ const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
 /** What a run of wrk came to; the names are those of the script's. */
 export interface WrkResult {
-  /** Answers in all, over so many seconds, and their bytes with their headers. */
+  /** Answers in all, and their bytes with their headers. */
   readonly requests: number;
-  readonly seconds: number;
   readonly bytes: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Requests that were sent once, over so many seconds. */
+  /** Requests that were sent once. */
   readonly sent: number;
-  readonly sentSeconds: number;
+  /** Between when they were sent, or all when they were sent round and round; by Date.now(). */
+  readonly fromMs: number;
+  readonly toMs: number;
   /** More than 0 when there were too few requests in the file. */
   readonly ranOut: number;
 }
@@ -55,8 +56,8 @@ export function assertWrk(): Promise<void> {
  * Loads a URL with the requests of a file, and throws when any of them is not
  * answered by a 2xx.
  *
- * @param how once: each request is sent once, and all of them are answered when
- *   this resolves; cycle: they are sent round and round
+ * @param how once: each request is sent once, for so many seconds, and all of them
+ *   are answered when this resolves; cycle: they are sent round and round
  */
 export async function runWrk(
   scope: Scope,

@@ -1,19 +1,22 @@
 import { createWorkspaces, type Workspace } from "../core-clients";
-import { createPolls, poll } from "../load/polls";
-import { createPosts, postAndCount } from "../load/posts";
-import { publishFor, publishSome } from "../load/publishing";
+import { createPolls, cursorsNow, poll } from "../load/polls";
+import { createPosts, storedPosts } from "../load/posts";
+import { heldPublishing, publishSome } from "../load/publishing";
 import { assertWrk } from "../load/wrk";
 import { check, type Part, type PartContext } from "../part";
-import { alternate, ratioLine, type Contest, type Round } from "../rounds";
+import { alternate, spreadLine, type Contest, type Round } from "../rounds";
 import { startService, type Service } from "../service";
 import { median } from "../statistics";
+import { WORKSPACES } from "./http-sides";
 import { PAGE_EVENTS } from "./poll-page";
 
-const WORKSPACES = [100, 10_000, 100_000];
+const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
+/** Workspaces that hold them. At 250 polls a second for each (check 6) they may have 16,000 a second. */
+const HOLDERS = 64;
 
 /** One service that stays small and one that grows, measured in turn: what size costs. */
-interface Sides {
+interface Services {
   readonly small: Service;
   readonly large: Service;
 }
@@ -25,9 +28,9 @@ export const growth: Part = {
   async run(context) {
     await assertWrk();
     const { options, say } = context;
-    const scaled = (size: number): number => Math.max(2, Math.round(size * options.scale));
-    const sides = { small: await startService(context), large: await startService(context) };
-    const few = await createWorkspaces(sides.small.clients, 1);
+    const scaled = (size: number): number => Math.max(WORKSPACES, Math.round(size * options.scale));
+    const services = { small: await startService(context), large: await startService(context) };
+    const few = await createWorkspaces(services.small.clients, WORKSPACES);
     const many: Workspace[] = [];
     const measured: { readonly what: string; readonly size: number; readonly rounds: readonly Round[] }[] =
       [];
@@ -36,19 +39,22 @@ export const growth: Part = {
       measured.push({ what, size, rounds: await alternate(context, contest) });
     };
 
-    for (const size of WORKSPACES.map(scaled)) {
-      many.push(...(await createWorkspaces(sides.large.clients, size - many.length)));
-      await measure(`POSTs to ${size} workspaces, against 1`, size, postContest(context, sides, few, many));
-      await measure(`publishing to ${size} workspaces, against 1`, size, publishContest(sides, few, many));
+    for (const size of SIZES.map(scaled)) {
+      many.push(...(await createWorkspaces(services.large.clients, size - many.length)));
+      const posts = postContest(context, services, few, many);
+      await measure(`POSTs to ${size} workspaces, against ${few.length}`, size, posts);
+      // No limit bounds what one workspace is published.
+      const publishing = publishContest(services, few.slice(0, 1), many);
+      await measure(`publishing to ${size} workspaces, against 1`, size, publishing);
     }
     const held = scaled(HELD_EVENTS);
-    const contest = await pageContest(context, sides, held);
-    await measure(`pages of a workspace that holds ${held} events, against ${PAGE_EVENTS}`, held, contest);
+    const pages = await pageContest(context, services, held);
+    await measure(`pages where ${held} events are held, against ${2 * PAGE_EVENTS * HOLDERS}`, held, pages);
 
     const medians = measured.map(({ rounds }) => median(rounds.map(({ ratio }) => ratio)));
     for (const [i, { what }] of measured.entries()) say(`${(medians[i] ?? NaN).toFixed(3)}  ${what}`);
     const all = measured.flatMap(({ rounds }) => rounds.map(({ ratio }) => ratio));
-    return { lastLine: ratioLine(Math.min(...medians), all), raw: { measured } };
+    return { lastLine: spreadLine("ratio", Math.min(...medians), all), raw: { measured } };
   },
 };
 
@@ -56,7 +62,7 @@ const NAMES = { ours: "many", reference: "few" };
 
 function postContest(
   context: PartContext,
-  { small, large }: Sides,
+  { small, large }: Services,
   few: readonly Workspace[],
   many: readonly Workspace[],
 ): Contest {
@@ -64,61 +70,51 @@ function postContest(
   return {
     unit: "requests",
     names: NAMES,
-    cpuTimes: large.cpuTimes,
     async prepare() {
       await toMany.prepare();
       await toFew.prepare();
     },
-    ours: (seconds) => postAndCount(toMany, large.store, large.url, seconds),
-    reference: (seconds) => postAndCount(toFew, small.store, small.url, seconds),
+    ours: storedPosts(toMany, large),
+    reference: storedPosts(toFew, small),
   };
 }
 
 function publishContest(
-  { small, large }: Sides,
+  { small, large }: Services,
   few: readonly Workspace[],
   many: readonly Workspace[],
 ): Contest {
-  const run = async ({ clients, store }: Service, workspaces: readonly Workspace[], seconds: number) => {
-    const { count, ...measure } = await publishFor(clients, workspaces, seconds);
-    await store.assertHeld(count);
-    await store.removeHeld();
-    return measure;
-  };
   return {
     unit: "events",
     names: NAMES,
-    ours: (seconds) => run(large, many, seconds),
-    reference: (seconds) => run(small, few, seconds),
+    ours: heldPublishing(large, many, large.pids),
+    reference: heldPublishing(small, few, small.pids),
   };
 }
 
-/** Pages from the middle of what a workspace holds. */
-async function pageContest(context: PartContext, { small, large }: Sides, held: number): Promise<Contest> {
-  const fill = async ({ clients, url }: Service, count: number) => {
-    const workspaces = await createWorkspaces(clients, 1);
-    const [workspace] = workspaces;
-    if (workspace === undefined) throw new Error("no workspace was made");
-    await publishSome(clients, workspaces, Math.floor(count / 2));
-    const { next } = await poll(url, workspace, "after=latest");
-    await publishSome(clients, workspaces, Math.ceil(count / 2));
-    return { workspaces, workspace, query: `after=${next}` };
+/** Pages from the middle of what workspaces hold. */
+async function pageContest(context: PartContext, { small, large }: Services, held: number): Promise<Contest> {
+  const fill = async ({ clients, url, pids }: Service, each: number) => {
+    const workspaces = await createWorkspaces(clients, HOLDERS);
+    await publishSome(clients, workspaces, HOLDERS * Math.floor(each / 2));
+    const cursors = await cursorsNow(url, workspaces);
+    // Half of them are after the cursor.
+    await publishSome(clients, workspaces, HOLDERS * Math.ceil(each / 2));
+    const queryOf = ({ id }: Workspace): string => `after=${cursors.get(id)}`;
+    let pageBytes = 0;
+    for (const workspace of workspaces) {
+      const { events, body } = await poll(url, workspace, queryOf(workspace));
+      check(events.length === PAGE_EVENTS, `a page came with ${events.length} events`);
+      pageBytes = body.length;
+    }
+    const polls = createPolls(context, workspaces, queryOf, pageBytes);
+    return { pids, run: (seconds: number) => polls.run(url, seconds) };
   };
-  // Half of them are after the cursor.
-  const [ofFew, ofMany] = [
-    await fill(small, 2 * PAGE_EVENTS),
-    await fill(large, Math.max(held, 2 * PAGE_EVENTS)),
-  ];
-  const page = await poll(small.url, ofFew.workspace, ofFew.query);
-  check(page.events.length === PAGE_EVENTS, `a page came with ${page.events.length} events`);
-  const pollsOf = ({ workspaces, query }: typeof ofFew) =>
-    createPolls(context, workspaces, () => query, page.body.length);
-  const [pollsOfMany, pollsOfFew] = [pollsOf(ofMany), pollsOf(ofFew)];
+  const least = 2 * PAGE_EVENTS;
   return {
     unit: "polls",
     names: NAMES,
-    cpuTimes: large.cpuTimes,
-    ours: (seconds) => pollsOfMany.run(large.url, seconds),
-    reference: (seconds) => pollsOfFew.run(small.url, seconds),
+    reference: await fill(small, least),
+    ours: await fill(large, Math.max(Math.ceil(held / HOLDERS), least)),
   };
 }

@@ -1,4 +1,5 @@
 import { createWorkspaces, type Workspace } from "../core-clients";
+import type { Pids } from "../cpu";
 import { assertWrk } from "../load/wrk";
 import type { PartContext } from "../part";
 import { startService, type Service } from "../service";
@@ -14,6 +15,7 @@ export interface HttpSides {
   readonly workspaces: readonly Workspace[];
   readonly reference: Worker<ReferenceServer>;
   readonly referenceUrl: string;
+  readonly referencePids: Pids;
 }
 
 export async function startHttpSides(context: PartContext): Promise<HttpSides> {
@@ -22,5 +24,6 @@ export async function startHttpSides(context: PartContext): Promise<HttpSides> {
   const workspaces = await createWorkspaces(service.clients, WORKSPACES);
   const reference = await startWorker<ReferenceServer>(context.scope, "reference-server");
   const port = await reference.call("start", { workspaces });
-  return { service, workspaces, reference, referenceUrl: `http://127.0.0.1:${port}` };
+  const referencePids = { reference: reference.pid };
+  return { service, workspaces, reference, referenceUrl: `http://127.0.0.1:${port}`, referencePids };
 }

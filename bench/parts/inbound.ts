@@ -1,4 +1,4 @@
-import { createPosts, postAndCount } from "../load/posts";
+import { createPosts, storedPosts } from "../load/posts";
 import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
@@ -8,14 +8,13 @@ export const inbound: Part = {
   name: "inbound",
   what: "signed POSTs accepted and stored, against one process that stores nothing",
   async run(context) {
-    const { service, workspaces, referenceUrl } = await startHttpSides(context);
+    const { service, workspaces, referenceUrl, referencePids } = await startHttpSides(context);
     const posts = createPosts(context, workspaces);
     const rounds = await alternate(context, {
       unit: "requests",
-      cpuTimes: service.cpuTimes,
       prepare: () => posts.prepare(),
-      ours: (seconds) => postAndCount(posts, service.store, service.url, seconds),
-      reference: (seconds) => posts.run(referenceUrl, seconds),
+      ours: storedPosts(posts, service),
+      reference: { pids: referencePids, run: (seconds) => posts.run(referenceUrl, seconds) },
     });
     return resultOf(rounds);
   },

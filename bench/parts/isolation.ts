@@ -1,8 +1,8 @@
 import { makeCertificate } from "../certificate";
 import { createWorkspaces, type Workspace } from "../core-clients";
 import type { Part, PartContext } from "../part";
-import { ratioLine } from "../rounds";
-import { startService } from "../service";
+import { spreadLine } from "../rounds";
+import { pushesTo, startService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
@@ -41,18 +41,14 @@ export const isolation: Part = {
       row([number, ours.count, ...cells(ours), ...cells(reference), ratio.toFixed(3)]);
     }
     const ratios = rounds.map(({ ratio }) => ratio);
-    return { lastLine: ratioLine(median(ratios), ratios), raw: { rounds } };
+    return { lastLine: spreadLine("ratio", median(ratios), ratios), raw: { rounds } };
   },
 };
 
 async function startSide(context: PartContext, isDisturbed: boolean): Promise<Side> {
   const { scope } = context;
   const certificate = makeCertificate(scope);
-  const { clients, coreAddress } = await startService(context, {
-    PUSH_ALLOW: "127.0.0.0/8",
-    PUSH_CA: certificate.certPath,
-    SHARDS: "1",
-  });
+  const { clients, coreAddress } = await startService(context, { ...pushesTo(certificate), SHARDS: "1" });
   const load = await startWorker<LatencyLoad>(scope, "latency-load");
   const { port, deadPort } = await load.call("start", { ...certificate, coreAddress });
   const good = `https://127.0.0.1:${port}/events`;

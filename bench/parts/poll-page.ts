@@ -11,7 +11,7 @@ export const pollPage: Part = {
   name: "poll-page",
   what: "signed polls of 100 events, against one process that signs and sends the same bytes",
   async run(context) {
-    const { service, workspaces, reference, referenceUrl } = await startHttpSides(context);
+    const { service, workspaces, reference, referenceUrl, referencePids } = await startHttpSides(context);
     await publishSome(service.clients, workspaces, workspaces.length * PAGE_EVENTS);
     const query = `limit=${PAGE_EVENTS}`;
     const lookAtPages = async (): Promise<Buffer> => {
@@ -29,9 +29,8 @@ export const pollPage: Part = {
     const polls = createPolls(context, workspaces, () => query, page.length);
     const rounds = await alternate(context, {
       unit: "polls",
-      cpuTimes: service.cpuTimes,
-      ours: (seconds) => polls.run(service.url, seconds),
-      reference: (seconds) => polls.run(referenceUrl, seconds),
+      ours: { pids: service.pids, run: (seconds) => polls.run(service.url, seconds) },
+      reference: { pids: referencePids, run: (seconds) => polls.run(referenceUrl, seconds) },
     });
     check((await lookAtPages()).equals(page), "the pages have changed although nothing was published");
     await service.store.assertHeld(workspaces.length * PAGE_EVENTS);

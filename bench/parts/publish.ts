@@ -1,11 +1,15 @@
 import { createWorkspaces } from "../core-clients";
+import { BATCH } from "../load/batches";
 import { poll } from "../load/polls";
-import { appendFor, BATCH, publishFor, publishSome } from "../load/publishing";
+import { heldPublishing, publishSome } from "../load/publishing";
 import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startService } from "../service";
-import { WORKSPACES } from "./http-sides";
+import type { AppendReference } from "../workers/append-reference";
+import { startWorker } from "../worker";
 
+/** Workspaces, or streams, that events are for in turn. */
+const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 
 /** Publishing to be held, against appending the same bytes to the same Redis with nothing in between. */
@@ -13,30 +17,31 @@ export const publish: Part = {
   name: "publish",
   what: `PublishEvents of ${BATCH}, held, against pipelined XADD of the same bytes`,
   async run(context) {
-    const { clients, store, url, cpuTimes } = await startService(context);
+    const service = await startService(context);
+    const { clients, store, url, redisUrl } = service;
+    const { core, redis } = service.pids;
     const workspaces = await createWorkspaces(clients, WORKSPACES);
+    const streams = workspaces.map(({ id }) => REFERENCE_STREAMS.replace("*", id));
     await publishSome(clients, workspaces, workspaces.length);
     const [first] = workspaces;
     const sample = first && (await poll(url, first, "limit=1")).events[0];
-    const envelope = JSON.stringify(sample);
-    context.say(`an event has ${envelope.length} bytes`);
+    const value = JSON.stringify(sample);
+    context.say(`an event has ${value.length} bytes`);
     await store.removeHeld();
+    const appender = await startWorker<AppendReference>(context.scope, "append-reference");
     const rounds = await alternate(context, {
       unit: "events",
-      cpuTimes,
-      async ours(seconds) {
-        const { count, ...measure } = await publishFor(clients, workspaces, seconds);
-        await store.assertHeld(count);
-        await store.removeHeld();
-        return measure;
-      },
-      async reference(seconds) {
-        const { count, ...measure } = await appendFor(store, workspaces, envelope, seconds);
-        await store.assertEntries(REFERENCE_STREAMS, count, "entries were appended");
-        await store.emptyStreams(REFERENCE_STREAMS);
-        return measure;
+      // The edge has no part in publishing.
+      ours: heldPublishing(service, workspaces, { core, redis }),
+      reference: {
+        pids: { client: appender.pid, redis },
+        run: (seconds) => appender.call("run", { redisUrl, streams, value, seconds }),
+        async settle({ count }) {
+          await store.assertEntries(REFERENCE_STREAMS, count, "entries were appended");
+          await store.emptyStreams(REFERENCE_STREAMS);
+        },
       },
     });
-    return resultOf(rounds, { eventBytes: envelope.length });
+    return resultOf(rounds, { eventBytes: value.length });
   },
 };

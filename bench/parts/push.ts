@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeCertificate } from "../certificate";
-import { createWorkspaces, publish, type CoreClients, type Workspace } from "../core-clients";
+import { createWorkspaces, type CoreClients, type Workspace } from "../core-clients";
+import { BATCH } from "../load/batches";
+import { publishInTurn } from "../load/publishing";
 import { check, type Part } from "../part";
 import { alternate, resultOf, type Measure } from "../rounds";
-import { cardEvent } from "../sample-events";
-import { startService } from "../service";
+import { pushesTo, startService } from "../service";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 import { startWorker, type Worker } from "../worker";
@@ -14,7 +15,6 @@ const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
 /** Events that wait to be pushed: enough to keep core busy, far from what it drops as overloaded. */
 const AHEAD_MAX = 2_000;
-const BATCH = 100;
 const LOOK_EVERY_MS = 10;
 const DRAIN_WITHIN_MS = 30_000;
 
@@ -26,73 +26,66 @@ export const push: Part = {
     const certificate = makeCertificate(context.scope);
     const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
     const origin = `https://127.0.0.1:${await receiver.call("start", certificate)}`;
-    const { clients, cpuTimes } = await startService(context, {
-      PUSH_ALLOW: "127.0.0.0/8",
-      PUSH_CA: certificate.certPath,
-    });
+    const { clients, pids } = await startService(context, pushesTo(certificate));
     const workspaces = await createWorkspaces(clients, WORKSPACES, `${origin}/events`);
     const bareLoop = await startWorker<PushReference>(context.scope, "push-reference");
+    const concurrency = WORKSPACES * IN_FLIGHT_EACH;
+    const { cert: ca } = certificate;
     let body: Uint8Array = Buffer.alloc(0);
 
     const rounds = await alternate(context, {
       unit: "pushes",
-      cpuTimes,
-      async ours(seconds) {
-        await receiver.call("reset", undefined);
-        const measure = await pushFor(clients, receiver, workspaces, seconds);
-        body = await receiver.call("sample", undefined);
-        return measure;
+      // The receiver is part of neither.
+      ours: {
+        pids,
+        run: (seconds) => pushFor(clients, receiver, workspaces, seconds),
+        async settle({ count }) {
+          const { requests, events } = await receiver.call("counts", undefined);
+          check(events === count, `${count} events were published, but ${events} were pushed`);
+          check(requests === events, `${events} events were pushed by ${requests} requests`);
+          body = await receiver.call("sample", undefined);
+          await receiver.call("reset", undefined);
+        },
       },
-      async reference(seconds) {
-        await receiver.call("reset", undefined);
-        const concurrency = WORKSPACES * IN_FLIGHT_EACH;
-        const { cert: ca } = certificate;
-        const ran = await bareLoop.call("run", { origin, ca, body, concurrency, seconds });
-        const { events } = await receiver.call("counts", undefined);
-        check(events === ran.count, `${ran.count} requests were answered, but ${events} came`);
-        return { perSecond: ran.count / ran.seconds };
+      reference: {
+        pids: { reference: bareLoop.pid },
+        run: (seconds) => bareLoop.call("run", { origin, ca, body, concurrency, seconds }),
+        async settle({ count }) {
+          const { events } = await receiver.call("counts", undefined);
+          check(events === count, `${count} requests were answered, but ${events} came`);
+          await receiver.call("reset", undefined);
+        },
       },
     });
     return resultOf(rounds, { bodyBytes: body.length });
   },
 };
 
-/** Publishes as fast as events are pushed; throws unless each comes, once. */
+/** Publishes as fast as events are pushed, until all have come. */
 async function pushFor(
   clients: CoreClients,
   receiver: Worker<PushReceiver>,
   workspaces: readonly Workspace[],
   seconds: number,
 ): Promise<Measure> {
-  const began = performance.now();
+  const fromMs = Date.now();
   let published = 0;
   const received = async (): Promise<number> => (await receiver.call("counts", undefined)).events;
   const publishBatch = async (): Promise<void> => {
-    const from = published;
-    published += BATCH;
-    const numbers = Array.from({ length: BATCH }, (_, i) => from + i);
-    await publish(
-      clients,
-      numbers.map((number) => cardEvent(workspaces[number % workspaces.length]?.id ?? "", number)),
-    );
+    const numbers = Array.from({ length: BATCH }, () => published++);
+    await publishInTurn(clients, workspaces, numbers);
   };
   let came = 0;
-  while (performance.now() - began < seconds * 1000) {
+  while (Date.now() - fromMs < seconds * 1000) {
     came = await received();
     const batches = Math.floor((AHEAD_MAX - (published - came)) / BATCH);
     if (batches < 1) await sleep(LOOK_EVERY_MS);
     else await Promise.all(Array.from({ length: batches }, publishBatch));
   }
-  came = await received();
-  const perSecond = (came * 1000) / (performance.now() - began);
-
   const end = performance.now() + DRAIN_WITHIN_MS;
   while (came < published && performance.now() < end) {
     await sleep(LOOK_EVERY_MS);
     came = await received();
   }
-  const { requests, events } = await receiver.call("counts", undefined);
-  check(events === published, `${published} events were published, but ${events} were pushed`);
-  check(requests === events, `${events} events were pushed by ${requests} requests`);
-  return { perSecond };
+  return { count: published, fromMs, toMs: Date.now() };
 }

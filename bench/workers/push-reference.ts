@@ -1,4 +1,5 @@
 import { Agent } from "undici";
+import type { Measure } from "../rounds";
 import { signatureOf } from "../signature";
 import { serveWorker } from "../worker";
 
@@ -18,17 +19,16 @@ let agent: Agent | undefined;
 let sent = 0;
 
 const calls = {
-  /** Answers how many were sent in how many seconds. */
-  async run({ origin, ca, body, concurrency, seconds }: PushReferenceInput) {
+  async run({ origin, ca, body, concurrency, seconds }: PushReferenceInput): Promise<Measure> {
     agent ??= new Agent({ connections: concurrency, pipelining: 1, connect: { ca } });
     const dispatcher = agent;
     const bytes = Buffer.from(body);
     const signature = signatureOf("no matter what", bytes);
-    const began = performance.now();
-    const end = began + seconds * 1000;
+    const fromMs = Date.now();
+    const endMs = fromMs + seconds * 1000;
     let count = 0;
     const work = async (): Promise<void> => {
-      while (performance.now() < end) {
+      while (Date.now() < endMs) {
         const { statusCode, body: answer } = await dispatcher.request({
           origin,
           path: "/events",
@@ -47,7 +47,7 @@ const calls = {
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
-    return { count, seconds: (performance.now() - began) / 1000 };
+    return { count, fromMs, toMs: Date.now() };
   },
 };
 

@@ -1,0 +1,33 @@
+import { inBatches } from "../load/batches";
+import type { Measure } from "../rounds";
+import { connectToRedis } from "../store";
+import { serveWorker } from "../worker";
+
+/** The reference for publishing: a client that appends the same bytes to streams of the same Redis, and does nothing else. */
+export type AppendReference = typeof calls;
+
+export interface AppendInput {
+  readonly redisUrl: string;
+  readonly streams: readonly string[];
+  readonly value: string;
+  readonly seconds: number;
+}
+
+let client: ReturnType<typeof connectToRedis> | undefined;
+
+const calls = {
+  /** Appends to the streams in turn, in pipelines. */
+  async run({ redisUrl, streams, value, seconds }: AppendInput): Promise<Measure> {
+    client ??= connectToRedis(redisUrl);
+    const redis = await client;
+    return inBatches(seconds, (numbers) =>
+      Promise.all(
+        numbers.map((number) =>
+          redis.sendCommand(["XADD", streams[number % streams.length] ?? "", "*", "e", value]),
+        ),
+      ),
+    );
+  },
+};
+
+serveWorker(calls);

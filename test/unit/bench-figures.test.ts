@@ -1,0 +1,107 @@
+import { between, withCpu } from "../../bench/cpu";
+import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
+
+const measure = (count: number, cpuUs: number) => ({
+  count,
+  fromMs: 0,
+  toMs: 1_000,
+  perSecond: count,
+  cpuUs: { core: cpuUs / 2, redis: cpuUs / 2 },
+});
+
+function round(ours: number, reference: number, cost: number): Round {
+  return {
+    ours: measure(ours, cost),
+    reference: measure(reference, 1),
+    ratio: ours / reference,
+    cost,
+  };
+}
+
+describe("what a part ends with", () => {
+  test("is the median cost with the least and the greatest of the rounds, and the median ratio of the rates", () => {
+    const { lastLine, raw } = resultOf([round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)], {
+      of: 1,
+    });
+    expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
+    expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
+  });
+
+  test("compares sides that were measured in turn, after a warm-up of each; a run is checked before the next one begins", async () => {
+    const done: string[] = [];
+    const side = (name: string, count: number): Side => ({
+      pids: { [name]: process.pid },
+      async run(seconds) {
+        done.push(`${name} ${seconds}`);
+        return { count, fromMs: 1_000, toMs: 1_000 + seconds * 1_000 } satisfies Measure;
+      },
+      async settle(measure) {
+        done.push(`${name} had ${measure.count}`);
+      },
+    });
+    const lines: string[] = [];
+    const rounds = await alternate(
+      { say: (line) => lines.push(line), options: { rounds: 2, seconds: 3 } },
+      {
+        unit: "things",
+        prepare: async () => void done.push("prepare"),
+        ours: side("a", 30),
+        reference: side("b", 60),
+      },
+    );
+    const [a, b] = [
+      ["a 3", "a had 30"],
+      ["b 3", "b had 60"],
+    ] as const;
+    const warmUp = ["prepare", "a 2", "a had 30", "b 2", "b had 60"];
+    expect(done).toEqual([...warmUp, "prepare", ...a, ...b, "prepare", ...b, ...a]);
+    expect(rounds.map(({ ours, reference, ratio }) => [ours.perSecond, reference.perSecond, ratio])).toEqual([
+      [10, 20, 0.5],
+      [10, 20, 0.5],
+    ]);
+    expect(lines[0]?.split(/ {2,}/).filter((cell) => cell !== "")).toEqual([
+      "round",
+      "ours things/s",
+      "a µs each",
+      "reference things/s",
+      "b µs each",
+      "cost",
+      "ratio",
+    ]);
+  });
+});
+
+describe("the processor time that a process took", () => {
+  const readings = [
+    { atMs: 100, times: { core: 1_000, redis: 0 } },
+    { atMs: 200, times: { core: 3_000, redis: 0 } },
+    { atMs: 300, times: { core: 3_000, redis: 500 } },
+  ];
+
+  // time: controlled
+  test.each([
+    ["from one reading to another", 100, 300, { core: 2_000, redis: 500 }],
+    ["between readings", 150, 250, { core: 1_000, redis: 250 }],
+    ["within one interval", 120, 145, { core: 500, redis: 0 }],
+    ["past the readings", 0, 900, { core: 2_000, redis: 500 }],
+  ])("is known %s", (_what, fromMs, toMs, taken) => {
+    expect(between(readings, fromMs, toMs)).toEqual(taken);
+  });
+
+  // time: smoke
+  test("is what the system counts", async () => {
+    const fromMs = Date.now();
+    const { result, cpuBetween } = await withCpu({ us: process.pid }, async () => {
+      const before = process.cpuUsage();
+      const taken = (): number => {
+        const { user, system } = process.cpuUsage(before);
+        return user + system;
+      };
+      while (taken() < 200_000);
+      return taken();
+    });
+    const { us = 0 } = cpuBetween(fromMs, Date.now());
+    // Linux counts in hundredths of a second.
+    expect(us).toBeGreaterThanOrEqual(result - 30_000);
+  });
+});
