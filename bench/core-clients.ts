@@ -7,6 +7,7 @@ import {
   type PublishedEvent,
 } from "../proto/gen/chatbridge/v1/game";
 import { CreateWorkspaceRequest, WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
+import { addressOf } from "./addresses";
 import { CheckFault } from "./part";
 
 /** Clients of core's services; each call brings the token of its service's role. */
@@ -20,6 +21,8 @@ export interface CoreClients {
 export interface Workspace {
   readonly id: string;
   readonly secret: string;
+  /** Where the requests of its bridge come from. */
+  readonly address: string;
 }
 
 export const TOKENS = {
@@ -87,7 +90,7 @@ export async function createWorkspaces(
     while (asked < count) {
       const request = CreateWorkspaceRequest.create({ name: `Workspace ${++asked}`, targetUrl });
       const { workspace, signingSecret } = await call(client, client.createWorkspace, request, AS_OPERATOR);
-      made.push({ id: workspace?.id ?? "", secret: signingSecret });
+      made.push({ id: workspace?.id ?? "", secret: signingSecret, address: addressOf(made.length) });
     }
   };
   await Promise.all(Array.from({ length: CREATED_AT_ONCE }, makeSome));

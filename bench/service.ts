@@ -12,7 +12,7 @@ import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
 import type { PartContext } from "./part";
 import { connectToStore, type Store } from "./store";
 
-/** The service as a part loads it: processes of its own over a Redis of its own, with the limits lifted. */
+/** The service as a part loads it: processes of its own over a Redis of its own, as it is shipped. */
 export interface Service {
   readonly store: Store;
   readonly coreAddress: string;
@@ -28,8 +28,6 @@ export interface Service {
 }
 
 const LOOPBACK = "127.0.0.1";
-/** All load comes from one address, to few workspaces. */
-const LIMITS_LIFTED = { UNSAFE_LIFT_LIMITS: "yes" };
 const STOP_WITHIN_MS = 12_000;
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
@@ -61,7 +59,6 @@ export async function startService(
       .map(([role, token]) => `${role}=${token}`)
       .join(","),
     SECRETS_KEY,
-    ...LIMITS_LIFTED,
     // Nothing is to be trimmed that is counted afterwards.
     INBOUND_LOG_MAX: "100000000",
     INBOUND_LOG_MAX_BYTES: "1099511627776",
@@ -73,7 +70,8 @@ export async function startService(
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
-    ...LIMITS_LIFTED,
+    // So that load may come from many addresses, each below its limit.
+    TRUST_PROXY: LOOPBACK,
   });
   const pids = { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() };
   const clients = await scope.own(Promise.resolve(connectToCore(coreAddress)), (each) => each.close());

@@ -13,6 +13,8 @@ export interface Store {
   removeHeld(): Promise<void>;
   /** Empties all streams whose keys match, so that a long run does not fill the memory. */
   emptyStreams(pattern: string): Promise<void>;
+  /** Removes what limits count by, which is gone some seconds after its last request. */
+  removeLimiters(): Promise<void>;
   /** The process of Redis. */
   processId(): Promise<number>;
   /** What its data take, in bytes. */
@@ -52,6 +54,8 @@ const COUNT_HELD = `
   until #entries == 0
   return found`;
 
+/** When the last requests of a workspace and of an address were let through. */
+const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 50;
@@ -135,6 +139,9 @@ export async function connectToStore(url: string): Promise<Store> {
     },
     async removeHeld() {
       for (const pattern of HELD_KEYS) await remove(pattern);
+    },
+    async removeLimiters() {
+      for (const pattern of LIMITER_KEYS) await remove(pattern);
     },
     processId: () => info("server", "process_id"),
     async usedBytes() {

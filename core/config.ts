@@ -40,8 +40,6 @@ export interface CoreConfig {
   readonly dnsServers: readonly string[];
   /** Where mail is sent by; undefined: it is logged. */
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  /** For measuring only: the contract's limits are not kept. */
-  readonly limitsLifted: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -123,7 +121,6 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
         " ",
       ),
       mail: readMail(settings),
-      limitsLifted: settings.choice("UNSAFE_LIFT_LIMITS", ["yes", "no"], "no") === "yes",
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {

@@ -14,7 +14,7 @@ import { dispatchShard } from "./delivery/shard-dispatcher";
 import { holdShards } from "./delivery/shard-holder";
 import { createNameLookup } from "./delivery/system-names";
 import { createTargetUrlCheck } from "./delivery/target-url-check";
-import { CONTRACT_LIMITS, NO_LIMITS } from "./domain/contract";
+import { CONTRACT_LIMITS } from "./domain/contract";
 import type { DropReason } from "./domain/delivery";
 import { createIds } from "./ids";
 import type { NameLookup } from "./ports/name-lookup";
@@ -69,7 +69,7 @@ export async function createCore(
         inboundLogMaxBytes: config.inboundLogMaxBytes,
         pushQueueMax: config.pushQueueMax,
         pushQueueMaxBytes: config.pushQueueMaxBytes,
-        limits: config.limitsLifted ? NO_LIMITS : CONTRACT_LIMITS,
+        limits: CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) =>
           log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
@@ -162,8 +162,6 @@ export async function createCore(
       // Together: the other cores need not wait for the last callers of this one.
       await Promise.all([rpc.close(), shardHolder.close()]);
     });
-    if (config.limitsLifted)
-      log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
     if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: every call will be refused");
     whyNotReady = async () => {
       try {

@@ -67,10 +67,3 @@ export function createAddressShield(): AddressShield {
     },
   };
 }
-
-/** No shield, for measuring with the limits lifted. */
-export const NO_SHIELD: AddressShield = {
-  refusals: 0,
-  refuse: () => undefined,
-  admitted: () => undefined,
-};

@@ -9,8 +9,6 @@ export interface EdgeConfig {
   readonly core: CoreConnection;
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
-  /** For measuring only: the limit of sending addresses is left to core. */
-  readonly limitsLifted: boolean;
   /** Where people are served; undefined leaves the dashboard off. */
   readonly dashboardListen: HostPort | undefined;
   /** Where bridges reach this edge, without a slash at its end; undefined when nobody said so. */
@@ -34,7 +32,6 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
       parseBlocks,
       " ",
     ),
-    limitsLifted: settings.choice("UNSAFE_LIFT_LIMITS", ["yes", "no"], "no") === "yes",
     dashboardListen:
       settings.text("DASHBOARD_LISTEN", "", "off") === "off"
         ? undefined

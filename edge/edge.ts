@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort } from "../runtime/settings";
-import { createAddressShield, NO_SHIELD } from "./address-shield";
+import { createAddressShield } from "./address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./core-client";
 import { CoreRefusesToken } from "./core-unavailable";
@@ -49,7 +49,7 @@ export async function createEdge(
         ),
     });
   let stopping = false;
-  const shield = config.limitsLifted ? NO_SHIELD : createAddressShield();
+  const shield = createAddressShield();
   const unsent = createUnsentPages();
   const metrics = createEdgeMetrics({ load: core.load, shield, unsent });
   const whyNotReady = async (): Promise<string | undefined> => {
@@ -67,9 +67,6 @@ export async function createEdge(
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {
-    if (config.limitsLifted) {
-      log.warn("UNSAFE_LIFT_LIMITS is set: THE CONTRACT'S LIMITS ARE NOT KEPT, for measuring only");
-    }
     await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent));
     await app.listen(config.listen);
     if (config.dashboardListen !== undefined) {

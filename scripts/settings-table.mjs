@@ -27,7 +27,6 @@ const NOTES = {
   SHARDS: "a start with another number is refused",
   SMTP_URL: "unset: mail is logged",
   TARGET_URL: "unset: where it listens",
-  UNSAFE_LIFT_LIMITS: "lifts the rate limits, for measuring only",
 };
 
 const PROGRAMS = {

@@ -74,7 +74,7 @@ function receiveCall(workspace: Workspace | undefined, run: string, number: numb
   });
   const request = ReceiveRequest.create({
     workspaceId: workspace.id,
-    sourceAddress: "127.0.0.1",
+    sourceAddress: workspace.address,
     signature: signatureOf(workspace.secret, body),
     body,
     reading: { $case: "event", value: event },

@@ -18,9 +18,9 @@ export interface Page {
 const HEADERS_MAX_BYTES = 1_000;
 
 /** Polls once. Throws unless a page comes whose signature is right. */
-export async function poll(url: string, { id, secret }: Workspace, query: string): Promise<Page> {
+export async function poll(url: string, { id, secret, address }: Workspace, query: string): Promise<Page> {
   const answer = await request(`${url}/hooks/${id}/events?${query}`, {
-    headers: { "Service-Signature": signatureOf(secret, query) },
+    headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
   });
   const body = Buffer.from(await answer.body.arrayBuffer());
   check(answer.statusCode === 200, `a poll was answered ${answer.statusCode}: ${body.toString("utf8")}`);

@@ -37,16 +37,16 @@ export function writeRequests(path: string, count: number, request: (number: num
 }
 
 /** Bodies must be ASCII: lengths are counted in characters. */
-export function signedPost({ id, secret }: Workspace, body: string, t?: number): string {
+export function signedPost({ id, secret, address }: Workspace, body: string, t?: number): string {
   return (
-    `POST /hooks/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+    `POST /hooks/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${body.length}\r\nService-Signature: ${signatureOf(secret, body, t)}\r\n\r\n${body}`
   );
 }
 
-export function signedPoll({ id, secret }: Workspace, query: string, t?: number): string {
+export function signedPoll({ id, secret, address }: Workspace, query: string, t?: number): string {
   return (
-    `GET /hooks/${id}/events?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
+    `GET /hooks/${id}/events?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${address}\r\n` +
     `Service-Signature: ${signatureOf(secret, query, t)}\r\n\r\n`
   );
 }

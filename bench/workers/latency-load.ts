@@ -45,7 +45,10 @@ async function atRate<T>(
     while (all.length < count && dueAt(all.length) <= now) {
       const workspace = workspaces[all.length % workspaces.length];
       if (workspace === undefined) throw new Error("there are no workspaces");
-      all.push(make(all.length, workspace, dueAt(all.length)));
+      const made = make(all.length, workspace, dueAt(all.length));
+      // Promise.all reports it below, once all have been made.
+      made.catch(() => undefined);
+      all.push(made);
     }
   }
   return Promise.all(all);
@@ -103,13 +106,17 @@ const calls = {
 
   /** Posts events; answers how long after it was due each was answered, in ms. */
   async post({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) {
-    return atRate(rate, async (number, { id, secret }, dueAt) => {
+    return atRate(rate, async (number, { id, secret, address }, dueAt) => {
       const body = typedMessage(run, number);
       const { statusCode, body: answer } = await dispatcher.request({
         origin,
         path: `/hooks/${id}`,
         method: "POST",
-        headers: { "Content-Type": "application/json", "Service-Signature": signatureOf(secret, body) },
+        headers: {
+          "Content-Type": "application/json",
+          "Service-Signature": signatureOf(secret, body),
+          "X-Forwarded-For": address,
+        },
         body,
       });
       await answer.dump();

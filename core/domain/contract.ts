@@ -4,7 +4,7 @@
 const ADDRESS_LIMIT_PER_SECOND = 500;
 /** Signed requests a second for one workspace, polls included (check 6). */
 const WORKSPACE_LIMIT_PER_SECOND = 250;
-/** Both limits, in requests a second; 0 is no limit. */
+/** Both limits, in requests a second. */
 export interface Limits {
   readonly address: number;
   readonly workspace: number;
@@ -13,8 +13,6 @@ export const CONTRACT_LIMITS: Limits = {
   address: ADDRESS_LIMIT_PER_SECOND,
   workspace: WORKSPACE_LIMIT_PER_SECOND,
 };
-/** For measuring how fast the service is, never for serving. */
-export const NO_LIMITS: Limits = { address: 0, workspace: 0 };
 /** How far a signed timestamp may be from the service clock, either way (check 5). */
 export const TIMESTAMP_TOLERANCE_SECONDS = 5 * 60;
 /** How long a retired secret stays valid. */

@@ -1,4 +1,3 @@
-import { NO_LIMITS } from "../../core/domain/contract";
 import type { Delivery, LoggedDelivery } from "../../core/domain/delivery";
 import { watchWorkspace, type WorkspaceChange } from "../../core/operations/watch-workspace";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
@@ -157,12 +156,12 @@ test("the log is of the last thousand deliveries, newest first, for seven days; 
   const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);
   const asked = Date.now();
   await Promise.all(attempts.map((attempt) => store.deliveryLog.append(workspace.id, delivery(attempt))));
-  const lifted = await openTestStore(store.redisUrl, { limits: NO_LIMITS });
+  const highLimits = await openTestStore(store.redisUrl, { limits: { address: 1_000, workspace: 1_000 } });
   for (let i = 0; i < 520; i++) {
     await publish(record, String(i));
-    await poll(record, "oldest", lifted);
+    await poll(record, "oldest", highLimits);
   }
-  await lifted.close();
+  await highLimits.close();
   const lines = await log(record);
   const deliveries = lines.filter(({ polled }) => polled === undefined);
   // It is trimmed by whole nodes of a hundred.

@@ -1,5 +1,13 @@
+import { isIPv4 } from "node:net";
+import { ADDRESSES, addressOf } from "../../bench/addresses";
 import { between, withCpu } from "../../bench/cpu";
+import { signedPoll, signedPost } from "../../bench/load/request-file";
+import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
+import { CONTRACT_LIMITS } from "../../core/domain/contract";
+
+/** The most requests a second that the loads may come to. */
+const REQUESTS_PER_SECOND = 40_000;
 
 const measure = (count: number, cpuUs: number) => ({
   count,
@@ -103,5 +111,31 @@ describe("the processor time that a process took", () => {
     const { us = 0 } = cpuBetween(fromMs, Date.now());
     // Linux counts in hundredths of a second.
     expect(us).toBeGreaterThanOrEqual(result - 30_000);
+  });
+});
+
+describe("the load", () => {
+  const numbers = Array.from({ length: ADDRESSES }, (_, number) => number);
+
+  test("comes from so many addresses, and to so many workspaces, that it reaches no limit", () => {
+    expect(new Set(numbers.map(addressOf)).size).toBe(ADDRESSES);
+    expect(numbers.map(addressOf).every(isIPv4)).toBe(true);
+    expect(ADDRESSES * CONTRACT_LIMITS.address).toBeGreaterThan(REQUESTS_PER_SECOND);
+    expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
+  });
+
+  test("is requests of one length that name the address of their workspace", () => {
+    const workspaces = numbers.map((number) => ({
+      id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
+      secret: "secret",
+      address: addressOf(number),
+    }));
+    for (const sign of [signedPost, signedPoll]) {
+      const requests = workspaces.map((workspace) => sign(workspace, "x", 1_700_000_000));
+      expect(new Set(requests.map(({ length }) => length)).size).toBe(1);
+      for (const [number, request] of requests.entries()) {
+        expect(request.split("\r\n")).toContain(`X-Forwarded-For: ${addressOf(number)}`);
+      }
+    }
   });
 });

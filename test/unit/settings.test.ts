@@ -42,7 +42,6 @@ test("the edge needs a token, and has a default for everything else", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     healthListen: { host: "127.0.0.1", port: 8081 },
     core: { address: "127.0.0.1:50051", token: EDGE.CORE_TOKEN, tls: undefined },
-    limitsLifted: false,
     trustProxy: [],
     logLevel: "info",
   });
