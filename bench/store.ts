@@ -17,6 +17,8 @@ export interface Store {
   removeLimiters(): Promise<void>;
   /** The process of Redis. */
   processId(): Promise<number>;
+  /** Changes of its data since it started, and the bytes of its append-only file. */
+  written(): Promise<{ readonly changes: number; readonly fileBytes: number }>;
   /** What its data take, in bytes. */
   usedBytes(): Promise<number>;
   close(): void;
@@ -142,6 +144,12 @@ export async function connectToStore(url: string): Promise<Store> {
     },
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await remove(pattern);
+    },
+    async written() {
+      const [changes = NaN, fileBytes = NaN] = await Promise.all(
+        ["rdb_changes_since_last_save", "aof_current_size"].map((field) => info("persistence", field)),
+      );
+      return { changes, fileBytes };
     },
     processId: () => info("server", "process_id"),
     async usedBytes() {

@@ -1,3 +1,5 @@
+import type { Spread } from "./statistics";
+
 const CELL_MIN = 10;
 
 /** Prints a table's head, and answers how to print its rows, each as soon as it is known. */
@@ -10,4 +12,13 @@ export function createTable(
     cells.map((cell, i) => String(cell).padStart(widths[i] ?? CELL_MIN)).join("  ");
   say(line(head));
   return (cells) => say(line(cells));
+}
+
+/** A table of how long things took, in ms: a row for each round and each kind of thing. */
+export function createSpreadTable(
+  say: (line: string) => void,
+): (round: number, what: string, spread: Spread) => void {
+  const row = createTable(say, ["round", "what", "count", "p50 ms", "p99 ms", "max ms"]);
+  return (round, what, { count, p50, p99, max }) =>
+    row([round, what, count, ...[p50, p99, max].map((ms) => ms.toFixed(2))]);
 }

@@ -1,10 +1,10 @@
 import { makeCertificate } from "../certificate";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
-import { startService } from "../service";
+import { pushesTo, startService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
 import { INBOUND_STREAMS } from "../store";
-import { createTable } from "../table";
+import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { startWorker } from "../worker";
 
@@ -26,10 +26,7 @@ export const latency: Part = {
   async run(context) {
     const { scope, options, say } = context;
     const certificate = makeCertificate(scope);
-    const { clients, store, url, coreAddress } = await startService(context, {
-      PUSH_ALLOW: "127.0.0.0/8",
-      PUSH_CA: certificate.certPath,
-    });
+    const { clients, store, url, coreAddress } = await startService(context, pushesTo(certificate));
     const load = await startWorker<LatencyLoad>(scope, "latency-load");
     const { port } = await load.call("start", { ...certificate, coreAddress });
     const posting = await createWorkspaces(clients, POSTING);
@@ -47,9 +44,7 @@ export const latency: Part = {
 
     await post("warmup", WARM_UP_SECONDS);
     await push(WARM_UP_SECONDS);
-    const row = createTable(say, ["round", "what", "count", "p50 ms", "p99 ms", "max ms"]);
-    const show = (round: number, what: string, { count, p50, p99, max }: Spread): void =>
-      row([round, what, count, p50.toFixed(2), p99.toFixed(2), max.toFixed(2)]);
+    const show = createSpreadTable(say);
     const rounds: { readonly accepted: Spread; readonly push: Spread }[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       const accepted = await post(`r${number}`, options.seconds);
@@ -61,9 +56,8 @@ export const latency: Part = {
 
     const p50 = median(rounds.map(({ accepted }) => accepted.p50));
     const p99 = median(rounds.map(({ accepted }) => accepted.p99));
-    return {
-      lastLine: `p50=${p50.toFixed(2)} p99=${p99.toFixed(2)} ratio=${(p99 / p50).toFixed(2)}`,
-      raw: { rounds },
-    };
+    const pushP99 = median(rounds.map(({ push: { p99 } }) => p99));
+    const accepted = `p50=${p50.toFixed(2)} p99=${p99.toFixed(2)} ratio=${(p99 / p50).toFixed(2)}`;
+    return { lastLine: `${accepted} push_p99=${pushP99.toFixed(2)}`, raw: { rounds } };
   },
 };

@@ -1,7 +1,7 @@
 import { makeCertificate } from "../certificate";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
-import { startService } from "../service";
+import { pushesTo, startService } from "../service";
 import { shareWithin, spreadOf } from "../statistics";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
@@ -21,10 +21,7 @@ export const retries: Part = {
   async run(context) {
     const { scope, options, say } = context;
     const certificate = makeCertificate(scope);
-    const { clients, coreAddress } = await startService(context, {
-      PUSH_ALLOW: "127.0.0.0/8",
-      PUSH_CA: certificate.certPath,
-    });
+    const { clients, coreAddress } = await startService(context, pushesTo(certificate));
     const load = await startWorker<LatencyLoad>(scope, "latency-load");
     const { port } = await load.call("start", { ...certificate, coreAddress });
     const workspaces = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);

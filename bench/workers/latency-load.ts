@@ -21,9 +21,11 @@ interface Rate {
   /** For each of the workspaces. */
   readonly perSecond: number;
   readonly seconds: number;
+  /** How many are due at the same moment, each time; one unless told. */
+  readonly atOnce?: number;
 }
 
-const CONNECTIONS = 64;
+const CONNECTIONS = 256;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
 /** How long the slow bridge takes to refuse: a little less than the deadline of an attempt. */
@@ -31,14 +33,14 @@ const SLOW_MS = 4_900;
 
 /** Does something at a fixed rate, `count` times, and answers what it resolved to. */
 async function atRate<T>(
-  { workspaces, perSecond, seconds }: Rate,
+  { workspaces, perSecond, seconds, atOnce = 1 }: Rate,
   make: (number: number, workspace: Workspace, dueAt: number) => Promise<T>,
 ): Promise<readonly T[]> {
   const all: Promise<T>[] = [];
   const rate = workspaces.length * perSecond;
-  const count = Math.floor(rate * seconds);
+  const count = Math.round(rate * seconds);
   const began = performance.now() + 10;
-  const dueAt = (number: number): number => began + (number * 1000) / rate;
+  const dueAt = (number: number): number => began + ((number - (number % atOnce)) * 1000) / rate;
   while (all.length < count) {
     await sleep(1);
     const now = performance.now();
@@ -57,6 +59,8 @@ async function atRate<T>(
 /** What is done with a pushed event; false answers it with an error. */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
+/** What the next poll of a workspace comes after, by its id. */
+const cursors = new Map<string, string>();
 const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 
 /** The number that cardEvent put into the text. */
@@ -121,6 +125,23 @@ const calls = {
       });
       await answer.dump();
       if (statusCode !== 202) throw new Error(`a request was answered ${statusCode}`);
+      return performance.now() - dueAt;
+    });
+  },
+
+  /** Polls as bridges do, each after its last cursor; answers how long after it was due each was answered, in ms. */
+  async poll({ origin, ...rate }: Rate & { readonly origin: string }) {
+    return atRate(rate, async (_number, { id, secret, address }, dueAt) => {
+      const query = `after=${cursors.get(id) ?? "latest"}`;
+      const { statusCode, body } = await dispatcher.request({
+        origin,
+        path: `/hooks/${id}/events?${query}`,
+        method: "GET",
+        headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
+      });
+      const { next } = (await body.json()) as { readonly next?: string };
+      if (statusCode !== 200 || next === undefined) throw new Error(`a poll was answered ${statusCode}`);
+      cursors.set(id, next);
       return performance.now() - dueAt;
     });
   },

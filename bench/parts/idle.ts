@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createWorkspaces } from "../core-clients";
+import { withCpuPercent } from "../cpu";
+import type { Part } from "../part";
+import { startService } from "../service";
+import { createTable } from "../table";
+import type { LatencyLoad } from "../workers/latency-load";
+import { startWorker } from "../worker";
+
+const POLLING = 1_000;
+/** The interval that the contract recommends. */
+const POLL_EVERY_SECONDS = 2;
+/** A start has things to do afterwards, and each process a compiler. */
+const SETTLE_SECONDS = 5;
+const WARM_UP_SECONDS = 6;
+
+/** What the service takes while nothing happens: with no request at all, and with bridges that poll in vain. */
+export const idle: Part = {
+  name: "idle",
+  what: `processor time and writes with no request, and with ${POLLING} workspaces that poll in vain; figures only`,
+  async run(context) {
+    const { options, say, scope } = context;
+    const { clients, pids, store, url: origin } = await startService(context);
+    // Too little is taken to be told from a few seconds.
+    const seconds = options.rounds * options.seconds;
+
+    const measure = async (run: () => Promise<unknown>) => {
+      const before = await store.written();
+      const { percent } = await withCpuPercent(pids, run);
+      const after = await store.written();
+      return {
+        percent,
+        writesPerSecond: (after.changes - before.changes) / seconds,
+        fileBytesPerSecond: (after.fileBytes - before.fileBytes) / seconds,
+      };
+    };
+
+    await sleep(SETTLE_SECONDS * 1000);
+    const alone = await measure(() => sleep(seconds * 1000));
+    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const workspaces = await createWorkspaces(clients, POLLING);
+    const rate = { workspaces, perSecond: 1 / POLL_EVERY_SECONDS, origin };
+    await load.call("poll", { ...rate, seconds: WARM_UP_SECONDS });
+    const polled = await measure(() => load.call("poll", { ...rate, seconds }));
+
+    const names = Object.keys(pids);
+    const row = createTable(say, ["polls/s", ...names.map((name) => `${name} %`), "writes/s", "AOF bytes/s"]);
+    const show = (perSecond: number, { percent, writesPerSecond, fileBytesPerSecond }: typeof alone): void =>
+      row([
+        perSecond,
+        ...names.map((name) => (percent[name] ?? NaN).toFixed(2)),
+        writesPerSecond.toFixed(0),
+        fileBytesPerSecond.toFixed(0),
+      ]);
+    show(0, alone);
+    show(POLLING / POLL_EVERY_SECONDS, polled);
+
+    const of = (prefix: string, { percent }: typeof alone) =>
+      names.map((name) => `${prefix}${name}=${(percent[name] ?? NaN).toFixed(2)}`);
+    const writes = `polling_writes=${polled.writesPerSecond.toFixed(0)} polling_aof_bytes=${polled.fileBytesPerSecond.toFixed(0)}`;
+    return {
+      lastLine: [...of("", alone), ...of("polling_", polled), writes].join(" "),
+      raw: { seconds, alone, polled },
+    };
+  },
+};

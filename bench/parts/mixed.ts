@@ -1,0 +1,91 @@
+import { makeCertificate } from "../certificate";
+import { createWorkspaces } from "../core-clients";
+import { withCpuPercent, type CpuTimes } from "../cpu";
+import type { Part } from "../part";
+import { pushesTo, startService } from "../service";
+import { median, spreadOf, type Spread } from "../statistics";
+import { INBOUND_STREAMS } from "../store";
+import { createSpreadTable } from "../table";
+import type { LatencyLoad } from "../workers/latency-load";
+import { startWorker } from "../worker";
+
+/** Players of one game, who answer in the same moment, again and again. */
+const PLAYERS = 200;
+/** They answer every 1.25 s: what of one time comes late never makes more than 250 a second with those of the next. */
+const ANSWERS_PER_SECOND = 160;
+const POLLING = 2_000;
+/** The interval that the contract recommends. */
+const POLL_EVERY_SECONDS = 2;
+const PUSHED = 100;
+const PUSHES_PER_SECOND = 1;
+const WARM_UP_SECONDS = 6;
+
+const WHATS = ["post", "poll", "push"] as const;
+
+interface MixedRound {
+  readonly spreads: Readonly<Record<(typeof WHATS)[number], Spread>>;
+  readonly percent: CpuTimes;
+}
+
+/** How long everything takes while everything goes on, at a load that leaves the processors time. */
+export const mixed: Part = {
+  name: "mixed",
+  what: `${PLAYERS} players answer at once beside ${POLLING} polling and ${PUSHED} pushed workspaces; figures only`,
+  async run(context) {
+    const { scope, options, say } = context;
+    const certificate = makeCertificate(scope);
+    const {
+      clients,
+      coreAddress,
+      pids,
+      store,
+      url: origin,
+    } = await startService(context, pushesTo(certificate));
+    // Each in a process of its own, so that none of them makes another one late.
+    const [posts, polls, pushes] = [
+      await startWorker<LatencyLoad>(scope, "latency-load"),
+      await startWorker<LatencyLoad>(scope, "latency-load"),
+      await startWorker<LatencyLoad>(scope, "latency-load"),
+    ];
+    const { port } = await pushes.call("start", { ...certificate, coreAddress });
+    const game = await createWorkspaces(clients, 1);
+    const polling = await createWorkspaces(clients, POLLING);
+    const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);
+
+    const measure = async (run: string, seconds: number): Promise<MixedRound> => {
+      const answers = { workspaces: game, perSecond: ANSWERS_PER_SECOND, atOnce: PLAYERS, seconds };
+      const { result, percent } = await withCpuPercent(pids, () =>
+        Promise.all([
+          posts.call("post", { ...answers, origin, run }),
+          polls.call("poll", { workspaces: polling, perSecond: 1 / POLL_EVERY_SECONDS, seconds, origin }),
+          pushes.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds }),
+        ]),
+      );
+      const [post, poll, push] = result;
+      await store.assertEntries(INBOUND_STREAMS, post.length, "events were answered with 202");
+      await store.emptyStreams(INBOUND_STREAMS);
+      return { spreads: { post: spreadOf(post), poll: spreadOf(poll), push: spreadOf(push) }, percent };
+    };
+
+    await measure("warmup", WARM_UP_SECONDS);
+    const show = createSpreadTable(say);
+    const rounds: MixedRound[] = [];
+    for (let number = 1; number <= options.rounds; number++) {
+      const round = await measure(`r${number}`, options.seconds);
+      rounds.push(round);
+      for (const what of WHATS) show(number, what, round.spreads[what]);
+      const percents = Object.entries(round.percent).map(([name, of]) => `${name} ${of.toFixed(1)} %`);
+      say(`${percents.join(", ")} of a core`);
+    }
+
+    const times = WHATS.flatMap((what) => {
+      const of = (name: "p50" | "p99") => median(rounds.map(({ spreads }) => spreads[what][name])).toFixed(2);
+      return [`${what}_p50=${of("p50")}`, `${what}_p99=${of("p99")}`];
+    });
+    const cores = Object.keys(pids).map((name) => {
+      const percent = median(rounds.map((round) => round.percent[name] ?? NaN));
+      return `${name}=${percent.toFixed(1)}`;
+    });
+    return { lastLine: [...times, ...cores].join(" "), raw: { rounds } };
+  },
+};
