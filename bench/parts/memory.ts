@@ -1,13 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeCertificate } from "../certificate";
 import { createWorkspaces, type Workspace } from "../core-clients";
 import { receiveOverLane } from "../load/lane-receives";
 import { poll } from "../load/polls";
 import { publishSome } from "../load/publishing";
 import { check, type Part } from "../part";
-import { startService } from "../service";
+import { pushesTo, startService } from "../service";
 import { INBOUND_STREAMS, type Store } from "../store";
 import { createTable } from "../table";
+import type { LatencyLoad } from "../workers/latency-load";
+import { startWorker } from "../worker";
 
 const SIZES = {
   workspaces: 10_000,
@@ -15,20 +18,31 @@ const SIZES = {
   events: 100_000,
   heldBy: 100,
   requestIds: 1_000_000,
+  polling: 1_000,
+  deliveries: 18_000,
 };
 /** At 250 a second for each (check 6) they may have 250,000 a second. */
 const RECEIVING = 1_000;
+/** How each workspace is polled: first often, so that what grows with each poll shows, then as a bridge polls. */
+const POLLED = [
+  { perSecond: 2, seconds: 20 },
+  { perSecond: 0.5, seconds: 20 },
+];
+/** So that no log of deliveries is full. */
+const PUSHED = 20;
+const PUSHES_PER_SECOND = 50;
 const MB = 1024 * 1024;
 const SETTLE_MS = 1_000;
 
 /** What things weigh: in Redis by its own count, in core and the edge by their resident memory. */
 export const memory: Part = {
   name: "memory",
-  what: "Redis bytes of a held event, a request id and a workspace; memory of core and the edge",
+  what: "Redis bytes of a held event, a request id, a workspace and a delivery; memory of core and the edge",
   async run(context) {
-    const { options, say } = context;
-    const service = await startService(context);
-    const { clients, store, url } = service;
+    const { options, say, scope } = context;
+    const certificate = makeCertificate(scope);
+    const service = await startService(context, pushesTo(certificate));
+    const { clients, store, url, coreAddress } = service;
     const scaled = (size: number): number => Math.max(1, Math.round(size * options.scale));
     const sizes = Object.fromEntries(
       Object.entries(SIZES).map(([name, size]) => [name, name === "heldBy" ? size : scaled(size)]),
@@ -65,16 +79,32 @@ export const memory: Part = {
       await store.removeLimiters();
     });
 
+    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const pollingBytes = await growth(store, sizes.polling, async () => {
+      const polling = await createWorkspaces(clients, sizes.polling);
+      for (const rate of POLLED) await load.call("poll", { workspaces: polling, origin: url, ...rate });
+    });
+    const { port } = await load.call("start", { ...certificate, coreAddress });
+    const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);
+    const seconds = sizes.deliveries / PUSHED / PUSHES_PER_SECOND;
+    const deliveryBytes = await growth(store, sizes.deliveries, async () => {
+      await load.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds });
+    });
+
     await createWorkspaces(clients, Math.max(0, sizes.manyWorkspaces - few));
     await showResident(sizes.manyWorkspaces);
 
     const ratio = (heldBytes / eventBytes).toFixed(3);
     say(`${events} held events: ${heldBytes.toFixed(0)} bytes each, of ${eventBytes.toFixed(0)} as JSON`);
     say(`${sizes.requestIds} request ids: ${idBytes.toFixed(1)} bytes each`);
+    const bytes = { workspace: workspaceBytes, polling: pollingBytes, delivery: deliveryBytes };
     say(`${few} workspaces: ${workspaceBytes.toFixed(0)} bytes each`);
+    say(`${sizes.polling} workspaces that poll in vain: ${pollingBytes.toFixed(0)} bytes each`);
+    say(`${sizes.deliveries} deliveries logged: ${deliveryBytes.toFixed(0)} bytes each`);
+    const named = Object.entries(bytes).map(([name, each]) => `${name}_bytes=${each.toFixed(0)}`);
     return {
-      lastLine: `ratio=${ratio} id_bytes=${idBytes.toFixed(1)} workspace_bytes=${workspaceBytes.toFixed(0)}`,
-      raw: { sizes, heldBytes, eventBytes, idBytes, workspaceBytes, residents },
+      lastLine: [`ratio=${ratio} id_bytes=${idBytes.toFixed(1)}`, ...named].join(" "),
+      raw: { sizes, heldBytes, eventBytes, idBytes, ...bytes, residents },
     };
   },
 };
