@@ -22,6 +22,12 @@ interface StoredRecord {
   readonly version: number;
 }
 
+/** A workspace to read, and what is remembered of it: a record of the same version is neither sent nor unsealed again. */
+interface Wanted {
+  readonly id: string;
+  readonly known: WorkspaceRecord | undefined;
+}
+
 function indexEntry({ createdAtMs, id }: Workspace): string {
   return `${String(createdAtMs).padStart(13, "0")}:${id}`;
 }
@@ -40,19 +46,22 @@ export function createWorkspaces(
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
 
-  const fetch = batchFunction<string, StoredRecord | "none">(functions, keys, {
+  const fetch = batchFunction<Wanted, StoredRecord | "unchanged" | "none">(functions, keys, {
     name: "get_workspaces",
     most: BATCH_MAX,
-    toArguments: (ids) => ids,
+    toArguments: (wanted) => wanted.flatMap(({ id, known }) => [id, String(known?.version ?? 0)]),
     toOutputs: (replies) =>
       asList(replies).map((reply) => {
-        const [record, version] = asList(reply);
-        return record === undefined ? "none" : { text: asText(record), version: asNumber(version) };
+        const [version, record] = asList(reply);
+        if (version === undefined) return "none";
+        return record === undefined ? "unchanged" : { text: asText(record), version: asNumber(version) };
       }),
   });
 
   async function read(id: string): Promise<WorkspaceRecord | undefined> {
-    const stored = await fetch(keys.shard(id), id);
+    const known = remembered.get(id);
+    const stored = await fetch(keys.shard(id), { id, known });
+    if (stored === "unchanged") return known;
     if (stored === "none") {
       remembered.delete(id);
       return undefined;

@@ -1,12 +1,21 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { createSigningSecret } from "../../core/domain/workspace";
-import { asBytes, asNumber } from "../../core/store/reply";
+import { asBytes, asList, asNumber } from "../../core/store/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { createWorkspaces } from "../../core/store/workspaces";
 import { newWorkspace } from "../harness/new-workspace";
 import { SECRETS_KEY } from "../harness/processes";
-import { addNeighbour, addWorkspace, inbound, keyOf, testStore, publication, texts } from "../harness/store";
+import {
+  addNeighbour,
+  addWorkspace,
+  inbound,
+  keyOf,
+  prefixOf,
+  testStore,
+  publication,
+  texts,
+} from "../harness/store";
 
 const store = testStore();
 const other = testStore(store);
@@ -94,6 +103,29 @@ test("a cached workspace is rejected after another core changed or deleted it", 
   }
 });
 
+test("a workspace that has not changed is neither sent nor unsealed again, one that has is", async () => {
+  const { workspace, version } = await addWorkspace(store);
+  const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
+    const args = [workspace.id, String(known), randomUUID(), "0"];
+    const reply = await store.functions.call("get_workspaces", prefixOf(store, workspace.id), args);
+    return asList(reply).map((each) => asList(each).length);
+  };
+  expect([await sentFor(version), await sentFor(version - 1), await sentFor(0)]).toEqual([
+    [1, 0],
+    [2, 0],
+    [2, 0],
+  ]);
+  const first = await other.workspaces.read(workspace.id);
+  expect(await other.workspaces.read(workspace.id)).toBe(first);
+  await store.workspaces.replace({ ...workspace, targetUrl: "https://bridge.example/" }, version);
+  const changed = await other.workspaces.read(workspace.id);
+  expect(changed).toMatchObject({ workspace: { targetUrl: "https://bridge.example/" } });
+  expect(await other.workspaces.read(workspace.id)).toBe(changed);
+  await store.workspaces.delete(workspace);
+  expect(await other.workspaces.read(workspace.id)).toBeUndefined();
+  expect(other.workspaces.recall(workspace.id)).toBeUndefined();
+});
+
 test("secrets are not in Redis as they are", async () => {
   await addWorkspace(store, { secrets: [createSigningSecret("plainly-visible-secret", 1)] });
   const everything: string[] = [];
@@ -110,9 +142,10 @@ test("one workspace whose secrets no key opens does not keep others from being r
   const [record = ""] = await texts(store, "MGET", key);
   await store.redis.command(key, ["SET", key, record.replace(/"sealed":"[0-9a-f]{8}/, '"sealed":"00000000')]);
 
+  // By a core that does not remember it.
   const [ofBroken, ofSound] = await Promise.allSettled([
-    store.workspaces.read(broken.workspace.id),
-    store.workspaces.read(sound.workspace.id),
+    other.workspaces.read(broken.workspace.id),
+    other.workspaces.read(sound.workspace.id),
   ]);
   expect(ofBroken).toMatchObject({
     status: "rejected",

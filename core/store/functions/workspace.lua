@@ -29,13 +29,22 @@ register('put_workspace', function(keys, args)
   return fresh
 end)
 
--- ARGV: workspaces.
--- Returns for each, in order: {record, version}, or {} when there is none.
+-- ARGV: for each, the workspace and the version that the caller remembers ('0' for none).
+-- Returns for each, in order: {version, record}, {version} when the caller remembers that one,
+-- or {} when there is none.
 register('get_workspaces', function(keys, args)
-  local answers = {}
-  for i = 1, #args do
-    local record = redis.call('GET', keys[1] .. ':ws:' .. args[i])
-    answers[i] = record and { record, redis.call('HGET', keys[1] .. ':st:' .. args[i], 'version') } or {}
+  local prefix, answers = keys[1], {}
+  for i = 1, #args, 2 do
+    local workspace, remembered = args[i], args[i + 1]
+    local answer = {}
+    local version = redis.call('HGET', prefix .. ':st:' .. workspace, 'version')
+    if version == remembered then
+      answer = { version }
+    else
+      local record = redis.call('GET', prefix .. ':ws:' .. workspace)
+      if record then answer = { version, record } end
+    end
+    answers[#answers + 1] = answer
   end
   return answers
 end, { 'no-writes' })
