@@ -14,8 +14,14 @@ export interface CurrentWorkspaces {
    * never was. Undefined when there is none, or the lease is lost.
    */
   read(id: string, freshMs: number): Promise<Workspace | undefined>;
-  /** Has everything read anew. */
-  forget(): void;
+  /**
+   * Forgets what was read before, except where the version that is remembered was still the current one when
+   * the queue was read: that workspace counts as read then, and needs no further call to the store.
+   *
+   * @param versions of the workspaces whose events were read
+   * @param at when that reading began, by performance.now()
+   */
+  renew(versions: ReadonlyMap<string, number>, at: number): void;
 }
 
 export function createCurrentWorkspaces(
@@ -54,7 +60,14 @@ export function createCurrentWorkspaces(
       readings.set(id, { at, workspace });
       return workspace;
     },
-    forget: () => readings.clear(),
+    renew(versions, at) {
+      readings.clear();
+      for (const [id, version] of versions) {
+        const known = context.workspaces.recall(id);
+        if (known?.version !== version) continue;
+        readings.set(id, { at, workspace: Promise.resolve(known.workspace) });
+      }
+    },
   };
 }
 

@@ -103,8 +103,8 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
         await bell.wait(AFTER_FAULT_MS);
         continue;
       }
-      // What was read of workspaces may be older than these events.
-      if (read.pushes.length > 0) current.forget();
+      // What was read of workspaces before may be older than these events.
+      if (read.pushes.length > 0) current.renew(read.versions, readAt);
       for (const push of read.pushes) if (inHand.take(push)) queue(push);
       after = read.pushes.at(-1)?.entryId ?? after;
       if (!read.isEnd) continue;

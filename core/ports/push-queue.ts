@@ -28,6 +28,8 @@ export interface ReadBound {
 
 export interface QueueRead {
   readonly pushes: readonly QueuedPush[];
+  /** The version of each of their workspaces at the time of the reading; 0 where the workspace is gone. */
+  readonly versions: ReadonlyMap<string, number>;
   /** Whether the queue was read to its end. */
   readonly isEnd: boolean;
 }

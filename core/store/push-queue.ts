@@ -35,6 +35,13 @@ function toQueued(entry: Reply, packed: Reply, tries: Reply): QueuedPush {
   };
 }
 
+/** @param items workspaces, each followed by its version */
+function toVersions(items: readonly Reply[]): ReadonlyMap<string, number> {
+  const versions = new Map<string, number>();
+  for (let i = 0; i < items.length; i += 2) versions.set(asText(items[i]), asNumber(items[i + 1]));
+  return versions;
+}
+
 /** A copy of its own: a part of a reply keeps all of what was read with it in memory. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
@@ -94,11 +101,11 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
       const args = [token, after ?? "-", String(most.events), String(most.bytes)];
       const reply = await functions.call("read_pushes", keys.prefix(shard), args);
       if (reply === null) return undefined;
-      const [isEnd, ...items] = asList(reply);
+      const [isEnd, versions, ...items] = asList(reply);
       const pushes = Array.from({ length: items.length / 3 }, (_, i) =>
         toQueued(items[3 * i], items[3 * i + 1], items[3 * i + 2]),
       );
-      return { pushes, isEnd: asNumber(isEnd) === 1 };
+      return { pushes, versions: toVersions(asList(versions)), isEnd: asNumber(isEnd) === 1 };
     },
     record: (token, shard, item) => record(shard, { token, record: item }),
     onWake: (wake) => wakes.on("push", wake),

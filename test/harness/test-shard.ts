@@ -70,7 +70,9 @@ export function createShard() {
     /** Whether the lease has run out, and no timer has said so yet. */
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
-    /** What the store remembers of the workspace while it is away. */
+    /** The versions that the queue has of workspaces; what the store has, or remembers, is of version 1. */
+    versions: new Map<string, number>(),
+    /** What the store remembers of the workspace. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
     /** What becomes of an event that is to be held. */
@@ -107,7 +109,7 @@ export function createShard() {
         const found = world.queue.filter(isNew);
         let room = bytes;
         const pushes = found.slice(0, events).filter((push, i) => (room -= push.bytes) >= 0 || i === 0);
-        return { pushes, isEnd: pushes.length === found.length };
+        return { pushes, versions: world.versions, isEnd: pushes.length === found.length };
       },
       record: async (_token, _shard, record) => {
         if (world.records === "away") throw new StoreUnavailable("away");

@@ -111,6 +111,25 @@ test("events are read in the order of publication, as they were rendered, with t
   ]);
 });
 
+test("events are read with the version that each of their workspaces has at that time", async () => {
+  const workspace = await addPushed();
+  await publish(workspace, "a");
+  await publish(workspace, "b");
+  const versions = async () => {
+    await keepLease(shardOf(workspace));
+    const read = await store.pushQueue.read(TOKEN, shardOf(workspace), undefined, { events: 10, bytes: 1e6 });
+    return [...(read?.versions ?? [])];
+  };
+  const versionOf = async () => (await store.workspaces.read(workspace.id))?.version;
+  const created = await versionOf();
+  expect(await versions()).toEqual([[workspace.id, created]]);
+  await change(workspace, { name: "changed" });
+  expect(await versionOf()).toBeGreaterThan(created ?? Infinity);
+  expect(await versions()).toEqual([[workspace.id, await versionOf()]]);
+  await store.workspaces.delete(workspace);
+  expect(await versions()).toEqual([[workspace.id, 0]]);
+});
+
 test("a long queue is read in parts, each event once", async () => {
   const workspace = await addPushed();
   const labels = Array.from({ length: 250 }, (_, i) => String(i));

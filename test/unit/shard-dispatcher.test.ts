@@ -223,6 +223,41 @@ test("while the store is away an event is pushed by what was last known of its w
   expect(shard().attempts).toMatchObject([{ url: "https://known.example/" }]);
 });
 
+// time: controlled
+test.each([
+  ["the one that is remembered", 1, "https://known.example/"],
+  ["another one", 2, "https://now.example/"],
+])(
+  "a workspace whose version beside the event is %s is pushed to by the right record, and read again for a retry",
+  async (_which, version, first) => {
+    shard().world.answer = () => REFUSED;
+    shard().world.versions.set(WORKSPACE.id, version);
+    shard().world.recalled = { ...WORKSPACE, targetUrl: "https://known.example/" };
+    shard().world.workspace = { ...WORKSPACE, targetUrl: "https://now.example/" };
+    shard().start();
+    await pass(1_000);
+    expect(shard().attempts.map(({ url }) => url)).toEqual([first, "https://now.example/"]);
+  },
+);
+
+// time: controlled
+test("a remembered record that the queue confirmed counts for 50 ms, like one that was read", async () => {
+  const hold = answerByHand();
+  shard().world.versions.set(WORKSPACE.id, 1);
+  shard().world.recalled = { ...WORKSPACE, targetUrl: "https://known.example/" };
+  shard().world.workspace = { ...WORKSPACE, targetUrl: "https://now.example/" };
+  shard().world.queue = queuedMany(18);
+  shard().start();
+  await pass(49);
+  await hold("evt_1");
+  await pass(1);
+  await hold("evt_2");
+  expect(shard().attempts.map(({ url }) => url)).toEqual([
+    ...Array<string>(17).fill("https://known.example/"),
+    "https://now.example/",
+  ]);
+});
+
 test.each([
   ["recorded", []],
   ["polls", ["polls"]],

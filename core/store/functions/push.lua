@@ -16,7 +16,8 @@ local READ_AT_ONCE = 20
 -- ARGV: token of the lease, the entry id to begin after ('-' for the first), how many events
 -- and how many bytes of them at most, but one event at least.
 -- Returns false when the lease is another's, else 1 when the queue was read to its end
--- (0 when not), and three items for each event: entry id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
+-- (0 when not); a list of the workspaces of the events, each followed by its version ('0' when it is gone);
+-- and three items for each event: entry id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
@@ -24,14 +25,21 @@ register('read_pushes', function(keys, args)
   local room, bytes = tonumber(args[3]), tonumber(args[4])
   local tries = prefix .. ':tries'
   local tried = redis.call('EXISTS', tries) == 1
-  local answers = { 0 }
+  local versions, seen = {}, {}
+  local answers = { 0, versions }
   while room > 0 do
     local count = math.min(room, READ_AT_ONCE)
     local entries = redis.call('XRANGE', prefix .. ':push', from, '+', 'COUNT', count)
     for _, entry in ipairs(entries) do
       local packed = entry[2][2]
       bytes = bytes - #packed
-      if bytes < 0 and #answers > 1 then return answers end
+      if bytes < 0 and #answers > 2 then return answers end
+      local workspace = struct.unpack('<I4c0', packed)
+      if not seen[workspace] then
+        seen[workspace] = true
+        versions[#versions + 1] = workspace
+        versions[#versions + 1] = redis.call('HGET', prefix .. ':st:' .. workspace, 'version') or '0'
+      end
       local at = #answers
       answers[at + 1], answers[at + 2] = entry[1], packed
       answers[at + 3] = tried and redis.call('HGET', tries, entry[1]) or ''
