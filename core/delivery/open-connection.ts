@@ -4,6 +4,7 @@ import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } f
 import type { Failure } from "../domain/delivery";
 import type { AttemptStep } from "../ports/push-tracer";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
+import type { TlsSessions } from "./tls-sessions";
 import { tlsFailure } from "./tls-words";
 
 /** An attempt that did not get past a step, in words for the owner. */
@@ -21,12 +22,14 @@ export class PushFault extends Error {
 export interface PushConnectionOptions extends PublicHostOptions {
   /** The roots that certificates must be of. Made once: reading all roots takes a tenth of a second. */
   readonly secureContext: SecureContext;
+  /** Sessions to resume. Without them every connection does a full handshake. */
+  readonly sessions?: TlsSessions;
 }
 
 /**
  * Opens a TLS connection to the host of a URL: looks its name up, once; checks
  * every address; connects to just these; and checks the certificate for the
- * name. Rejects with a PushFault.
+ * name, unless it resumes a session that was checked so. Rejects with a PushFault.
  */
 export async function openConnection(
   options: PushConnectionOptions,
@@ -43,6 +46,7 @@ export async function openConnection(
   return new Promise((resolve, reject) => {
     let connected = false;
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const resumption = options.sessions?.resume(url.host, found);
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
@@ -55,9 +59,11 @@ export async function openConnection(
       autoSelectFamily: true,
       // Said, as the default is the environment's to change.
       rejectUnauthorized: true,
+      session: resumption?.session,
     };
     const socket = connect(target);
     socket.setNoDelay(true);
+    resumption?.follow(socket);
     const onConnect = (): void => {
       connected = true;
       done("connect", socket.remoteAddress ?? "");
@@ -93,6 +99,7 @@ export async function openConnection(
         socket.off("error", onError);
         resolve(socket);
       } else {
+        if (connected) resumption?.forget();
         // What else goes wrong with a socket that is given up is of no interest.
         socket.off("error", onError).on("error", () => {});
         socket.destroy();

@@ -3,6 +3,7 @@ import type { AttemptStep, PushAttempt, PushTracer } from "../ports/push-tracer"
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
 import { createPushConnections, type PushConnections } from "./push-connections";
 import { sendPush, type PushProgress } from "./push-request";
+import { createTlsSessions } from "./tls-sessions";
 
 /** The contract's deadline of a push: name look-up, connection, TLS and the head of the answer together. */
 export const PUSH_DEADLINE_MS = 5_000;
@@ -17,10 +18,12 @@ export interface PushClient extends PushTracer {
 }
 
 export function createPushClient(options: PushConnectionOptions): PushClient {
-  const connections = createPushConnections((url) => openConnection(options, url, CONNECT_WITHIN_MS));
+  const resuming = { ...options, sessions: createTlsSessions() };
+  const connections = createPushConnections((url) => openConnection(resuming, url, CONNECT_WITHIN_MS));
   return {
     push: (attempt) => attemptOver(connections, attempt),
     async trace(attempt, done) {
+      // No session: it is to show what a full handshake says of the certificate.
       const own = createPushConnections((url) => openConnection(options, url, CONNECT_WITHIN_MS, done));
       try {
         return await attemptOver(own, attempt, done);

@@ -19,6 +19,8 @@ export interface ReceivedRequest {
   readonly connection: number;
   /** The name asked for in TLS (SNI). */
   readonly servername: string | undefined;
+  /** Whether its connection resumed a TLS session. */
+  readonly isResumed: boolean;
   /** 1 the first time that this `Service-Event-Id` came, 2 the second time, and so on. */
   readonly attempt: number;
 }
@@ -65,7 +67,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
     const connection = open.get(stream);
     if (connection === undefined) throw new Error("a request on a closed connection");
-    const servername = (stream instanceof TLSSocket && stream.servername) || undefined;
+    const tls = stream instanceof TLSSocket ? stream : undefined;
+    const servername = tls?.servername || undefined;
+    const isResumed = tls?.isSessionReused() ?? false;
     // In many tests the client leaves in the middle of its answer.
     response.on("error", () => {});
     const chunks: Buffer[] = [];
@@ -77,7 +81,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       const { method = "", url: path = "", headers } = incoming;
       const { number, tcp } = connection;
       const what = { method, path, headers, body: Buffer.concat(chunks) };
-      const request = { ...what, at, atEpochMs, connection: number, servername, attempt };
+      const request = { ...what, at, atEpochMs, connection: number, servername, isResumed, attempt };
       requests.push(request);
       behaviourFor(request).answer({ response, stream, tcp });
     });
