@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual, type KeyObject } from "node:crypto";
+import { createHmac, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 
 /** A `Service-Signature` header that has the contract's form. */
 export interface ParsedSignature {
@@ -32,11 +32,11 @@ export function parseSignature(header: string): ParsedSignature | undefined {
 type Raw = string | Uint8Array | readonly Uint8Array[];
 
 /** HMAC-SHA256 over `<t>.<raw text>` (Authentication 2). */
-function digest(key: KeyObject, timestamp: string, raw: Raw): Buffer {
+function hmacOf(key: KeyObject, timestamp: string, raw: Raw): Hmac {
   const hmac = createHmac("sha256", key).update(`${timestamp}.`);
-  if (typeof raw === "string" || raw instanceof Uint8Array) return hmac.update(raw).digest();
+  if (typeof raw === "string" || raw instanceof Uint8Array) return hmac.update(raw);
   for (const piece of raw) hmac.update(piece);
-  return hmac.digest();
+  return hmac;
 }
 
 /**
@@ -49,7 +49,7 @@ export function signatureMatches(
   keys: readonly KeyObject[],
 ): boolean {
   return keys.some((key) => {
-    const expected = digest(key, signature.timestamp, raw);
+    const expected = hmacOf(key, signature.timestamp, raw).digest();
     return signature.digests.some((sent) => timingSafeEqual(sent, expected));
   });
 }
@@ -62,6 +62,6 @@ export function signatureMatches(
  */
 export function signatureHeader(raw: Raw, keys: readonly KeyObject[], nowMs: number): string {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const entries = keys.map((key) => `v1=${digest(key, timestamp, raw).toString("hex")}`);
+  const entries = keys.map((key) => `v1=${hmacOf(key, timestamp, raw).digest("hex")}`);
   return [`t=${timestamp}`, ...entries].join(",");
 }
