@@ -36,7 +36,13 @@ interface Head {
  * bytes could pass for the answer to the next push.
  */
 export function createAnswer(): Answer {
-  let state: Answer["state"] = "head";
+  // Plain properties: one is made for each push, and a getter costs more to make than a head to read.
+  const answer = {
+    state: "head" as Answer["state"],
+    status: 0,
+    keepAliveMs: undefined as number | undefined,
+    read,
+  };
   let head: Head | undefined;
   let unread: Buffer = NOTHING;
   let headsBytes = 0;
@@ -69,21 +75,14 @@ export function createAnswer(): Answer {
     return isReusable && end === bytes.length ? "ended" : "spent";
   }
 
-  return {
-    get state() {
-      return state;
-    },
-    get status() {
-      return head?.status ?? 0;
-    },
-    get keepAliveMs() {
-      return head?.keepAliveMs;
-    },
-    read(bytes) {
-      const rest = head === undefined ? readHeads(bytes) : bytes;
-      if (rest !== undefined && head !== undefined) state = readBody(head, rest);
-    },
-  };
+  function read(bytes: Buffer): void {
+    const rest = head === undefined ? readHeads(bytes) : bytes;
+    if (rest === undefined || head === undefined) return;
+    answer.status = head.status;
+    answer.keepAliveMs = head.keepAliveMs;
+    answer.state = readBody(head, rest);
+  }
+  return answer;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -99,27 +98,51 @@ function readHead(text: string): Head | undefined {
   const [, version, code] = STATUS_LINE.exec(first) ?? [];
   // A fold after the status line has made that line longer than it was.
   if (code === undefined || !text.startsWith(first)) throw new Error("no HTTP/1.1 status line");
-  const fields = lines.map(readField);
+  const fields: Fields = { lengths: [], encodings: [], closes: version === "0", keepAliveMs: undefined };
+  for (const line of lines) readField(line, fields);
   const status = Number(code);
   if (status === 101) throw new Error("a switch of protocols");
   if (status < 200) return undefined;
 
-  const items = (wanted: string): readonly string[] =>
-    fields.flatMap(([name, value]) => (name === wanted ? value.split(",").map((item) => item.trim()) : []));
-  const [length, ...others] = new Set(items("content-length"));
-  if (others.length > 0) throw new Error("conflicting Content-Lengths");
+  const { lengths, encodings, closes, keepAliveMs } = fields;
+  const [length] = lengths;
+  if (lengths.some((other) => other !== length)) throw new Error("conflicting Content-Lengths");
   if (length !== undefined && !/^\d+$/.test(length)) throw new Error("an invalid Content-Length");
-  const { body, isReusable } = delimit(status, length, items("transfer-encoding").join().toLowerCase());
-  const closes = version === "0" || items("connection").some((option) => option.toLowerCase() === "close");
-  const [seconds] = items("keep-alive").flatMap((item) => KEEP_ALIVE_TIMEOUT.exec(item)?.[1] ?? []);
-  const keepAliveMs = seconds === undefined ? undefined : Number(seconds) * 1_000;
+  const { body, isReusable } = delimit(status, length, encodings.join().toLowerCase());
   return { status, body, isReusable: isReusable && !closes, keepAliveMs };
 }
 
-function readField(line: string): readonly [name: string, value: string] {
+/** What the fields of a head say about its body and its connection; the others are of no interest. */
+interface Fields {
+  readonly lengths: string[];
+  readonly encodings: string[];
+  closes: boolean;
+  keepAliveMs: number | undefined;
+}
+
+function readField(line: string, fields: Fields): void {
   const [, name, value = ""] = FIELD_LINE.exec(line) ?? [];
   if (name === undefined) throw new Error("a malformed header line");
-  return [name.toLowerCase(), value];
+  switch (name.toLowerCase()) {
+    case "content-length":
+      fields.lengths.push(...itemsOf(value));
+      break;
+    case "transfer-encoding":
+      fields.encodings.push(...itemsOf(value));
+      break;
+    case "connection":
+      if (itemsOf(value).some((option) => option.toLowerCase() === "close")) fields.closes = true;
+      break;
+    case "keep-alive":
+      for (const item of itemsOf(value)) {
+        const [, seconds] = KEEP_ALIVE_TIMEOUT.exec(item) ?? [];
+        if (seconds !== undefined) fields.keepAliveMs ??= Number(seconds) * 1_000;
+      }
+  }
+}
+
+function itemsOf(value: string): readonly string[] {
+  return value.split(",").map((item) => item.trim());
 }
 
 /** Where the body ends (RFC 9112, section 6.3), and whether that is unambiguous, so that the connection can be reused. */
