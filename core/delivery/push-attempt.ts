@@ -32,7 +32,7 @@ export async function tryToPush(
   if (deliveryMode(workspace) === "poll") return "polls";
   const nowMs = now();
   if (push.expiresAtMs !== null && push.expiresAtMs <= nowMs) return "expired";
-  return pushClient.push({
+  return await pushClient.push({
     url: urlOf(workspace),
     eventId: push.eventId,
     workspaceId: push.workspaceId,

@@ -16,14 +16,20 @@ export interface PushConnection {
   /** Whether it can carry a request: it is open, and the answer to the last request was read whole. */
   readonly isFree: boolean;
   /**
-   * Sends a request. Resolves with the status as soon as a complete head has
-   * arrived. Rejects when the connection breaks before that, or the answer is
-   * not HTTP/1.1, or the connection is not free.
+   * Sends a request, whose answer is told to the listener.
    *
    * @param readUntil the `performance.now()` until which the body is read, so that the connection can be reused
    */
-  send(request: Uint8Array, readUntil: number): Promise<number>;
+  send(request: Uint8Array, readUntil: number, listener: AnswerListener): void;
   destroy(): void;
+}
+
+/** What is told of the answer to a request: one of the two, once. */
+export interface AnswerListener {
+  /** A complete head has arrived. */
+  onStatus(status: number): void;
+  /** The connection broke before that, the answer is not HTTP/1.1, or the connection is not free. */
+  onFailed(error: Error): void;
 }
 
 export interface ConnectionListener {
@@ -38,24 +44,36 @@ export function createPushConnection(
 ): PushConnection {
   /** Of the request that was sent last, until it has been read. */
   let answer: Answer | undefined;
-  /** Settle the promise of that request, until its head is complete. */
-  let waiting: { resolve(status: number): void; reject(error: Error): void } | undefined;
+  /** Of that request, until its head is complete. */
+  let waiting: AnswerListener | undefined;
   let isWritten = true;
   let bodyUntil = 0;
-  let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
+  /** The `performance.now()` at which the connection is closed, and that at which the timer looks. */
+  let closeAt = Infinity;
+  let lookAt = Infinity;
+  let timer: NodeJS.Timeout | undefined;
 
   function close(error = new Error("the connection was given up")): void {
     if (isClosed) return;
     isClosed = true;
     clearTimeout(timer);
     socket.destroy();
-    waiting?.reject(error);
+    waiting?.onFailed(error);
     onClosed(connection);
   }
-  function closeIn(ms: number): void {
+  /** One timer serves many requests: each of them moves the time, mostly to a later one, which the timer finds out when it fires. */
+  function setCloseAt(at: number): void {
+    closeAt = at;
+    if (at >= lookAt) return;
+    lookAt = at;
     clearTimeout(timer);
-    timer = setTimeout(() => close(), ms);
+    timer = setTimeout(look, Math.ceil(at - performance.now()));
+  }
+  function look(): void {
+    if (performance.now() >= closeAt) return close();
+    lookAt = Infinity;
+    if (closeAt < Infinity) setCloseAt(closeAt);
   }
 
   function onData(bytes: Buffer): void {
@@ -69,11 +87,11 @@ export function createPushConnection(
     const { state, status } = answer;
     if (state === "head") return;
     const isFirst = waiting !== undefined;
-    waiting?.resolve(status);
+    waiting?.onStatus(status);
     waiting = undefined;
     if (state === "spent") return close();
     if (isFirst) {
-      closeIn(bodyUntil - performance.now());
+      setCloseAt(bodyUntil);
       onReleased(connection);
     }
     freeIfDone();
@@ -87,7 +105,7 @@ export function createPushConnection(
     if (isClosed || !isWritten || answer?.state !== "ended") return;
     const idleMs = idleMsOf(answer.keepAliveMs);
     answer = undefined;
-    if (idleMs > 0) closeIn(idleMs);
+    if (idleMs > 0) setCloseAt(performance.now() + idleMs);
     else close();
   }
   const onEnd = (): void => close(new Error("the bridge closed the connection"));
@@ -98,16 +116,14 @@ export function createPushConnection(
     get isFree() {
       return !isClosed && answer === undefined;
     },
-    send(request, readUntil) {
-      return new Promise((resolve, reject) => {
-        if (!connection.isFree) return reject(new Error("the connection is not free"));
-        clearTimeout(timer);
-        waiting = { resolve, reject };
-        answer = createAnswer();
-        bodyUntil = readUntil;
-        isWritten = false;
-        socket.write(request, onWritten);
-      });
+    send(request, readUntil, listener) {
+      if (!connection.isFree) return listener.onFailed(new Error("the connection is not free"));
+      closeAt = Infinity;
+      waiting = listener;
+      answer = createAnswer();
+      bodyUntil = readUntil;
+      isWritten = false;
+      socket.write(request, onWritten);
     },
     destroy: () => close(),
   };

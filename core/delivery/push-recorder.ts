@@ -22,30 +22,25 @@ export function createPushRecorder(
 ): PushRecorder {
   let unrecorded = 0;
 
-  async function recordAtLast(record: PushRecord): Promise<Recorded> {
-    while (!lost.aborted) {
-      try {
-        const recorded = await pushQueue.record(token, shard, record);
-        // Until the hold is over, too, this may be a store that lost the lease: it is taken again, or found to be another's.
-        if (recorded !== "lost") return recorded;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) {
-          report("record", error);
-          return "lost";
-        }
-      }
-      await pause(AFTER_FAULT_MS);
-    }
-    return "lost";
-  }
-
   return {
     get isFull() {
       return unrecorded >= UNRECORDED_MAX;
     },
     async record(record) {
       unrecorded += 1;
-      const recorded = await recordAtLast(record);
+      let recorded: Recorded = "lost";
+      while (recorded === "lost" && !lost.aborted) {
+        try {
+          recorded = await pushQueue.record(token, shard, record);
+        } catch (error) {
+          if (!(error instanceof StoreUnavailable)) {
+            report("record", error);
+            break;
+          }
+        }
+        // Until the hold is over, too, this may be a store that lost the lease: it is taken again, or found to be another's.
+        if (recorded === "lost") await pause(AFTER_FAULT_MS);
+      }
       unrecorded -= 1;
       if (unrecorded === UNRECORDED_MAX - 1) onRoom();
       return recorded;

@@ -1,5 +1,5 @@
 import type { PushAttempt } from "../ports/push-tracer";
-import type { PushConnection } from "./push-connection";
+import type { AnswerListener, PushConnection } from "./push-connection";
 
 /** What is known of an attempt while it is under way, and afterwards. */
 export interface PushProgress {
@@ -30,8 +30,17 @@ export function sendPush(
       reject(new Error("the deadline has passed"));
       progress.connection?.destroy();
     }, withinMs);
-    async function send(): Promise<number> {
-      const connection = await connect(attempt.url);
+    const answer: AnswerListener = {
+      onStatus(status) {
+        clearTimeout(timer);
+        resolve(status);
+      },
+      onFailed(error) {
+        clearTimeout(timer);
+        reject(error);
+      },
+    };
+    function send(connection: PushConnection): void {
       // Not by the timer alone: a process that was stopped may see the connection before the timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
@@ -39,13 +48,10 @@ export function sendPush(
         throw new Error("the deadline passed before there was a connection");
       }
       progress.connection = connection;
-      const status = connection.send(requestBytes(attempt), until);
+      connection.send(requestBytes(attempt), until, answer);
       onSent();
-      return status;
     }
-    send()
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
+    connect(attempt.url).then(send).catch(answer.onFailed);
   });
 }
 

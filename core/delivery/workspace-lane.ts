@@ -26,21 +26,17 @@ export interface WorkspaceLane {
    * @param since when it was published, by the clock of `next`
    */
   add(push: QueuedPush, since: number): boolean;
-  /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended. */
+  /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended, once. */
   next(now: number): LaneStep | undefined;
   end(push: QueuedPush): void;
 }
 
 export function createWorkspaceLane(): WorkspaceLane {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
-  const underWay = new Map<string, QueuedPush>();
+  /** The messages of the first attempts that are under way: one attempt of each, at most. */
+  const busy = new Set<string>();
+  let underWay = 0;
   let head = 0;
-
-  const isBusy = (messageId: string): boolean => {
-    if (messageId === "") return false;
-    for (const push of underWay.values()) if (push.messageId === messageId) return true;
-    return false;
-  };
 
   function takeHead(): void {
     head += 1;
@@ -51,7 +47,7 @@ export function createWorkspaceLane(): WorkspaceLane {
 
   return {
     get isIdle() {
-      return waiting.length === 0 && underWay.size === 0;
+      return waiting.length === 0 && underWay === 0;
     },
     get waiting() {
       return waiting.length - head;
@@ -69,13 +65,15 @@ export function createWorkspaceLane(): WorkspaceLane {
         takeHead();
         return { do: "drop", push };
       }
-      if (underWay.size >= IN_FLIGHT_MAX || isBusy(push.messageId)) return undefined;
+      if (underWay >= IN_FLIGHT_MAX || busy.has(push.messageId)) return undefined;
       takeHead();
-      underWay.set(push.entryId, push);
+      underWay += 1;
+      if (push.messageId !== "") busy.add(push.messageId);
       return { do: "start", push };
     },
-    end(push) {
-      underWay.delete(push.entryId);
+    end({ messageId }) {
+      underWay -= 1;
+      busy.delete(messageId);
     },
   };
 }

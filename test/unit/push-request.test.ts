@@ -135,6 +135,29 @@ test.each([
 });
 
 // time: controlled
+test.each([
+  ["Keep-Alive: timeout=9\r\n", 3_999, "", 4_000],
+  ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
+  ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
+])(
+  "where one answer says %j and the next, %d ms later, %j, an idle connection is closed %d ms after that",
+  async (first, laterMs, last, idleMs) => {
+    const bridge = bridgeByHand();
+    bridge.push();
+    await pass(0);
+    bridge.sockets[0]?.push(`${HEAD}${first}\r\nbody`);
+    await pass(laterMs);
+    bridge.push();
+    await pass(0);
+    bridge.sockets[0]?.push(`${HEAD}${last}\r\nbody`);
+    await pass(idleMs - 1);
+    expect(bridge.open()).toEqual([true]);
+    await pass(1);
+    expect(bridge.open()).toEqual([false]);
+  },
+);
+
+// time: controlled
 test("unsolicited bytes close the connection and never become the answer to the next push", async () => {
   const bridge = bridgeByHand();
   const before = bridge.push();
