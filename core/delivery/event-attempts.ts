@@ -78,7 +78,7 @@ export function createEventAttempts(
   let underWay = 0;
   let onIdle: (() => void) | undefined;
 
-  /** Reports what goes wrong with the work on an event: nothing else waits for it, but the end. */
+  /** Reports what fails in the work on an event, which nothing but `end` waits for. */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
     underWay += 1;
     try {

@@ -16,7 +16,7 @@ export interface PushConnection {
   /** Whether it can carry a request: it is open, and the answer to the last request was read whole. */
   readonly isFree: boolean;
   /**
-   * Sends a request, whose answer is told to the listener.
+   * Sends a request, whose answer the listener receives.
    *
    * @param readUntil the `performance.now()` until which the body is read, so that the connection can be reused
    */
@@ -24,7 +24,7 @@ export interface PushConnection {
   destroy(): void;
 }
 
-/** What is told of the answer to a request: one of the two, once. */
+/** Receives the answer to a request, by one of the two calls, once. */
 export interface AnswerListener {
   /** A complete head has arrived. */
   onStatus(status: number): void;
@@ -62,7 +62,7 @@ export function createPushConnection(
     waiting?.onFailed(error);
     onClosed(connection);
   }
-  /** One timer serves many requests: each of them moves the time, mostly to a later one, which the timer finds out when it fires. */
+  /** One timer serves many requests: each moves the time, mostly to a later one, and the timer is set again when it fires. */
   function setCloseAt(at: number): void {
     closeAt = at;
     if (at >= lookAt) return;
