@@ -12,6 +12,12 @@ import type { UnsentPages } from "./unsent-pages";
 const BODY_MAX_BYTES = 65_536;
 const SIGNATURE_HEADER = "service-signature";
 const ACCEPTED_BODY = '{"ok":true}';
+const ACCEPTED_HEADERS = [
+  "content-type",
+  "application/json; charset=utf-8",
+  "content-length",
+  String(ACCEPTED_BODY.length),
+];
 
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
@@ -41,7 +47,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
           : { $case: "violation", value: read.violation },
     });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
-    return sendJson(reply, 202, ACCEPTED_BODY);
+    sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
   });
 
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
@@ -61,8 +67,17 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const { body, signature, workspaceId } = outcome.value;
     const owner = { workspaceId, address: by.sourceAddress };
     if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);
-    void reply.header("Service-Signature", signature).header("Service-Workspace", workspaceId);
-    return sendJson(reply, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    const headers = [
+      "service-signature",
+      signature,
+      "service-workspace",
+      workspaceId,
+      "content-type",
+      "application/json",
+      "content-length",
+      String(body.length),
+    ];
+    sendPastFastify(reply, 200, headers, body);
   });
 }
 
@@ -83,6 +98,18 @@ function rawQuery(request: FastifyRequest): string {
   return at < 0 ? "" : url.slice(at + 1);
 }
 
-function sendJson(reply: FastifyReply, status: number, body: Buffer | string): FastifyReply {
-  return reply.code(status).header("content-type", "application/json").send(body);
+/**
+ * Sends an answer without Fastify's serialization and its onSend hooks, of which there are none here. onResponse, and
+ * whatever listens to the raw response, still run. Throws when a header is not valid; Fastify then answers 500.
+ * @param headers names and values in turn
+ */
+function sendPastFastify(
+  reply: FastifyReply,
+  status: number,
+  headers: string[],
+  body: Uint8Array | string,
+): void {
+  reply.raw.writeHead(status, headers);
+  reply.hijack();
+  reply.raw.end(body);
 }

@@ -9,6 +9,7 @@ import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
 import { bearer, connectToCore } from "../harness/core-clients";
+import { exchange, rawRequest } from "../harness/raw-http";
 import { publish, startService, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
@@ -196,6 +197,47 @@ test("core finishes a call in flight before it stops, and takes no new ones", as
     own.close();
     late.close();
     await core.stop();
+  }
+});
+
+/** A POST of a typed message. */
+function messageRequest(text: string): Buffer {
+  const body = JSON.stringify({ type: "message", channel: "c1", user: { id: "u1" }, text });
+  const headers = { "Service-Signature": signatureOf(workspace.secret, body) };
+  return rawRequest("POST", `/hooks/${workspace.id}`, headers, body);
+}
+
+// time: ordering
+test("the edge answers what comes on a connection in use while it stops, and then ends the connection", async () => {
+  const relay = await startHoldingRelay(service.core.port);
+  const edge = await startEdge(relay.port);
+  let connection: Socket | undefined;
+  try {
+    expect((await poll(urlOf(edge), workspace)).status).toBe(200);
+    relay.hold();
+    const exchanged = exchange(urlOf(edge), (socket) => {
+      connection = socket;
+      socket.write(messageRequest(LARGE));
+    });
+    await relay.untilCallIsUnderWay();
+    const stopped = edge.stop();
+    await until("it takes no connections", () =>
+      send(urlOf(edge), "/").then(
+        () => false,
+        () => true,
+      ),
+    );
+    connection?.write(messageRequest("late"));
+    relay.release();
+    const { answers } = await exchanged;
+    expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
+      [202, "keep-alive"],
+      [202, "close"],
+    ]);
+    expect(await stopped).toBe(0);
+  } finally {
+    relay.close();
+    await edge.stop();
   }
 });
 

@@ -97,6 +97,49 @@ test("an accepted request does not let browsers in either", async () => {
   expectNoCors(answer.headers);
 });
 
+const TEXT = "application/json; charset=utf-8";
+
+test.each([
+  ["kept", "HTTP/1.1", {}, { connection: "keep-alive", "keep-alive": "timeout=65" }],
+  ["of a sender that ends it", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
+  ["of HTTP/1.0", "HTTP/1.0", {}, { connection: "close" }],
+  [
+    "of HTTP/1.0, and kept",
+    "HTTP/1.0",
+    { Connection: "keep-alive" },
+    { connection: "keep-alive", "keep-alive": "timeout=65" },
+  ],
+])(
+  "answers have these headers and no others on a connection %s",
+  async (_which, version, sent, connection) => {
+    const ask = async (method: string, path: string, headers: object, body = "") => {
+      const request = rawRequest(method, pathOf(path), { ...headers, ...sent }, body).toString();
+      const bytes = request.replace("HTTP/1.1", version);
+      return (await exchange(service.url, bytes, { until: 1 })).answers;
+    };
+    const answer = (status: number, contentType: string, body: string, headers = {}) => {
+      const all = {
+        "content-type": contentType,
+        "content-length": String(body.length),
+        ...connection,
+        ...headers,
+      };
+      return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
+    };
+    expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
+    const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
+    const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
+    expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
+      answer(200, "application/json", page, {
+        "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+        "service-workspace": workspace.id,
+      }),
+    );
+    const notFound = '{"statusCode":404,"message":"there is nothing here","error":"Not Found"}';
+    expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
+  },
+);
+
 test.each([
   ["a query string", (id: string) => `/hooks/${id}?after=1`],
   ["an empty query string", (id: string) => `/hooks/${id}?`],

@@ -21,10 +21,11 @@ const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
 /** What core does with the next call. */
 let next: () => Refused | undefined = () => undefined;
+const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
+const page = { body: Buffer.from(PAGE), signature: SIGNATURE, workspaceId: ID };
 let edge: Edge;
 let url: string;
 beforeAll(async () => {
-  const page = { body: Buffer.from(PAGE), signature: `t=1,v1=${"0".repeat(64)}`, workspaceId: ID };
   const refusedOr = <Outcome>(outcome: Outcome) => {
     const value = next();
     return { outcome: value === undefined ? outcome : { $case: "refused" as const, value } };
@@ -98,6 +99,16 @@ test.each<readonly [string, number, typeof next]>([
   const posted = await post();
   expect(posted.status).toBe(status === 200 ? 202 : status);
   expectDocumented(POST, "post", posted);
+});
+
+test("a page that cannot be sent is answered 500, and the edge goes on", async () => {
+  next = () => undefined;
+  page.signature = "no\nheader";
+  const answer = await poll();
+  page.signature = SIGNATURE;
+  expectRefusal(answer, 500);
+  expect(Object.keys(answer.headers)).not.toContain("service-workspace");
+  expect((await poll()).status).toBe(200);
 });
 
 // contract: check-1-json, check-1-size, error-schema
