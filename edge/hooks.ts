@@ -11,6 +11,8 @@ import type { UnsentPages } from "./unsent-pages";
 
 const BODY_MAX_BYTES = 65_536;
 const SIGNATURE_HEADER = "service-signature";
+/** What each body is taken for. Fastify remembers the parser of a named type; for "*" it parses the type every time. */
+const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [
   "content-type",
@@ -25,11 +27,13 @@ type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
   // A body is its bytes, whatever its Content-Type or Content-Encoding says.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser(
+    ANY_TYPE,
+    { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES },
+    (_request, body, done) => done(null, body),
   );
   app.addHook("onRequest", (request, _reply, done) => {
-    request.headers["content-type"] = "application/octet-stream";
+    request.headers["content-type"] = ANY_TYPE;
     done();
   });
 
