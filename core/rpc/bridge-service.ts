@@ -1,13 +1,13 @@
-import { status } from "@grpc/grpc-js";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { status, type handleUnaryCall } from "@grpc/grpc-js";
 import {
   Refusal as RefusalCode,
   Refused,
-  type BridgeServiceServer,
   type PollQuery,
   type PollRequest,
-  type ReceiveRequest,
+  type PollResponse,
+  type ReceiveResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
-import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import { isCursor, type PageStart } from "../domain/cursor";
 import type { JudgeContext } from "../operations/judge-caller";
 import { poll, type PollInput } from "../operations/poll";
@@ -15,9 +15,12 @@ import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
 import type { HeldEvents } from "../ports/held-events";
 import type { InboundLog } from "../ports/inbound-log";
-import { serveLane, type LaneCalls } from "./lane";
+import type { ReceiveCall } from "./bridge-methods";
+import { serveLane, type LaneCalls, type LaneStream } from "./lane";
 import { StatusError, unary, type ReportFault } from "./status";
 import type { Tally } from "./tally";
+import { createWireCheck } from "./wire-fault";
+import { eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
 export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
@@ -27,9 +30,16 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly stopping: AbortSignal;
 }
 
+/** The handlers of BRIDGE_METHODS. */
+export interface BridgeHandlers {
+  readonly receive: handleUnaryCall<ReceiveCall, ReceiveResponse>;
+  readonly poll: handleUnaryCall<PollRequest, PollResponse>;
+  readonly lane: (stream: LaneStream) => void;
+}
+
 const PAGE_MAX = 100;
 
-export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeServiceServer {
+export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeHandlers {
   const { tally } = context;
   const calls: LaneCalls = {
     async receive(request) {
@@ -71,15 +81,35 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
   };
 }
 
-function readEvent(reading: ReceiveRequest["reading"]): ReceiveInput["reading"] {
+const findEventFault = createWireCheck("chatbridge.v1.InboundEvent");
+/** The tag of InboundEvent.id. */
+const EVENT_ID = tagOf(1, WireType.LengthDelimited);
+
+function readEvent(reading: ReceiveCall["reading"]): ReceiveInput["reading"] {
   switch (reading?.$case) {
-    case "event":
-      return { requestId: reading.value.id, event: InboundEvent.encode(reading.value).finish() };
+    case "event": {
+      // What is stored is what followers get, so nothing is that they could not decode.
+      const fault = findEventFault(reading.value);
+      if (fault !== undefined) {
+        const field = fault.field === "" ? "reading.event" : `reading.event.${fault.field}`;
+        throw new StatusError(status.INVALID_ARGUMENT, `${field} ${fault.problem}`);
+      }
+      return { requestId: readId(reading.value), event: reading.value };
+    }
     case "violation":
       return { violation: reading.value };
     case undefined:
       throw new StatusError(status.INVALID_ARGUMENT, "reading is missing: send an event or a violation");
   }
+}
+
+function readId(event: Buffer): string | undefined {
+  const reader = new WireReader(event);
+  let id: string | undefined;
+  eachField(reader, event.length, (tag, end) => {
+    if (tag === EVENT_ID) id = textTo(reader, end);
+  });
+  return id;
 }
 
 function readQuery(reading: PollRequest["reading"]): PollInput["reading"] {

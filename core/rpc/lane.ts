@@ -3,21 +3,21 @@ import {
   LaneFault,
   type FieldViolation,
   type LaneAnswer,
-  type LaneCall,
-  type LaneRequest,
   type PollRequest,
-  type ReceiveRequest,
   type ReceiveResponse,
   type Refused,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import type { LaneAnswers } from "../../proto/lane-method";
 import type { SignedPage } from "../operations/poll";
 import { StoreUnavailable } from "../ports/store-unavailable";
+import type { LaneCall, LaneRequest, ReceiveCall } from "./bridge-methods";
 import { StatusError, type ReportFault } from "./status";
 import type { Tally } from "./tally";
 
+export type LaneStream = ServerDuplexStream<LaneRequest, LaneAnswers>;
+
 export interface LaneCalls {
-  receive(request: ReceiveRequest): Promise<ReceiveResponse>;
+  receive(request: ReceiveCall): Promise<ReceiveResponse>;
   poll(request: PollRequest): Promise<SignedPage | Refused>;
 }
 
@@ -57,7 +57,7 @@ const ANSWER_BYTES = 64;
  * calls that core had taken by then end in faults where their answers do not fit.
  */
 export function serveLane(
-  stream: ServerDuplexStream<LaneRequest, LaneAnswers>,
+  stream: LaneStream,
   calls: LaneCalls,
   { stopping, report, load }: LaneContext,
 ): void {

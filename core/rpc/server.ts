@@ -1,7 +1,6 @@
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { BridgeServiceService } from "../../proto/gen/chatbridge/v1/bridge";
-import { LANE_METHOD } from "../../proto/lane-method";
 import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
+import { BRIDGE_METHODS } from "./bridge-methods";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { GAME_METHODS } from "./game-methods";
 import { createGameService, type GameServiceContext } from "./game-service";
@@ -25,7 +24,7 @@ export function listenForRpc(context: RpcContext, options: RpcOptions): Promise<
   return listen(options, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>
       server.addService(definition, service as UntypedServiceImplementation);
-    add({ ...BridgeServiceService, lane: LANE_METHOD }, createBridgeService(context, options.report));
+    add(BRIDGE_METHODS, createBridgeService(context, options.report));
     add(GAME_METHODS, createGameService(context, options.report));
     add(WorkspaceServiceService, createWorkspaceService(context, options.report));
     add(HEALTH_METHODS, createHealthService(context, options.report));

@@ -60,3 +60,13 @@ export function isText({ source, pos }: WireReader, end: number): boolean {
   if (end - pos <= SHORT_BYTES) while (at < end && (source[at] ?? 0) < 0x80) at += 1;
   return at === end || isUtf8(source.subarray(at, end));
 }
+
+/** The bytes from where the reader is to an end, where they are. */
+export function bytesTo({ source, pos }: WireReader, end: number): Buffer {
+  return source.subarray(pos, end);
+}
+
+/** The text from where the reader is to an end; a byte that is not UTF-8 becomes U+FFFD. */
+export function textTo({ source, pos }: WireReader, end: number): string {
+  return source.toString("utf8", pos, end);
+}

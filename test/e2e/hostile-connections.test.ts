@@ -1,9 +1,11 @@
 import { credentials } from "@grpc/grpc-js";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import {
   BridgeServiceClient,
+  BridgeServiceService,
   LaneFault,
   LaneRequest,
   PollRequest,
@@ -149,9 +151,26 @@ test("headers of the largest size from one address break no lane of the others",
   expect(await brokenLanes()).toBe(brokenBefore);
 });
 
+/** Bytes that followers could not read as an InboundEvent: within a text, a channel, a command. */
+const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
+  Buffer.from(hex, "hex"),
+);
+
+/** A LaneRequest of one Receive of an event. */
+function receiveOf(number: number, event: Buffer): Uint8Array {
+  const nested = (field: number, bytes: Uint8Array) =>
+    new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
+  const call = new BinaryWriter().tag(1, WireType.Varint).uint32(number).finish();
+  return nested(1, Buffer.concat([call, nested(2, nested(5, event))]));
+}
+
 test("lane calls that break the rules of their message are refused one by one, and core logs nothing of them", async () => {
   const client = new BridgeServiceClient(`127.0.0.1:${service.core.port}`, credentials.createInsecure());
-  const lane = client.lane(bearer(TOKENS.edge)).on("error", () => undefined);
+  const { path, responseDeserialize } = BridgeServiceService.lane;
+  const same = (bytes: Buffer): Buffer => bytes;
+  const lane = client
+    .makeBidiStreamRequest(path, same, responseDeserialize, bearer(TOKENS.edge))
+    .on("error", () => undefined);
   const answers: LaneAnswer[] = [];
   lane.on("data", (response: { answers: LaneAnswer[] }) => answers.push(...response.answers));
   const pollOf = (query: PollQuery): LaneCall["call"] => ({
@@ -166,10 +185,16 @@ test("lane calls that break the rules of their message are refused one by one, a
     pollOf({ from: undefined, limit: 101 }),
     pollOf({ from: { $case: "after", value: "x" }, limit: 1 }),
   ];
-  lane.write(LaneRequest.create({ calls: wrong.map((call, number) => ({ number, call })) }));
-  await until("all are answered", () => answers.length >= wrong.length);
+  const calls = wrong.map((call, number) => ({ number, call }));
+  const events = NO_EVENTS.map((event, i) => receiveOf(wrong.length + i, event));
+  lane.write(Buffer.concat([LaneRequest.encode({ calls }).finish(), ...events]));
+  const all = wrong.length + events.length;
+  await until("all are answered", () => answers.length >= all);
   expect(answers.toSorted((a, b) => a.number - b.number)).toEqual(
-    wrong.map((_, number) => ({ number, answer: { $case: "fault", value: LaneFault.INVALID } })),
+    Array.from({ length: all }, (_, number) => ({
+      number,
+      answer: { $case: "fault", value: LaneFault.INVALID },
+    })),
   );
   lane.cancel();
   client.close();

@@ -1,5 +1,15 @@
 import * as fc from "fast-check";
-import { LaneFault, LaneResponse, Refusal, type LaneAnswer } from "../../proto/gen/chatbridge/v1/bridge";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BRIDGE_METHODS, type LaneCall as CoreCall } from "../../core/rpc/bridge-methods";
+import {
+  LaneFault,
+  LaneResponse,
+  ReceiveRequest,
+  Refusal,
+  type LaneAnswer,
+  type LaneCall,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import { LANE_METHOD, type PageAnswer } from "../../proto/lane-method";
 
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
@@ -43,4 +53,99 @@ test("core's answers are read as those that the generated code writes", () => {
       expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
     }),
   );
+});
+
+const text = fc.string({ unit: "grapheme" });
+const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
+const named = fc.record({ id: text, name: maybe(text) });
+const event: fc.Arbitrary<InboundEvent> = fc.record({
+  id: maybe(text),
+  channel: maybe(named),
+  user: maybe(named),
+  kind: maybe(
+    fc.oneof(
+      fc.record({ $case: fc.constant("command" as const), value: fc.record({ text }) }),
+      fc.record({
+        $case: fc.constant("message" as const),
+        value: fc.record({ text, replyTo: maybe(text) }),
+      }),
+    ),
+  ),
+});
+const violation = fc.record({
+  $case: fc.constant("violation" as const),
+  value: fc.record({ field: maybe(text), message: text }),
+});
+const caller = { workspaceId: text, sourceAddress: text, signature: maybe(text) };
+const receive: fc.Arbitrary<ReceiveRequest> = fc.record({
+  ...caller,
+  body: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  reading: maybe(fc.oneof(fc.record({ $case: fc.constant("event" as const), value: event }), violation)),
+});
+const poll = fc.record({ ...caller, queryString: text, reading: maybe(violation) });
+const call: fc.Arbitrary<LaneCall> = fc.record({
+  number,
+  call: maybe(
+    fc.oneof(
+      fc.record({ $case: fc.constant("receive" as const), value: receive }),
+      fc.record({ $case: fc.constant("poll" as const), value: poll }),
+    ),
+  ),
+});
+
+/** A Receive as core reads it, with its event decoded. */
+function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]): ReceiveRequest {
+  const { reading } = value;
+  if (reading?.$case !== "event") return { ...value, reading };
+  return { ...value, reading: { $case: "event", value: InboundEvent.decode(reading.value) } };
+}
+
+test("core reads calls as the generated code does, but for events, which stay the bytes that came", () => {
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 5 }), (calls) => {
+      const { calls: read } = BRIDGE_METHODS.lane.requestDeserialize(
+        BRIDGE_METHODS.lane.requestSerialize({ calls }),
+      );
+      const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
+        number: of,
+        call: made?.$case === "receive" ? { ...made, value: decoded(made.value) } : made,
+      }));
+      expect(asGeneratedCalls).toEqual(calls);
+    }),
+  );
+  fc.assert(
+    fc.property(receive, (request) => {
+      const bytes = Buffer.from(ReceiveRequest.encode(request).finish());
+      expect(decoded(BRIDGE_METHODS.receive.requestDeserialize(bytes))).toEqual(request);
+    }),
+  );
+});
+
+test("what core does not know in an event stays in it, and what it does not know around it is left out", () => {
+  const unknown = new BinaryWriter().tag(99, WireType.LengthDelimited).string("later").finish();
+  const later = Buffer.concat([InboundEvent.encode(InboundEvent.create({ id: "r1" })).finish(), unknown]);
+  const request = new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .string("w1")
+    .tag(5, WireType.LengthDelimited)
+    .bytes(later)
+    .finish();
+  const read = BRIDGE_METHODS.receive.requestDeserialize(Buffer.concat([request, unknown]));
+  expect(read).toEqual({
+    workspaceId: "w1",
+    sourceAddress: "",
+    signature: undefined,
+    body: Buffer.alloc(0),
+    reading: { $case: "event", value: later },
+  });
+});
+
+test("a message of a lane that is cut off within a call is no message", () => {
+  const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
+  const bytes = BRIDGE_METHODS.lane.requestSerialize({
+    calls: [{ number: 1, call: { $case: "receive", value } }],
+  });
+  for (let end = 1; end < bytes.length; end++) {
+    expect(() => BRIDGE_METHODS.lane.requestDeserialize(bytes.subarray(0, end))).toThrow();
+  }
 });
