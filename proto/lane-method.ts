@@ -1,10 +1,10 @@
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { BridgeServiceService, LaneAnswer, LaneRequest, SignedPage } from "./gen/chatbridge/v1/bridge";
 
-/** A page as core answers it: its body in pieces, which are put together only where they are sent. */
+/** A page as core answers it. */
 export interface PageAnswer {
   readonly number: number;
-  readonly page: Omit<SignedPage, "body"> & { readonly body: readonly Uint8Array[] };
+  readonly page: Readonly<SignedPage>;
 }
 
 /** A LaneResponse as core sends it. */
@@ -69,8 +69,7 @@ function serializeAnswers({ answers }: LaneAnswers): Buffer {
 function writePage({ number, page }: PageAnswer, start: number): number {
   const signatureBytes = Buffer.byteLength(page.signature);
   const idBytes = Buffer.byteLength(page.workspaceId);
-  let bodyBytes = 0;
-  for (const piece of page.body) bodyBytes += piece.length;
+  const bodyBytes = page.body.length;
   // From the inside out: a field is its tag, its length and what is in it.
   const pageBytes = fieldBytes(bodyBytes) + fieldBytes(signatureBytes) + fieldBytes(idBytes);
   const pollBytes = fieldBytes(pageBytes);
@@ -82,10 +81,8 @@ function writePage({ number, page }: PageAnswer, start: number): number {
   at = writeNumber(pollBytes, writeNumber(TAGS.answer.poll, at));
   at = writeNumber(pageBytes, writeNumber(TAGS.pollResponse.page, at));
   at = writeNumber(bodyBytes, writeNumber(TAGS.page.body, at));
-  for (const piece of page.body) {
-    scratch.set(piece, at);
-    at += piece.length;
-  }
+  scratch.set(page.body, at);
+  at += bodyBytes;
   at = writeNumber(signatureBytes, writeNumber(TAGS.page.signature, at));
   at += scratch.write(page.signature, at);
   at = writeNumber(idBytes, writeNumber(TAGS.page.workspaceId, at));

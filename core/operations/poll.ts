@@ -16,8 +16,7 @@ export interface PollInput extends Omit<Caller, "signed"> {
 
 /** A page in the exact bytes that were signed. */
 export interface SignedPage {
-  /** In pieces, which follow one another. */
-  readonly body: readonly Uint8Array[];
+  readonly body: Uint8Array;
   readonly signature: string;
   readonly workspaceId: string;
 }
@@ -53,7 +52,7 @@ export function poll(
           return refusal;
         case "page": {
           if ("violation" in reading) throw new Error("a page was read that should have been refused");
-          const body = [renderPage(answer, reading.start)];
+          const body = renderPage(answer, reading.start);
           const nowMs = context.now();
           return {
             body,
@@ -66,25 +65,26 @@ export function poll(
   );
 }
 
-const COMMA = ",".charCodeAt(0);
+const COMMA = 0x2c;
 const PAGE_START = Buffer.from('{"events":[');
 
 /**
- * The EventPage in its wire bytes, which its events are copied into once. `next` is the
- * cursor that was sent, as it was sent, when nothing is newer.
+ * The EventPage in its wire bytes. `next` is the cursor that was sent, as it was sent, when nothing is newer.
+ *
+ * It is joined before it is signed: an HMAC over 100 small events one by one takes longer than this copy.
  */
 function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
-  const { events, last, hasMore, gap } = page;
-  const next = last ?? (start.from === "after" ? start.cursor : null);
-  const end = Buffer.from(`],${JSON.stringify({ next, hasMore, gap }).slice(1)}`);
-  const commas = Math.max(0, events.length - 1);
-  const size = events.reduce((bytes, event) => bytes + event.length, PAGE_START.length + commas + end.length);
-  const bytes = Buffer.allocUnsafe(size);
-  let at = PAGE_START.copy(bytes);
-  for (const [i, event] of events.entries()) {
-    if (i > 0) at = bytes.writeUInt8(COMMA, at);
-    at += event.copy(bytes, at);
+  const next = page.last ?? (start.from === "after" ? start.cursor : null);
+  const end = `],${JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1)}`;
+  let bytes = PAGE_START.length + Math.max(0, page.events.length - 1) + end.length;
+  for (const piece of page.events) bytes += piece.length;
+  const body = Buffer.allocUnsafe(bytes);
+  let at = PAGE_START.copy(body);
+  for (const piece of page.events) {
+    if (at > PAGE_START.length) body[at++] = COMMA;
+    body.set(piece, at);
+    at += piece.length;
   }
-  end.copy(bytes, at);
-  return bytes;
+  body.write(end, at, "latin1");
+  return body;
 }

@@ -75,7 +75,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
     poll: unary("Poll", report, async (request) => {
       const outcome = await calls.poll(request);
       if (!("body" in outcome)) return { outcome: { $case: "refused", value: outcome } };
-      return { outcome: { $case: "page", value: { ...outcome, body: Buffer.concat(outcome.body) } } };
+      return { outcome: { $case: "page", value: outcome } };
     }),
     lane: (stream) => serveLane(stream, calls, { stopping: context.stopping, report, load: tally.lanes }),
   };

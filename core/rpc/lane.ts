@@ -192,7 +192,7 @@ function pollAnswer(number: number, outcome: SignedPage | Refused): Answer {
 }
 
 function sizeOf(answer: Answer): number {
-  if ("page" in answer) return answer.page.body.reduce((bytes, piece) => bytes + piece.length, ANSWER_BYTES);
+  if ("page" in answer) return ANSWER_BYTES + answer.page.body.length;
   const { field = "", message = "" } = violationIn(answer) ?? {};
   return ANSWER_BYTES + field.length + message.length;
 }

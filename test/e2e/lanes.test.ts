@@ -97,7 +97,7 @@ afterEach(() => {
 
 const PAGES = Buffer.alloc(MB);
 function pageFor({ workspaceId }: PollRequest, bytes = 1) {
-  return { body: [PAGES.subarray(0, bytes)], signature: "", workspaceId };
+  return { body: PAGES.subarray(0, bytes), signature: "", workspaceId };
 }
 
 function pollOf(workspaceId: string, queryString = ""): Call {
