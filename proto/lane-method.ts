@@ -21,8 +21,10 @@ export interface LaneAnswers {
  */
 export const LANE_METHOD = {
   ...BridgeServiceService.lane,
-  requestSerialize: (request: LaneRequest): Buffer =>
-    Buffer.from(write((writer) => LaneRequest.encode(request, writer))),
+  requestSerialize(request: LaneRequest): Buffer {
+    const { buffer, byteOffset, byteLength } = write((writer) => LaneRequest.encode(request, writer));
+    return Buffer.from(buffer, byteOffset, byteLength);
+  },
   responseSerialize: serializeAnswers,
 } as const;
 
