@@ -64,8 +64,8 @@ end
 -- A limiter's list holds when the last requests were let through, oldest first, at most
 -- `limit` of them: a request passes when the one `limit` before it is a whole second old.
 -- So no window of one second, wherever it starts, holds more than `limit`, and refused
--- requests leave no trace. A limit of 0 lifts the limit. Each list is read and written once
--- a call, and is not logged: limits begin again after a restart.
+-- requests leave no trace. Each list is read and written once a call, and is not logged:
+-- limits begin again after a restart.
 --
 -- A list whose newest time is a second old says nothing any more; without the bound on
 -- such times, a bridge that polls every few seconds would have a full list.
@@ -88,7 +88,6 @@ local function new_limiters(now)
   local limiters = {}
 
   local function admit(key, limit)
-    if limit == 0 then return 0 end
     local limiter = limiters[key] or read_limiter(key, now)
     limiters[key] = limiter
     if limiter.count - limiter.popped + limiter.pushed >= limit then
