@@ -10,21 +10,26 @@ local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
 
--- Of polls in a row that bring nothing, one in so many is logged, so that most of them
--- write nothing to disk. After a restart the last poll seems up to so many polls older.
-local LOGGED_POLLS = 30
+-- Of polls in a row that bring nothing, the first of each minute is logged, so that most of
+-- them write nothing to disk. After a restart the last poll seems up to a minute older.
+local LOGGED_EVERY_US = 60 * MICROSECONDS
 
--- Notes a poll that brings the bridge up to a sequence; `run` and `polls` are what log_poll answered.
-local function note_poll(prefix, workspace, now, held, served, through, failing, run, polls)
-  local state = prefix .. ':st:' .. workspace
+local function is_same_minute(now, polled)
+  return math.floor(now / LOGGED_EVERY_US) == math.floor(tonumber(polled) / LOGGED_EVERY_US)
+end
+
+-- Notes a poll that brings the bridge up to a sequence. `fields` are what the state of the
+-- workspace has, and `run` is what log_poll answered.
+local function note_poll(prefix, workspace, now, held, served, through, fields, run)
+  local state, failing = prefix .. ':st:' .. workspace, fields.failing
   through = math.min(held, math.max(served, through))
-  if run and polls % LOGGED_POLLS ~= 1 and through == served and held == served and not failing then
+  local isIdle = run and fields.run and through == served and held == served and not failing
+  if isIdle and is_same_minute(now, fields.polled) then
     write_unlogged(function() redis.call('HSET', state, 'polled', digits(now), 'run', run) end)
     return
   end
-  local fields = { 'polled', digits(now), 'served', digits(through) }
-  if run then fields[5], fields[6] = 'run', run end
-  redis.call('HSET', state, unpack(fields))
+  redis.call('HSET', state, 'polled', digits(now), 'served', digits(through))
+  if run then redis.call('HSET', state, 'run', run) end
   if failing then redis.call('HDEL', state, 'failing') end
   if held > through then
     begin_waiting(prefix, workspace, now)

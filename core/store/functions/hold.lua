@@ -23,8 +23,8 @@ local function page(prefix, now, workspace, from, limit, fields)
   local held, gone, served = tonumber(fields.held or 0), tonumber(fields.gone or 0), tonumber(fields.served or 0)
   gone = drop_expired(prefix, workspace, now, held, gone, tonumber(fields.oldest or 0))
   local function note(through, events)
-    local run, polls = log_poll(prefix, workspace, now, fields.run, fields.polled, events)
-    note_poll(prefix, workspace, now, held, served, through, fields.failing, run, polls)
+    local run = log_poll(prefix, workspace, now, fields.run, fields.polled, events)
+    note_poll(prefix, workspace, now, held, served, through, fields, run)
   end
   if from == 'latest' then
     note(held, 0)

@@ -48,16 +48,15 @@ local function end_run(prefix, workspace)
 end
 
 -- Logs a poll that brought so many events. `run` and `polled` are what the state of the
--- workspace has. Returns what `run` is to be now, nil when it is to be none, and how many
--- polls that makes.
+-- workspace has. Returns what `run` is to be now; nil when it is to be none.
 local function log_poll(prefix, workspace, now, run, polled, events)
   if run and events == 0 and now - tonumber(polled) < RUN_PAUSE_US then
     local id, polls = string.match(run, '^(%S+) (%d+)$')
-    return id .. ' ' .. digits(polls + 1), polls + 1
+    return id .. ' ' .. digits(polls + 1)
   end
   if run then end_run(prefix, workspace) end
   local id = next_poll_id(now, redis.call('LINDEX', prefix .. ':polls:' .. workspace, -1) or '')
-  if events == 0 then return id .. ' 1', 1 end
+  if events == 0 then return id .. ' 1' end
   add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events)
 end
 
