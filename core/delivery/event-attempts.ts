@@ -14,9 +14,9 @@ export interface EventAttemptsContext {
   readonly pushQueue: PushQueue;
   readonly pushClient: PushClient;
   readonly pushMeter?: PushMeter;
-  /** Told of every event that is given up, with its reason. */
+  /** Called for every event that is given up, with its reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
-  /** Told of faults that are bugs. */
+  /** Called with faults that are bugs. */
   report(where: string, error: unknown): void;
 }
 
@@ -107,7 +107,7 @@ export function createEventAttempts(
   function conclude(trial: Trial, outcome: PushOutcome | DropReason): Promise<void> {
     const { push, number } = trial;
     if (typeof outcome === "string") {
-      // Never sent, and polled for by now: it waits with the held ones. Else it is given up.
+      // Never sent, and its workspace polls already: the event is held instead. Any other is given up.
       return outcome === "polls" && number === 1 ? holdInstead(push) : giveUp(push, number - 1, outcome);
     }
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);
