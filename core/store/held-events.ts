@@ -89,7 +89,7 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
       if (found.outcome !== "page") return found;
       if (!("after" in found.events)) return { ...found, events: found.events };
       const page = await readRange(workspace.id, found.events);
-      // What is not there any more has expired since, or went with its workspace.
+      // Missing events have expired since the function found them, or were deleted with their workspace.
       const lacks = page.events.length < found.events.count;
       const isAfter = request.page !== "count" && request.page.start.from === "after";
       return { ...found, ...page, gap: found.gap || (isAfter && lacks) };

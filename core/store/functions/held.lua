@@ -4,7 +4,7 @@
 -- state keeps as `total`. Two numbers say how many events lie between, so none of them has
 -- to be read to be counted.
 
-local HELD_SECONDS = 86400
+local HELD_SECONDS = HOLD_US / MICROSECONDS
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace

@@ -48,7 +48,7 @@ local function page(prefix, now, workspace, from, limit, fields)
   for i, entry in ipairs(entries) do
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
-  -- A bridge that polls after a cursor has what came before it, and what is gone waits no more.
+  -- A bridge has the events up to its cursor, and expired events do not wait.
   note(last or start, events)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
