@@ -10,7 +10,8 @@ export interface Store {
   assertEntries(pattern: string, count: number, what: string): Promise<void>;
   /** Throws unless so many events are held. */
   assertHeld(count: number): Promise<void>;
-  removeHeld(): Promise<void>;
+  /** Empties the streams of held events, which the references' streams are emptied as. */
+  emptyHeld(): Promise<void>;
   /** Empties all streams whose keys match, so that a long run does not fill the memory. */
   emptyStreams(pattern: string): Promise<void>;
   /** Removes what limits count by, which is gone some seconds after its last request. */
@@ -81,6 +82,11 @@ export async function connectToStore(url: string): Promise<Store> {
     for await (const some of keys(pattern)) await client.unlink([...some]);
   }
 
+  async function emptyStreams(pattern: string): Promise<void> {
+    for await (const some of keys(pattern))
+      await Promise.all(some.map((key) => client.xTrim(key, "MAXLEN", 0)));
+  }
+
   return {
     async assertDurable() {
       const [appendfsync, appendonly] = await Promise.all(
@@ -89,13 +95,10 @@ export async function connectToStore(url: string): Promise<Store> {
       check(appendfsync === "always" && appendonly === "yes", "Redis does not write durably");
     },
     assertEntries,
-    async emptyStreams(pattern) {
-      for await (const some of keys(pattern))
-        await Promise.all(some.map((key) => client.xTrim(key, "MAXLEN", 0)));
-    },
+    emptyStreams,
     assertHeld: (count) => assertEntries(HELD_STREAMS, count, "events were published"),
-    // What is left of a workspace's state says that they are held; the service takes them for expired.
-    removeHeld: () => remove(HELD_STREAMS),
+    // The streams stay, so that no later event finds them lost.
+    emptyHeld: () => emptyStreams(HELD_STREAMS),
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await remove(pattern);
     },

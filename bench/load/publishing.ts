@@ -16,7 +16,7 @@ export function heldPublishing(
     run: (seconds) => inBatches(seconds, (numbers) => publishInTurn(clients, workspaces, numbers)),
     async settle({ count }) {
       await store.assertHeld(count);
-      await store.removeHeld();
+      await store.emptyHeld();
     },
   };
 }

@@ -27,7 +27,7 @@ export const publish: Part = {
     const sample = first && (await poll(url, first, "limit=1")).events[0];
     const value = JSON.stringify(sample);
     context.say(`an event has ${value.length} bytes`);
-    await store.removeHeld();
+    await store.emptyHeld();
     const appender = await startWorker<AppendReference>(context.scope, "append-reference");
     const rounds = await alternate(context, {
       unit: "events",
