@@ -10,6 +10,8 @@ export interface BatchedFunction<Item, Output> {
   readonly most: number;
   /** The arguments for items of one shard. */
   toArguments(items: readonly Item[]): readonly Argument[];
+  /** Their bodies, as in ShardCall. */
+  toBodies?(items: readonly Item[]): readonly Argument[];
   /** What the function answered for items of one shard: an output for each, in their order. */
   toOutputs(reply: Reply, items: readonly Item[]): readonly Output[];
 }
@@ -18,7 +20,7 @@ export interface BatchedFunction<Item, Output> {
 export function batchFunction<Item, Output>(
   functions: Functions,
   keys: Keys,
-  { name, most, toArguments, toOutputs }: BatchedFunction<Item, Output>,
+  { name, most, toArguments, toBodies, toOutputs }: BatchedFunction<Item, Output>,
 ): (shard: number, item: Item) => Promise<Output> {
   return createBatch<Item, Output>({
     most,
@@ -27,6 +29,7 @@ export function batchFunction<Item, Output>(
       const calls = shards.map(({ shard, items }) => ({
         prefix: keys.prefix(shard),
         args: toArguments(items),
+        bodies: toBodies?.(items) ?? [],
       }));
       const count = shards.reduce((sum, { items }) => sum + items.length, 0);
       const replies = await functions.callEach(name, calls, count);

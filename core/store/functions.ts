@@ -74,6 +74,8 @@ export interface ShardCall {
   /** Of the shard's keys. */
   readonly prefix: string;
   readonly args: readonly Argument[];
+  /** Long texts, which the function takes in their order: packed with the arguments, they would be copied once more. */
+  readonly bodies?: readonly Argument[];
 }
 
 /** Calls functions of the library, which is loaded when a server turns out to lack it. */
@@ -106,7 +108,7 @@ function readLibrary(): { readonly version: string; readonly code: string } {
 const LENGTH_BYTES = 4;
 
 /** The arguments as one, each behind its length: the library takes them apart. */
-function packArguments(args: readonly Argument[]): Buffer {
+export function packArguments(args: readonly Argument[]): Buffer {
   let size = 0;
   for (const arg of args) size += LENGTH_BYTES + Buffer.byteLength(arg);
   const packed = Buffer.allocUnsafe(size);
@@ -160,8 +162,9 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
     const send = CONFIRMED.has(name) ? redis.confirmed : redis.command;
     const prefixes = shards.map(({ prefix }) => prefix);
     const [prefix = ""] = prefixes;
-    const args = shards.map((each) => packArguments(each.args));
-    const command = ["FCALL", fullName(name), String(shards.length), ...prefixes, ...args];
+    const command: Argument[] = ["FCALL", fullName(name), String(shards.length), ...prefixes];
+    for (const { args } of shards) command.push(packArguments(args));
+    for (const { bodies = [] } of shards) command.push(...bodies);
     try {
       return await send(prefix, command);
     } catch (error) {

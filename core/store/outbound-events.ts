@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY_SECONDS } from "../domain/contract";
 import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import type { StoreMeter } from "../ports/store-meter";
 import { batchFunction } from "./function-batch";
-import type { Functions } from "./functions";
+import { packArguments, type Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
 import { asList, asNumber, asText } from "./reply";
@@ -11,42 +11,54 @@ import { asList, asNumber, asText } from "./reply";
 const BATCH_MAX = 100;
 
 function toArguments(publication: Publication): readonly Argument[] {
-  const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push, envelope } = publication;
+  const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
   // A digest has one length whatever the key's; the workspace is in the name it is kept under.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
-  return [
-    workspaceId,
-    key,
-    eventId,
-    messageId,
-    expiresAtMs === null ? "" : String(expiresAtMs),
-    type,
-    push,
-    envelope.beforeSequence,
-    envelope.afterSequence,
-  ];
+  const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
+  return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push])];
 }
 
-function toPublished(reply: Reply): Published {
-  const [head, eventId, sequence, messageId, expires, mode] = asList(reply);
+/** What was answered for a publication, and whether it was dropped as overloaded, as the push queue is full. */
+function toPublished(
+  reply: Reply,
+  { eventId, messageId, expiresAtMs }: Publication,
+): { readonly published: Published; readonly isDropped: boolean } {
+  const published = (sequence: Reply, mode?: "poll" | "push"): Published => ({
+    outcome: "published",
+    eventId,
+    sequence: asNumber(sequence),
+    messageId,
+    expiresAtMs,
+    mode,
+  });
+  if (!Array.isArray(reply)) return { published: published(reply), isDropped: false };
+  const [head, ...rest] = asList(reply);
   const outcome = asText(head);
-  if (outcome === "unknown") return { outcome: "unknown-workspace" };
-  if (outcome !== "published" && outcome !== "repeated") throw new TypeError(`publish answered ${outcome}`);
+  switch (outcome) {
+    case "full":
+      return { published: published(rest[0]), isDropped: true };
+    case "poll":
+    case "push":
+      return { published: published(rest[0], outcome), isDropped: false };
+    case "repeated":
+      return { published: toRepeated(rest), isDropped: false };
+    case "unknown":
+      return { published: { outcome: "unknown-workspace" }, isDropped: false };
+    default:
+      throw new TypeError(`publish answered ${outcome}`);
+  }
+}
+
+function toRepeated([eventId, sequence, messageId, expires]: readonly Reply[]): Published {
   return {
-    outcome,
+    outcome: "repeated",
     eventId: asText(eventId),
     sequence: asNumber(sequence),
     messageId: asText(messageId),
     expiresAtMs: asText(expires) === "" ? null : asNumber(expires),
-    mode: mode === undefined ? undefined : asText(mode) === "poll" ? "poll" : "push",
+    mode: undefined,
   };
-}
-
-/** Whether the event was dropped as overloaded, as the push queue is full. */
-function wasDropped(reply: Reply): boolean {
-  const [, , , , , mode] = asList(reply);
-  return mode !== undefined && asText(mode) === "full";
 }
 
 export interface OutboundEventsOptions {
@@ -68,12 +80,14 @@ export function createOutboundEvents(
     name: "publish",
     most: BATCH_MAX,
     toArguments: (publications) => [...head, ...publications.flatMap(toArguments)],
+    toBodies: (publications) =>
+      publications.flatMap(({ envelope }) => [envelope.beforeSequence, envelope.afterSequence]),
     toOutputs(reply, publications) {
       const answers = asList(reply);
       return publications.map((publication, i) => {
-        const published = toPublished(answers[i]);
+        const { published, isDropped } = toPublished(answers[i], publication);
         if (published.outcome === "published") meter?.minted(published.sequence);
-        if (wasDropped(answers[i])) onOverloaded(publication);
+        if (isDropped) onOverloaded(publication);
         return published;
       });
     },

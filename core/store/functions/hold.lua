@@ -124,71 +124,102 @@ local function read_state(prefix, workspace)
   }
 end
 
--- Holds events, {sequence, JSON} each, that have the next sequences of a workspace, whose state was just read.
+-- Holds events that have the next sequences of a workspace, whose state was just read: a
+-- list with the sequence of each, followed by its JSON.
 local function hold(prefix, now, workspace, state, fresh)
-  local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest)
+  local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest, true)
+  local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
+  local key, last = prefix .. ':st:' .. workspace, fresh[#fresh - 1]
+  if isLost then gone = state.held end
+  if state.held > gone then redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total)
+  else redis.call('HSET', key, 'sequence', last, 'held', last, 'total', total, 'oldest', fresh[1], 'gone', gone) end
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
-  local key, last = prefix .. ':st:' .. workspace, fresh[#fresh][1]
-  local total = append_held(prefix, workspace, state.total, fresh)
-  redis.call('HSET', key, 'sequence', last, 'held', last, 'total', digits(total))
-  if state.held <= gone then redis.call('HSET', key, 'oldest', fresh[1][1]) end
+end
+
+-- The queue of a shard, as it is while events are added to it.
+local function open_queue(prefix, most, mostBytes)
+  local length, bytes = queue_size(prefix)
+  local added = false
+
+  -- Adds an event as it is packed. False when there is no room.
+  local function add(packed)
+    if length >= most or bytes + #packed > mostBytes then return false end
+    redis.call('XADD', prefix .. ':push', '*', 'p', packed)
+    length, bytes, added = length + 1, bytes + #packed, true
+    return true
+  end
+
+  local function close()
+    if not added then return end
+    set_queue_bytes(prefix, bytes)
+    redis.call('PUBLISH', prefix .. ':wake:push', '')
+  end
+
+  return { add = add, close = close }
 end
 
 -- Publishes events: mints each sequence and appends the event in the same step,
 -- so that no later number is ever seen first.
 -- ARGV: seconds an idempotency key is remembered, longest push queue and its most bytes (past
 -- either, events are dropped, and logged so, as overloaded), then for each event: workspace,
--- idempotency key ('' for none), event id, message id, expiry in ms ('' for
--- never), type, how a push workspace gets it (retried | once: pushed, with or
--- without retries; direct: the caller pushes it), the envelope before its
--- sequence, and after it.
--- Returns for each, in order: {published | repeated, event id, sequence, message
--- id, expiry, and when published the mode by which the workspace gets it, or full:
--- it was dropped} | {unknown} (no such workspace, or none with a bridge).
-register('publish', function(keys, args)
+-- idempotency key ('' for none), event id, and a list packed as arguments are: message id,
+-- expiry in ms ('' for never), type, how a push workspace gets it (retried | once: pushed,
+-- with or without retries; direct: the caller pushes it). Bodies: of each event, the envelope
+-- before its sequence, and after it.
+-- Returns for each, in order: its sequence | {full, sequence} (the push queue had no room) |
+-- {poll or push, sequence} for a direct one: the mode of its workspace | {repeated, event id,
+-- sequence, message id, expiry} | {unknown} (no such workspace, or none with a bridge).
+register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
   -- What the call has done to a workspace so far, by which it is read and written once.
   local states = {}
-  local most, mostBytes = tonumber(args[2]), tonumber(args[3])
-  local length, bytes = queue_size(prefix)
-  local queued = 0
-  for i = 4, #args, 9 do
-    local workspace, key, event, message, expires, type, how, before, after = unpack(args, i, i + 8)
+  local queue
+
+  local function send(workspace, event, sequence, rest, before, after)
+    queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
+    if queue.add(struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
+      .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after) then
+      return tonumber(sequence)
+    end
+    log_drop(prefix, workspace, event, unpack_fields(rest)[3], 'overloaded')
+    return { 'full', tonumber(sequence) }
+  end
+
+  for i = 4, #args, 4 do
+    local workspace, key, event, rest = unpack(args, i, i + 3)
+    local before, after = next_body(), next_body()
     local state = states[workspace]
     if not state then
       state = read_state(prefix, workspace)
       state.fresh = {}
       states[workspace] = state
     end
-    local mode = state.mode
+    local mode, answer = state.mode, nil
     local known = key ~= '' and mode and redis.call('GET', prefix .. ':key:' .. workspace .. ':' .. key)
     if mode ~= 'poll' and mode ~= 'push' then
-      answers[#answers + 1] = { 'unknown' }
+      answer = { 'unknown' }
     elseif known then
-      answers[#answers + 1] = { 'repeated', cmsgpack.unpack(known) }
+      answer = { 'repeated', cmsgpack.unpack(known) }
     else
       local sequence = next_sequence(state.sequence, now)
       state.sequence, state.minted = sequence, true
+      local is_direct = string.sub(rest, -6) == 'direct'
       if mode == 'poll' then
-        state.fresh[#state.fresh + 1] = { sequence, before .. sequence .. after }
-      elseif how ~= 'direct' then
-        local packed = pack_fields({ workspace, event, sequence, message, expires, type, how, before .. sequence .. after })
-        if length + queued < most and bytes + #packed <= mostBytes then
-          redis.call('XADD', prefix .. ':push', '*', 'p', packed)
-          queued, bytes = queued + 1, bytes + #packed
-        else
-          mode = 'full'
-          log_drop(prefix, workspace, event, type, 'overloaded')
-        end
+        local fresh = state.fresh
+        fresh[#fresh + 1], fresh[#fresh + 2] = sequence, before .. sequence .. after
       end
+      if is_direct then answer = { mode, tonumber(sequence) }
+      elseif mode == 'poll' then answer = tonumber(sequence)
+      else answer = send(workspace, event, sequence, rest, before, after) end
       if key ~= '' then
+        local message, expires = unpack(unpack_fields(rest))
         redis.call('SET', prefix .. ':key:' .. workspace .. ':' .. key,
           cmsgpack.pack(event, sequence, message, expires), 'EX', args[1])
       end
-      answers[#answers + 1] = { 'published', event, sequence, message, expires, mode }
     end
+    answers[#answers + 1] = answer
   end
   for workspace, state in pairs(states) do
     if #state.fresh > 0 then
@@ -197,9 +228,6 @@ register('publish', function(keys, args)
       redis.call('HSET', prefix .. ':st:' .. workspace, 'sequence', state.sequence)
     end
   end
-  if queued > 0 then
-    set_queue_bytes(prefix, bytes)
-    redis.call('PUBLISH', prefix .. ':wake:push', '')
-  end
+  if queue then queue.close() end
   return answers
 end)

@@ -5,7 +5,9 @@
 -- the function answers for each.
 --
 -- Arguments ("ARGV" in the head of each function) travel as one, each behind its
--- length in four bytes: a batch has hundreds, and one is cheaper to send and read.
+-- length in four bytes: a batch has hundreds, and one is cheaper to send and read. Texts
+-- that are long travel by themselves behind those of all shards, as Lua hashes every byte of
+-- a string that it makes. `next_body()` returns the next of them.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -21,6 +23,9 @@ local function pack_fields(fields)
   return table.concat(fields)
 end
 
+-- When the function was called, once it was asked for.
+local called_at
+
 -- Flags: 'no-writes'; or 'allow-oom' for what has to work on when the memory is full,
 -- as it frees some or keeps whoever does at work.
 local function register(name, callback, flags)
@@ -28,9 +33,15 @@ local function register(name, callback, flags)
     function_name = name .. '_@V@',
     flags = flags or {},
     callback = function(keys, args)
-      if #keys == 1 then return callback(keys, unpack_fields(args[1])) end
+      called_at = nil
+      local body = #keys
+      local function next_body()
+        body = body + 1
+        return args[body]
+      end
+      if #keys == 1 then return callback(keys, unpack_fields(args[1]), next_body) end
       local answers = {}
-      for i, key in ipairs(keys) do answers[i] = callback({ key }, unpack_fields(args[i])) end
+      for i, key in ipairs(keys) do answers[i] = callback({ key }, unpack_fields(args[i]), next_body) end
       return answers
     end,
   })
@@ -41,11 +52,15 @@ local HOLD_US = 86400 * MICROSECONDS
 
 -- The Redis clock in microseconds. It stands still while a function runs.
 local function clock()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * MICROSECONDS + tonumber(time[2])
+  if not called_at then
+    local time = redis.call('TIME')
+    called_at = tonumber(time[1]) * MICROSECONDS + tonumber(time[2])
+  end
+  return called_at
 end
 
--- Integers up to 2^53 as digits; tostring would turn to 1e+15.
+-- Integers up to 2^53 as digits; tostring would turn to 1e+15. What is an argument of
+-- redis.call may stay a number, which Redis writes with all its digits.
 local function digits(number)
   return string.format('%d', number)
 end
@@ -106,8 +121,8 @@ local function new_limiters(now)
         if limiter.isOver then redis.call('DEL', key) end
         if limiter.popped > 0 then redis.call('LPOP', key, limiter.popped) end
         if limiter.pushed > 0 then
-          local times = {}
-          for i = 1, limiter.pushed do times[i] = digits(limiter.now) end
+          local time, times = digits(limiter.now), {}
+          for i = 1, limiter.pushed do times[i] = time end
           redis.call('RPUSH', key, unpack(times))
           if redis.call('PTTL', key) < LIMITER_LEAST_MS then redis.call('PEXPIRE', key, LIMITER_MS) end
         end

@@ -82,8 +82,8 @@ local function hold_queued(prefix, now, workspace, entry)
   end
   local fresh = next_sequence(state.sequence, now)
   local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
-  hold(prefix, now, workspace, state, { { fresh,
-    string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) } })
+  hold(prefix, now, workspace, state, { fresh,
+    string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) })
   redis.call('HSET', key, 'lifted', fresh, 'published', digits(published))
   return 'recorded'
 end
