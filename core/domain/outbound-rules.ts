@@ -83,8 +83,9 @@ function lifetimeFault(lifetimeMs: number | undefined): OutboundFault | undefine
 }
 
 function idFault(field: string, value: string, max: number): OutboundFault | undefined {
-  const length = [...value].length;
-  if (length >= 1 && length <= max && value.isWellFormed()) return undefined;
+  // A character is one or two units of a string, so a short string need not be counted.
+  const isShort = value.length <= max || [...value].length <= max;
+  if (value !== "" && isShort && value.isWellFormed()) return undefined;
   return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);
 }
 

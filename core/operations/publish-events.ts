@@ -21,11 +21,11 @@ export type PublishOutcome = Published | { readonly outcome: "invalid"; readonly
  * Publishes one event: checks it, mints its ids, renders it once, and appends
  * it. Calls made together reach the store together, in order.
  */
-export async function publishEvent(context: PublishContext, event: OutboundEvent): Promise<PublishOutcome> {
+export function publishEvent(context: PublishContext, event: OutboundEvent): Promise<PublishOutcome> {
   const workspaceId = parseWorkspaceId(event.workspaceId);
-  if (workspaceId === undefined) return { outcome: "unknown-workspace" };
+  if (workspaceId === undefined) return Promise.resolve({ outcome: "unknown-workspace" });
   const fault = findOutboundFault(event);
-  if (fault !== undefined) return { outcome: "invalid", fault };
+  if (fault !== undefined) return Promise.resolve({ outcome: "invalid", fault });
 
   const { content } = event;
   const createdAtMs = context.now();
@@ -37,7 +37,7 @@ export async function publishEvent(context: PublishContext, event: OutboundEvent
   const bytes = Buffer.byteLength(envelope.beforeSequence) + Buffer.byteLength(envelope.afterSequence);
   if (bytes > OUTBOUND_EVENT_MAX_BYTES) {
     const message = `message makes an event of ${bytes} bytes, at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
-    return { outcome: "invalid", fault: { field: "message", message } };
+    return Promise.resolve({ outcome: "invalid", fault: { field: "message", message } });
   }
   return context.outboundEvents.publish({
     workspaceId,

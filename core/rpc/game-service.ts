@@ -1,12 +1,12 @@
 import { status, type handleUnaryCall } from "@grpc/grpc-js";
 import {
-  PublishedEvent,
-  PublishEventsResponse,
   PublishRefusal,
-  PublishResult,
   type OutboundEvent as EventMessage,
+  type PublishEventsResponse,
+  type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
 import { PUBLISH_BATCH_MAX } from "../domain/contract";
+import type { OutboundEvent } from "../domain/outbound-event";
 import { publishEvent, type PublishContext, type PublishOutcome } from "../operations/publish-events";
 import { createFollowHandler, type FollowContext, type FollowStream } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
@@ -40,9 +40,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
       }
       publishing.bytes += bytes;
       try {
-        return PublishEventsResponse.create({
-          results: await Promise.all(events.map((event) => publish(context, event))),
-        });
+        return { results: await Promise.all(events.map((event) => publish(context, event))) };
       } finally {
         publishing.bytes -= bytes;
       }
@@ -51,15 +49,22 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-async function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
+/** Not async: each promise of an event costs, and a call has up to 100 events. */
+function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
   const { published } = context.tally;
   const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
   if ("fault" in read) {
     published.invalid += 1;
-    return refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message);
+    return Promise.resolve(refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message));
   }
-  const outcome = await publishEvent(context, read.event);
-  published[outcome.outcome] += 1;
+  const { event } = read;
+  return publishEvent(context, event).then((outcome) => {
+    published[outcome.outcome] += 1;
+    return resultOf(event, outcome);
+  });
+}
+
+function resultOf(event: OutboundEvent, outcome: PublishOutcome): PublishResult {
   switch (outcome.outcome) {
     case "published":
     case "repeated":
@@ -71,7 +76,7 @@ async function publish(context: GameServiceContext, decoded: Decoded<EventMessag
         "no workspace of that id is connected to a bridge",
       );
     case "invalid": {
-      const field = faultField(read.event, outcome.fault);
+      const field = faultField(event, outcome.fault);
       return refusedResult(PublishRefusal.INVALID, field, outcome.fault.message);
     }
   }
@@ -79,16 +84,11 @@ async function publish(context: GameServiceContext, decoded: Decoded<EventMessag
 
 function publishedResult(published: Extract<PublishOutcome, { sequence: number }>): PublishResult {
   const { eventId, sequence, messageId, expiresAtMs, outcome } = published;
-  const value = PublishedEvent.create({
-    eventId,
-    sequence,
-    messageId,
-    repeated: outcome === "repeated",
-    ...(expiresAtMs === null ? {} : { expiresAt: new Date(expiresAtMs) }),
-  });
-  return PublishResult.create({ outcome: { $case: "published", value } });
+  const expiresAt = expiresAtMs === null ? undefined : new Date(expiresAtMs);
+  const value = { eventId, sequence, messageId, repeated: outcome === "repeated", expiresAt };
+  return { outcome: { $case: "published", value } };
 }
 
 function refusedResult(reason: PublishRefusal, field: string, message: string): PublishResult {
-  return PublishResult.create({ outcome: { $case: "refused", value: { reason, field, message } } });
+  return { outcome: { $case: "refused", value: { reason, field, message } } };
 }

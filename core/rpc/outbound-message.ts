@@ -19,6 +19,13 @@ const CONTENT_FIELDS: Readonly<Record<OutboundContent["type"], string>> = {
   "dm.create": "dm_create",
 };
 
+const MESSAGE_PATHS = {
+  messageCreate: "message_create.message",
+  messageUpdate: "message_update.message",
+  messageEphemeral: "message_ephemeral.message",
+  dmCreate: "dm_create.message",
+} as const;
+
 /** Fields that belong to the event itself, not to its content. */
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
@@ -38,7 +45,7 @@ export function readOutboundEvent(
       "one of message_create, message_update, message_ephemeral and dm_create is required",
     );
   const message = content.value.message;
-  const path = `${content.$case.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}.message`;
+  const path = MESSAGE_PATHS[content.$case];
   if (message === undefined) return fault(path, `${path} is required`);
   if (content.$case !== "messageUpdate" && message.id !== "") {
     return fault(`${path}.id`, `${path}.id must be empty: the service mints it and answers it`);
