@@ -14,8 +14,11 @@ export type Decoded<Message> = { readonly message: Message } | { readonly fault:
 export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
-  /** The first PUBLISH_BATCH_MAX of them. */
-  readonly events: readonly Decoded<OutboundEvent>[];
+  /**
+   * The first PUBLISH_BATCH_MAX of them. The handler takes them out: Node keeps a call that is over until it next
+   * collects garbage in the whole heap, and with it everything that the call's request still holds.
+   */
+  readonly events: Decoded<OutboundEvent>[];
 }
 
 /**

@@ -40,7 +40,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
       }
       publishing.bytes += bytes;
       try {
-        return { results: await Promise.all(events.map((event) => publish(context, event))) };
+        return { results: await Promise.all(events.splice(0).map((event) => publish(context, event))) };
       } finally {
         publishing.bytes -= bytes;
       }

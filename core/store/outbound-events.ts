@@ -8,7 +8,7 @@ import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
 import { asList, asNumber, asText } from "./reply";
 
-const BATCH_MAX = 100;
+const BATCH_MAX = 200;
 
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
