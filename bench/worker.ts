@@ -31,11 +31,18 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Starts workers/<name>.ts in a process of its own, with the flags of the service's processes: it may be a reference to them. */
-export async function startWorker<Of extends Calls<Of>>(scope: Scope, name: string): Promise<Worker<Of>> {
+/** Flags of a load that measures times: it collects its garbage before, as a pause of its own would count as the service's. */
+export const LOAD_FLAGS = ["--expose-gc"];
+
+/** Starts workers/<name>.ts in a process of its own, with the flags of the service's processes unless told: it may be a reference to them. */
+export async function startWorker<Of extends Calls<Of>>(
+  scope: Scope,
+  name: string,
+  flags: readonly string[] = NODE_FLAGS,
+): Promise<Worker<Of>> {
   const child = fork(join(__dirname, "workers", `${name}.js`), {
     serialization: "advanced",
-    execArgv: [...NODE_FLAGS],
+    execArgv: [...flags],
     // Ctrl-C is for us, who stop things in order.
     detached: true,
   });

@@ -5,7 +5,7 @@ import type { Part } from "../part";
 import { startService } from "../service";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POLLING = 1_000;
 /** The interval that the contract recommends. */
@@ -37,7 +37,7 @@ export const idle: Part = {
 
     await sleep(SETTLE_SECONDS * 1000);
     const alone = await measure(() => sleep(seconds * 1000));
-    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const workspaces = await createWorkspaces(clients, POLLING);
     const rate = { workspaces, perSecond: 1 / POLL_EVERY_SECONDS, origin };
     await load.call("poll", { ...rate, seconds: WARM_UP_SECONDS });

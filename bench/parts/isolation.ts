@@ -6,7 +6,7 @@ import { pushesTo, startService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 /** For each of three workspaces. */
 const PER_SECOND = 50;
@@ -49,7 +49,7 @@ async function startSide(context: PartContext, isDisturbed: boolean): Promise<Si
   const { scope } = context;
   const certificate = makeCertificate(scope);
   const { clients, coreAddress } = await startService(context, { ...pushesTo(certificate), SHARDS: "1" });
-  const load = await startWorker<LatencyLoad>(scope, "latency-load");
+  const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
   const { port, deadPort } = await load.call("start", { ...certificate, coreAddress });
   const good = `https://127.0.0.1:${port}/events`;
   const bad = [`https://127.0.0.1:${deadPort}/`, `https://127.0.0.1:${port}/slow`];

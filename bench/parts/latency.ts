@@ -6,7 +6,7 @@ import { median, spreadOf, type Spread } from "../statistics";
 import { INBOUND_STREAMS } from "../store";
 import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POSTING = 16;
 /** Half the limit of a workspace (check 6), so that those of a whole second may come late and together with later ones. */
@@ -14,7 +14,7 @@ const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;
 /** The compilers of three processes take their time at such a rate. */
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SECONDS = 15;
 
 /** How long things take at a load that the service is far from its end at. */
 export const latency: Part = {
@@ -24,7 +24,7 @@ export const latency: Part = {
     const { scope, options, say } = context;
     const certificate = makeCertificate(scope);
     const { clients, store, url, coreAddress } = await startService(context, pushesTo(certificate));
-    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const { port } = await load.call("start", { ...certificate, coreAddress });
     const posting = await createWorkspaces(clients, POSTING);
     const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);

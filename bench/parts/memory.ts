@@ -10,7 +10,7 @@ import { pushesTo, startService } from "../service";
 import { INBOUND_STREAMS, type Store } from "../store";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 const SIZES = {
   workspaces: 10_000,
@@ -79,7 +79,7 @@ export const memory: Part = {
       await store.removeLimiters();
     });
 
-    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const pollingBytes = await growth(store, sizes.polling, async () => {
       const polling = await createWorkspaces(clients, sizes.polling);
       for (const rate of POLLED) await load.call("poll", { workspaces: polling, origin: url, ...rate });

@@ -7,7 +7,7 @@ import { median, spreadOf, type Spread } from "../statistics";
 import { INBOUND_STREAMS } from "../store";
 import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 /** Players of one game, who answer in the same moment, again and again. */
 const PLAYERS = 200;
@@ -43,9 +43,9 @@ export const mixed: Part = {
     } = await startService(context, pushesTo(certificate));
     // Each in a process of its own, so that none of them makes another one late.
     const [posts, polls, pushes] = [
-      await startWorker<LatencyLoad>(scope, "latency-load"),
-      await startWorker<LatencyLoad>(scope, "latency-load"),
-      await startWorker<LatencyLoad>(scope, "latency-load"),
+      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
+      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
+      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
     ];
     const { port } = await pushes.call("start", { ...certificate, coreAddress });
     const game = await createWorkspaces(clients, 1);

@@ -5,7 +5,7 @@ import { pushesTo, startService } from "../service";
 import { shareWithin, spreadOf } from "../statistics";
 import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
-import { startWorker } from "../worker";
+import { LOAD_FLAGS, startWorker } from "../worker";
 
 const WORKSPACES = 8;
 /** For each workspace. All attempts but the last of each event fail. */
@@ -22,7 +22,7 @@ export const retries: Part = {
     const { scope, options, say } = context;
     const certificate = makeCertificate(scope);
     const { clients, coreAddress } = await startService(context, pushesTo(certificate));
-    const load = await startWorker<LatencyLoad>(scope, "latency-load");
+    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const { port } = await load.call("start", { ...certificate, coreAddress });
     const workspaces = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
     const retry = (seconds: number) =>
