@@ -23,8 +23,8 @@ test("the document of this version of the contract passes the strict rules of an
   expect(found).toEqual([]);
 });
 
-// contract: inbound-types, inbound-required, inbound-unknown-fields
-test("the edge takes what the schema of inbound events allows, and names the field at fault of anything else", () => {
+// contract: inbound-types, inbound-required, inbound-unknown-fields, inbound-dm-400, check-7
+test("the edge takes what the schema of inbound events allows, and names the first field at fault of anything else", () => {
   const seen = { taken: 0, refused: 0 };
   const misses = events.chain(nearMissesOf);
   const body = fc.oneof<fc.MaybeWeightedArbitrary<unknown>[]>(

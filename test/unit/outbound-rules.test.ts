@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import {
   MESSAGE_KINDS,
   type Button,
@@ -72,14 +71,8 @@ test.each<[string, string, OutboundEvent]>([
   ["a url of other scripts", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/ü" })],
   ["a url with braces", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/{a}" })],
   ["a url with a stray %", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/%zz" })],
-  ...[
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    "vbscript:a",
-    "data:text/html,a",
-    "file:///etc/hosts",
-  ].map(ofUrl),
-  ...["blob:https://a.example/b", "about:blank", "tel:+4930", "https:a.example"].map(ofUrl),
+  ..."javascript:alert(1) JaVaScRiPt:alert(1) vbscript:a data:text/html,a".split(" ").map(ofUrl),
+  ..."file:///etc/hosts blob:https://a.example/b about:blank tel:+4930 https:a.example".split(" ").map(ofUrl),
   ["a url without a host", `${BUTTON}.url`, button({ label: "a", url: "https://" })],
   ["an empty image", "message.image", create("c1", { image: "" })],
   ["an image that is inline", "message.image", create("c1", { image: "data:image/gif;base64,R0lGODlh" })],
@@ -120,14 +113,4 @@ test.each(MESSAGE_KINDS)("the kind %s is in order, and all but text may have but
   const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
   expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
   expect(findOutboundFault(create("c1", { kind, ...extras }))).toBeUndefined();
-});
-
-test("actions are judged by their length in code points alone", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: "binary", minLength: 0, maxLength: 600, size: "max" }), (action) => {
-      const fault = findOutboundFault(button({ label: "a", action }));
-      const length = [...action].length;
-      expect(fault === undefined).toBe(length >= 1 && length <= 512);
-    }),
-  );
 });

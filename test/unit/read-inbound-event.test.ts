@@ -30,40 +30,6 @@ test("null is the same as nothing where it is allowed", () => {
   expect(readInboundEvent({ ...MESSAGE, ...nulls })).toEqual(readInboundEvent(MESSAGE));
 });
 
-// contract: check-7
-test.each<[string, object, string]>([
-  ["type, before all others", { bogus: 1 }, "type"],
-  ["id, before channel", { type: "command", id: "", bogus: 1 }, "id"],
-  ["channel, before user", { type: "command", bogus: 1 }, "channel"],
-  ["channel.id, before its name", { ...COMMAND, channel: { name: 1, bogus: 1 } }, "channel.id"],
-  ["channel.name, before others", { ...COMMAND, channel: { bogus: 1, id: "c1", name: 1 } }, "channel.name"],
-  ["the unknown in channel, before user", { type: "command", channel: { id: "c", x: 1 } }, "channel.x"],
-  ["user, before text", { type: "command", channel: "c1", bogus: 1 }, "user"],
-  ["user.id, before user.name", { ...COMMAND, user: { name: 1, bogus: 1 } }, "user.id"],
-  ["user.name, before what is unknown", { ...COMMAND, user: { bogus: 1, id: "u1", name: 1 } }, "user.name"],
-  ["text, before replyTo", { ...MESSAGE, text: "", replyTo: 1 }, "text"],
-  ["replyTo, before what is unknown", { bogus: 1, ...MESSAGE, replyTo: 1 }, "replyTo"],
-  ["messageId, before action", { ...ACTION, messageId: "", action: "" }, "messageId"],
-  ["the first of the unknown", { ...COMMAND, zebra: 1, ant: 1 }, "zebra"],
-])("of several fields at fault the first of the table is named: %s", (_what, body, field) => {
-  expect(outcomeOf(body)).toBe(field);
-});
-
-// contract: inbound-dm-400
-test.each<[string, object, string]>([
-  ["whose user is missing", { ...MESSAGE, channel: "dm:u1", user: undefined }, "user"],
-  ["whose user is no object", { ...MESSAGE, channel: "dm:u1", user: "u1" }, "user"],
-  ["whose user has no id", { ...MESSAGE, channel: "dm:u1", user: {} }, "user.id"],
-  ["of its own user, with a bad name", { ...MESSAGE, channel: { id: "dm:u1", name: 5 } }, "channel.name"],
-  ["of its own user, with an unknown field", { ...MESSAGE, channel: { id: "dm:u1", x: 5 } }, "channel.x"],
-  ["of another member, with a bad name", { ...MESSAGE, channel: { id: "dm:u2", name: 5 } }, "channel"],
-  ["on a command, with a bad name", { ...COMMAND, channel: { id: "dm:u1", name: 5 } }, "channel"],
-  ["of another member, after a bad id", { ...MESSAGE, id: "", channel: "dm:u2" }, "id"],
-  ["of another member, before a bad text", { ...MESSAGE, channel: "dm:u2", text: "" }, "channel"],
-])("a DM %s is answered with the field at fault", (_what, body, field) => {
-  expect(outcomeOf(body)).toBe(field);
-});
-
 // contract: inbound-unknown-fields, inbound-required
 test("names that every object inherits are unknown fields, and stand for none that is required", () => {
   expect(outcomeOf({ ...COMMAND, ["__proto__"]: { type: "command" } })).toBe("__proto__");
