@@ -117,8 +117,21 @@ export function createGroup(window: number) {
     stream.follower.ack(delivered.map(({ id }) => id));
   }
 
+  /** Appends events, and lets time pass until streams have them. */
+  function append(...workspaceIds: readonly WorkspaceId[]): Promise<void> {
+    for (const workspaceId of workspaceIds) memory.append(workspaceId);
+    return pass(500);
+  }
+
+  /** Has the store be away for some time. */
+  async function away(ms: number): Promise<void> {
+    memory.away = true;
+    await pass(ms);
+    memory.away = false;
+  }
+
   const alive = (): Stream[] => streams.filter(({ ended }) => ended === undefined);
-  return { memory, streams, faults, open, ack, alive };
+  return { memory, streams, faults, open, ack, append, away, alive };
 }
 
 export type Group = ReturnType<typeof createGroup>;

@@ -68,9 +68,7 @@ async function take(group: Group, step: Step): Promise<void> {
       return;
     }
     case "away":
-      group.memory.away = true;
-      await pass(step.ms);
-      group.memory.away = false;
+      return group.away(step.ms);
   }
 }
 

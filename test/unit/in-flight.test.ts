@@ -13,10 +13,8 @@ function entry(entryId: string, workspaceId = "a"): LogEntry {
 
 describe("delivery ids", () => {
   test("a delivery id names a shard and an entry", () => {
-    expect(parseDeliveryId(deliveryId(7, "1700000000000-3"), 16)).toEqual({
-      shard: 7,
-      entryId: "1700000000000-3",
-    });
+    const entryId = "1700000000000-3";
+    expect(parseDeliveryId(deliveryId(7, entryId), 16)).toEqual({ shard: 7, entryId });
   });
 
   const NO_ENTRIES =
@@ -40,21 +38,6 @@ describe("delivery ids", () => {
 });
 
 describe("events that wait for their acks", () => {
-  // time: controlled
-  test("an overdue event is delivered again with the later ones of its workspace, in order, and without those acked", () => {
-    const inFlight = createInFlight(DEADLINE_MS);
-    expect(inFlight.nextDeadline).toBe(Infinity);
-    for (const id of ["8-0", "9-0", "9-5", "10-0"]) inFlight.add(0, entry(id));
-    inFlight.add(0, entry("10-1", "b"));
-    inFlight.add(1, entry("11-0"));
-    inFlight.remove(0, ["8-0", "9-5", "70-0"]);
-    jest.advanceTimersByTime(DEADLINE_MS - 1);
-    for (const id of ["10-2", "10-10"]) inFlight.add(0, entry(id));
-    expect([inFlight.size, inFlight.overdue()]).toEqual([6, undefined]);
-    jest.advanceTimersByTime(1);
-    expect(inFlight.overdue()).toEqual({ shard: 0, entryIds: ["9-0", "10-0", "10-2", "10-10"] });
-  });
-
   test("a shard that is forgotten takes its events along and no others", () => {
     const inFlight = createInFlight(DEADLINE_MS);
     inFlight.add(0, entry("1-0"));
@@ -86,6 +69,7 @@ describe("events that wait for their acks", () => {
             // All that is out of the workspace, in order: the first overdue one is always its oldest.
             const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
             expect(again).toEqual(expected);
+            expect(first?.since).toBeLessThanOrEqual(performance.now() - DEADLINE_MS);
             inFlight.remove(shard, due.entryIds);
             for (const each of expected) {
               inFlight.add(shard, entry(each.id, each.workspace));
@@ -97,7 +81,8 @@ describe("events that wait for their acks", () => {
         for (const each of steps) {
           if ("add" in each) {
             const shard = shardOf[each.add] ?? 0;
-            const id = `${next++}-0`;
+            // Twelve to a millisecond, from 9 on: in the order of the numbers, not of the text.
+            const id = `${9 + Math.floor(next / 12)}-${next++ % 12}`;
             inFlight.add(shard, entry(id, each.add));
             out.set(deliveryId(shard, id), { workspace: each.add, shard, id, since: performance.now() });
           } else if ("ack" in each) {

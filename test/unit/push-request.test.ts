@@ -38,14 +38,20 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
     },
     /** Which connections are open. */
     open: () => sockets.map(({ destroyed }) => !destroyed),
+    /** Answers on the first connection, or on another. */
+    async answer(bytes: string, at = 0) {
+      sockets[at]?.push(bytes);
+      await pass(0);
+    },
     /** Sends a push; answers what is known of it, as it becomes known. */
-    push(attempt = ATTEMPT, connect = connections.connect) {
+    async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
       sendPush(connect, attempt, DEADLINE_MS, progress).then(
         (status) => results.push(status),
         (error: Error) => results.push(error.message),
       );
+      await pass(0);
       return { progress, results };
     },
   };
@@ -69,8 +75,7 @@ test.each(STALLS)(
   "an attempt ends when its 5 seconds are over where the bridge %s",
   async (_what, first, everySecond) => {
     const bridge = bridgeByHand();
-    const { progress, results } = bridge.push();
-    await pass(0);
+    const { progress, results } = await bridge.push();
     const [socket] = bridge.sockets;
     if (first !== "") socket?.push(first);
     for (let second = 1; second < 5; second++) {
@@ -88,10 +93,9 @@ test.each(STALLS)(
 // contract: push-deadline
 test("an answer counts until the 5 seconds are over, and its body is read until then", async () => {
   const bridge = bridgeByHand();
-  const { progress, results } = bridge.push();
+  const { progress, results } = await bridge.push();
   await pass(DEADLINE_MS - 1);
-  bridge.sockets[0]?.push(`${HEAD}\r\nok`);
-  await pass(0);
+  await bridge.answer(`${HEAD}\r\nok`);
   expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [true]]);
   await pass(1);
   expect([results, progress.isLate, bridge.open()]).toEqual([[200], false, [false]]);
@@ -100,18 +104,14 @@ test("an answer counts until the 5 seconds are over, and its body is read until 
 // time: controlled
 test("a connection made after the deadline is not used, though the timer has not fired", async () => {
   const bridge = bridgeByHand();
-  const { progress, results } = bridge.push(ATTEMPT, async (url) => {
+  const { progress, results } = await bridge.push(ATTEMPT, async (url) => {
     const connection = await bridge.connections.connect(url);
     jest.spyOn(performance, "now").mockReturnValue(performance.now() + DEADLINE_MS);
     return connection;
   });
-  await pass(0);
   jest.restoreAllMocks();
-  expect([results.length, progress, bridge.open()]).toEqual([
-    1,
-    { connection: undefined, isLate: true },
-    [false],
-  ]);
+  expect(progress).toEqual({ connection: undefined, isLate: true });
+  expect([results.length, bridge.open()]).toEqual([1, [false]]);
 });
 
 // time: controlled
@@ -125,12 +125,10 @@ test.each([
   ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
 ])("after %s, %d ms later, the connection is used again: %s", async (_what, ms, isUsed, answer) => {
   const bridge = bridgeByHand();
-  const { results } = bridge.push();
-  await pass(0);
-  bridge.sockets[0]?.push(answer);
+  const { results } = await bridge.push();
+  await bridge.answer(answer);
   await pass(ms);
-  bridge.push();
-  await pass(0);
+  await bridge.push();
   expect([results.length, bridge.sockets.length]).toEqual([1, isUsed ? 1 : 2]);
 });
 
@@ -143,13 +141,11 @@ test.each([
   "where one answer says %j and the next, %d ms later, %j, an idle connection is closed %d ms after that",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
-    bridge.push();
-    await pass(0);
-    bridge.sockets[0]?.push(`${HEAD}${first}\r\nbody`);
+    await bridge.push();
+    await bridge.answer(`${HEAD}${first}\r\nbody`);
     await pass(laterMs);
-    bridge.push();
-    await pass(0);
-    bridge.sockets[0]?.push(`${HEAD}${last}\r\nbody`);
+    await bridge.push();
+    await bridge.answer(`${HEAD}${last}\r\nbody`);
     await pass(idleMs - 1);
     expect(bridge.open()).toEqual([true]);
     await pass(1);
@@ -160,41 +156,32 @@ test.each([
 // time: controlled
 test("unsolicited bytes close the connection and never become the answer to the next push", async () => {
   const bridge = bridgeByHand();
-  const before = bridge.push();
-  await pass(0);
+  const before = await bridge.push();
+  await bridge.answer("HTTP/1.1 204 X\r\n\r\n");
   bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
-  await pass(0);
-  bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
-  const after = bridge.push();
-  await pass(0);
+  const after = await bridge.push();
   expect([before.results, after.results, bridge.open()]).toEqual([[204], [], [false, true]]);
 });
 
 test("a request that is answered before it was sent whole keeps its connection from the next one", async () => {
   const bridge = bridgeByHand();
   bridge.reads(false);
-  const { results } = bridge.push();
-  await pass(0);
-  bridge.sockets[0]?.push("HTTP/1.1 204 X\r\n\r\n");
-  await pass(0);
-  bridge.push();
-  await pass(0);
+  const { results } = await bridge.push();
+  await bridge.answer("HTTP/1.1 204 X\r\n\r\n");
+  await bridge.push();
   expect([results, bridge.sockets.length]).toEqual([[204], 2]);
   bridge.reads(true);
   await pass(0);
-  bridge.push();
-  await pass(0);
+  await bridge.push();
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
 test("past the bound on kept connections, in all or to one origin, the oldest is closed", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
-    bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
-    await pass(0);
+    await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
     // Its body is still to come.
-    bridge.sockets[index]?.push(`${HEAD}\r\n`);
-    await pass(0);
+    await bridge.answer(`${HEAD}\r\n`, index);
   }
   expect(bridge.open()).toEqual([false, false, true, false, true, true]);
   bridge.connections.close();
@@ -204,11 +191,8 @@ test("past the bound on kept connections, in all or to one origin, the oldest is
 // time: controlled
 // contract: push-deadline
 test("the deadline of a pushed event is 5 seconds, the name look-up included", async () => {
-  const client = createPushClient({
-    names: { addresses: () => new Promise(() => {}) },
-    allow: [],
-    secureContext: createSecureContext(),
-  });
+  const names = { addresses: () => new Promise<never>(() => {}) };
+  const client = createPushClient({ names, allow: [], secureContext: createSecureContext() });
   const outcome = jest.fn();
   void client.push(ATTEMPT).then(outcome);
   await pass(4_999);

@@ -4,14 +4,7 @@ import { isRetried } from "../../core/domain/retry";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { after, OK, pass, queued, REFUSED, TIMEOUT, testShard, WORKSPACE } from "../harness/test-shard";
 
-const body = (kind: Kind): MessageBody => ({
-  kind,
-  text: "x",
-  buttons: [],
-  image: null,
-  awaitsReply: false,
-  data: null,
-});
+const BODY = { text: "x", buttons: [], image: null, awaitsReply: false, data: null };
 const KINDS = Object.entries(MessageKind).flatMap(([name, code]) =>
   typeof code === "number" && code !== MessageKind.UNSPECIFIED ? [name.toLowerCase() as Kind] : [],
 );
@@ -19,7 +12,7 @@ const PHASE_STARTS = ["question", "gotcha_bait", "gotcha_reveal", "time_up", "ga
 
 // contract: retry-create, retry-phase, retry-never
 test.each(KINDS)("creates of kind %s are retried; updates only if the kind starts a phase", (kind) => {
-  const message = body(kind);
+  const message: MessageBody = { ...BODY, kind };
   expect([
     isRetried({ type: "message.create", channel: "c", message }),
     isRetried({ type: "dm.create", user: "u", message }),
@@ -55,8 +48,7 @@ function answerWith(answers: readonly Answer[]): void {
 /** When the attempts are made, by the core that starts now, if they are answered so. */
 async function attemptTimes(...answers: readonly Answer[]): Promise<readonly number[]> {
   answerWith(answers);
-  shard().start();
-  await pass(60_000);
+  await shard().run(60_000);
   return shard().times();
 }
 
@@ -108,11 +100,8 @@ test.each([
   ["it has expired", "expired", { clockMs: 600_000 }],
 ])("an event is not retried once %s", async (_when, reason, change) => {
   answerWith([refused]);
-  shard().world.queue = [queued(1, { expiresAtMs: 600_000 })];
-  shard().start();
-  await pass(2_500);
-  Object.assign(shard().world, change);
-  await pass(60_000);
+  await shard().run(2_500, { queue: [queued(1, { expiresAtMs: 600_000 })] });
+  await shard().wait(60_000, change);
   expect([shard().times(), shard().drops]).toEqual([[0, 1_000], [{ eventId: "evt_1", reason, atMs: 4_000 }]]);
   expect(shard().recorded.at(-1)).toMatchObject({
     delivery: { result: reason, attempt: 2 },
@@ -141,8 +130,7 @@ test.each([
   "a core that takes over after %i ms counts from the recorded first failure: %j",
   async (takenMs, starts) => {
     answerWith([refused]);
-    shard().start();
-    await pass(500);
+    await shard().run(500);
     shard().lose();
     await pass(takenMs - 500);
     expect(await attemptTimes(refused)).toEqual(starts);
@@ -153,12 +141,10 @@ test.each([
 // time: controlled
 test("an attempt under way when its core lost the shard is made again by the next core", async () => {
   answerWith([unanswered, refused, refused, refused]);
-  shard().start();
-  await pass(500);
+  await shard().run(500);
   shard().lose();
   await pass(2_500);
-  shard().start();
-  await pass(60_000);
+  await shard().run(60_000);
   expect(shard().times()).toEqual([0, 3_000, 4_000, 7_000]);
   expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
 });
