@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { REAL_TIMING } from "../../bridge/back-off";
-import { cursorFile, cursorInMemory } from "../../bridge/cursor-store";
+import { cursorInMemory } from "../../bridge/cursor-store";
 import { eachEvent } from "../../bridge/each-event";
 import type { OutboundEvent } from "../../bridge/events";
 import { dmChannel, type InboundEvent } from "../../bridge/inbound-event";
@@ -105,36 +102,4 @@ test("a poller shows every type of event, once and in order, across pages", asyn
   ]);
   expect(textsOf(poller.shown.slice(4))).toEqual(texts);
   expect(poller.problems).toEqual([]);
-});
-
-// contract: poll-after-omitted, poll-latest
-test("a poller resumes from its cursor file; one without a cursor starts with the oldest event or from now", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cb-poll-"));
-  const cursors = cursorFile(join(folder, "cursor"));
-  await publishTexts("one");
-  const before = startPoller({ cursors });
-  await until("the first is shown", () => before.shown.length === 1);
-  await before.stop();
-  await publishTexts("two");
-  const latestCursors: (string | null)[] = [];
-  const [after, oldest, latest] = [
-    startPoller({ cursors }),
-    startPoller(),
-    startPoller({ start: "latest", handle: ({ next }) => void latestCursors.push(next) }),
-  ];
-  await until("the others are shown", () => after.shown.length === 1 && oldest.shown.length === 2);
-  await until("the newest cursor is known", () => latestCursors.length > 0);
-  await Promise.all([after, oldest, latest].map((poller) => poller.stop()));
-  expect([textsOf(after.shown), textsOf(oldest.shown)]).toEqual([["two"], ["one", "two"]]);
-  expect(latestCursors[0]).toBe(await cursors.load());
-  rmSync(folder, { recursive: true });
-});
-
-// contract: mode-to-push, poll-403
-test("a poller ends with a 403 once a target URL is set, and with a 404 once the workspace is disconnected", async () => {
-  const poller = startPoller();
-  await service.workspaces.setTargetUrl(workspace.id, "https://8.8.8.8/events");
-  await expect(poller.ended).rejects.toMatchObject({ name: "PollRefused", status: 403 });
-  await service.workspaces.disconnect(workspace.id);
-  await expect(startPoller().ended).rejects.toMatchObject({ name: "PollRefused", status: 404 });
 });

@@ -32,6 +32,8 @@ test("a poll is a GET that signs its query string as sent, which may be empty", 
   }
   const limited = await service.run([pageOf()], { limit: 5 });
   expect(limited.queries).toEqual(["?limit=5", "?after=7&limit=5"]);
+  const fromNow = await service.run([pageOf()], { start: "latest" });
+  expect(fromNow.queries).toEqual(["?after=latest", "?after=7"]);
 });
 
 test("a cursor is sent exactly as it was received, whatever the poller's start", async () => {

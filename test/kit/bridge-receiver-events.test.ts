@@ -109,10 +109,8 @@ test("events of one channel, or of one member's DM, are shown in order and block
     waits: ({ id }) => held.some((event) => event.id === id),
   });
   const dmUpdate = { ...ONE_OF_EACH["message.update"], channel: "dm:u1" };
-  const others = [
-    { ...create(3), channel: "c2" },
-    { ...create(9), channel: "dm:u2" },
-  ];
+  const inC2 = { ...create(3), channel: "c2" };
+  const others = [inC2, { ...create(9), channel: "dm:u2" }];
   for (const event of [...held, create(8), dmUpdate, ...others]) await push(event);
   await until("the others are shown", () => done.length === 2);
   expect(done).toEqual(others.map(({ id }) => id));

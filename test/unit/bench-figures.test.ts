@@ -28,9 +28,8 @@ function round(ours: number, reference: number, cost: number): Round {
 
 describe("what a part ends with", () => {
   test("is the median cost with the least and the greatest of the rounds, and the median ratio of the rates", () => {
-    const { lastLine, raw } = resultOf([round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)], {
-      of: 1,
-    });
+    const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
+    const { lastLine, raw } = resultOf(rounds, { of: 1 });
     expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
     expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
   });
@@ -57,25 +56,14 @@ describe("what a part ends with", () => {
         reference: side("b", 60),
       },
     );
-    const [a, b] = [
-      ["a 3", "a had 30"],
-      ["b 3", "b had 60"],
-    ] as const;
+    const a = ["a 3", "a had 30"];
+    const b = ["b 3", "b had 60"];
     const warmUp = ["prepare", "a 2", "a had 30", "b 2", "b had 60"];
     expect(done).toEqual([...warmUp, "prepare", ...a, ...b, "prepare", ...b, ...a]);
-    expect(rounds.map(({ ours, reference, ratio }) => [ours.perSecond, reference.perSecond, ratio])).toEqual([
-      [10, 20, 0.5],
-      [10, 20, 0.5],
-    ]);
-    expect(lines[0]?.split(/ {2,}/).filter((cell) => cell !== "")).toEqual([
-      "round",
-      "ours things/s",
-      "a µs each",
-      "reference things/s",
-      "b µs each",
-      "cost",
-      "ratio",
-    ]);
+    const rates = rounds.map(({ ours, reference, ratio }) => [ours.perSecond, reference.perSecond, ratio]);
+    expect(rates.map(String)).toEqual(Array(2).fill("10,20,0.5"));
+    const head = "round, ours things/s, a µs each, reference things/s, b µs each, cost, ratio";
+    expect(lines[0]?.trim().split(/ {2,}/)).toEqual(head.split(", "));
   });
 });
 

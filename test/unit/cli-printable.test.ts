@@ -51,11 +51,7 @@ test.each([
 });
 
 test("the columns of a table are aligned", () => {
-  const rows = [
-    ["Ann", "poll"],
-    ["日本語", "push"],
-    ["a\nb", "poll"],
-  ];
+  const rows = ["Ann poll", "日本語 push", "a\nb poll"].map((row) => row.split(" "));
   const lines = ["NAME    MODE", "Ann     poll", "日本語  push", "a\\nb    poll"];
   expect(tableLines(["name", "mode"], rows)).toEqual(lines);
 });

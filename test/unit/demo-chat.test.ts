@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { sign } from "../../bridge/signature";
 import { createObservation } from "../../demo/chat/link/observation";
-import { applyEvent, type ChatState } from "../../demo/chat/page/chat-state";
+import { applyEvent } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";
-import type { Exchange, Post, ServicePost } from "../../demo/chat/shapes";
+import type { Exchange, ServicePost } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
 import { message } from "../harness/sample-events";
 
@@ -17,16 +17,8 @@ function postOf(id: number, edits: number, conversation = "general"): ServicePos
   return { by: "service", id, at, conversation, onlyFor: null, message: MESSAGE, edits };
 }
 
-const welcome = (posts: readonly Post[], before?: ChatState): ChatState | undefined =>
-  applyEvent(before, {
-    type: "welcome",
-    me: ME,
-    channels: [],
-    posts,
-    members: [],
-    link: LINK,
-    exchanges: [],
-  });
+const NOBODY = { channels: [], posts: [], members: [], exchanges: [] };
+const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, ...NOBODY });
 
 test("a page shows posts in order, each once and in its last version", () => {
   const told = fc.array(fc.record({ id: fc.integer({ min: 1, max: 30 }), edits: fc.nat({ max: 9 }) }));
@@ -34,7 +26,7 @@ test("a page shows posts in order, each once and in its last version", () => {
     fc.property(told, (events) => {
       const state = events.reduce(
         (before, { id, edits }) => applyEvent(before, { type: "post", post: postOf(id, edits) }),
-        welcome([]),
+        EMPTY_CHAT,
       );
       const last = new Map(events.map(({ id, edits }) => [id, edits]));
       const expected = [...last].toSorted(([a], [b]) => a - b);
@@ -102,13 +94,8 @@ describe("the log of the wire", () => {
     const log = createWireLog();
     const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
     for (const each of all) log.add(each);
-    expect(log.exchanges.map(({ id, times }) => `${id}: ${times}`)).toEqual([
-      "5: 1",
-      "4: 1",
-      "3: 1",
-      "2: 1",
-      "1: 2",
-    ]);
+    const kept = log.exchanges.map(({ id, times }) => `${id}: ${times}`);
+    expect(kept).toEqual(["5: 1", "4: 1", "3: 1", "2: 1", "1: 2"]);
     for (let i = 0; i < 150; i++) log.add(REPORT);
     expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
   });

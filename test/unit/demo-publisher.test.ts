@@ -89,11 +89,8 @@ test("a waiting update is replaced by the next one of its message, in its own wo
   const target = { messageId: "msg_1" };
   const all = [publish(CREATE)];
   const first = await call(0);
-  all.push(
-    publish(update("one", target)),
-    publish(update("other", target), "w2"),
-    publish(update("two", target)),
-  );
+  all.push(publish(update("one", target)), publish(update("other", target), "w2"));
+  all.push(publish(update("two", target)));
   first.answer(published("msg_9"));
   const second = await call(1);
   expect(shown(second)).toEqual(["k3 msg_1 other", "k4 msg_1 two"]);

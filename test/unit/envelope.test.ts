@@ -24,31 +24,19 @@ function render(content: OutboundContent | { type: "ping" }, head: { expiresAtMs
   return `${beforeSequence}1700000000000000${afterSequence}`;
 }
 
-const TO_CHANNEL = { channel: "c1", message: BODY };
+const IN_DM = { channel: "dm:u1" };
 
 // contract: envelope-fields, message-fields, envelope-created-at
-test.each<[OutboundContent | { type: "ping" }, object]>([
-  [
-    { type: "message.create", ...TO_CHANNEL },
-    { channel: "c1", message: MESSAGE },
-  ],
-  [
-    { type: "message.update", channel: "dm:u1", messageId: MESSAGE_ID, message: BODY },
-    { channel: "dm:u1", message: MESSAGE },
-  ],
-  [
-    { type: "message.ephemeral", ...TO_CHANNEL, user: "u1" },
-    { channel: "c1", user: "u1", message: MESSAGE },
-  ],
-  [
-    { type: "dm.create", user: "u1", message: BODY },
-    { user: "u1", message: MESSAGE },
-  ],
-  [{ type: "ping" }, {}],
-])("the envelope of $type has the common fields, its own and no others", (content, own) => {
-  expect(JSON.parse(render(content))).toStrictEqual({
+test.each<[string, object, object]>([
+  ["message.create", { channel: "c1" }, { channel: "c1", message: MESSAGE }],
+  ["message.update", { ...IN_DM, messageId: MESSAGE_ID }, { ...IN_DM, message: MESSAGE }],
+  ["message.ephemeral", { channel: "c1", user: "u1" }, { channel: "c1", user: "u1", message: MESSAGE }],
+  ["dm.create", { user: "u1" }, { user: "u1", message: MESSAGE }],
+  ["ping", {}, {}],
+])("the envelope of %s has the common fields, its own and no others", (type, content, own) => {
+  expect(JSON.parse(render({ type, ...content, message: BODY } as OutboundContent))).toStrictEqual({
     id: HEAD.eventId,
-    type: content.type,
+    type,
     workspace: HEAD.workspaceId,
     sequence: 1700000000000000,
     createdAt: "2025-01-02T03:04:05.006Z",

@@ -26,6 +26,7 @@ const duration = (seconds: bigint, nanos = 0n) => Buffer.concat([varint(1, secon
 /** Fields of the Message of a message_create. */
 const inMessage = (number: number, value: Uint8Array | string) => field(2, field(2, field(number, value)));
 const inButton = (number: number, value: Uint8Array) => inMessage(4, field(1, field(number, value)));
+const LABEL = "message_create.message.rows[0].buttons[0].label";
 const DATA = "message_create.message.data";
 /** A data with a value at the key "a". */
 const data = (value: Uint8Array, key: Uint8Array | string = "a") =>
@@ -58,12 +59,7 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a key that is not UTF-8", DATA, /UTF-8/, data(NULL, NOT_UTF8)],
   ["a text in data that is not UTF-8", DATA, /UTF-8/, data(list(field(3, NOT_UTF8)))],
   ["a text that is not UTF-8", "message_create.message.text", /UTF-8/, inMessage(3, NOT_UTF8)],
-  [
-    "a label that is not UTF-8",
-    "message_create.message.rows[0].buttons[0].label",
-    /UTF-8/,
-    inButton(1, NOT_UTF8),
-  ],
+  ["a label that is not UTF-8", LABEL, /UTF-8/, inButton(1, NOT_UTF8)],
   ["a user that is not UTF-8", "dm_create.user", /UTF-8/, field(5, field(1, NOT_UTF8))],
   ["a key that is half a character", "idempotency_key", /UTF-8/, field(6, Buffer.from("é").subarray(0, 1))],
   ["a workspace that is not UTF-8", "workspace_id", /UTF-8/, field(1, NOT_UTF8)],

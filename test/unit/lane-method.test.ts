@@ -12,6 +12,7 @@ import {
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import { LANE_METHOD, type PageAnswer } from "../../proto/lane-method";
 
+const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,
@@ -100,9 +101,7 @@ function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]
 test("core reads calls as the generated code does, but for events, which stay the bytes that came", () => {
   fc.assert(
     fc.property(fc.array(call, { maxLength: 5 }), (calls) => {
-      const { calls: read } = BRIDGE_METHODS.lane.requestDeserialize(
-        BRIDGE_METHODS.lane.requestSerialize({ calls }),
-      );
+      const { calls: read } = requestDeserialize(requestSerialize({ calls }));
       const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
         number: of,
         call: made?.$case === "receive" ? { ...made, value: decoded(made.value) } : made,
@@ -139,10 +138,8 @@ test("what core does not know in an event stays in it, and what it does not know
 
 test("a message of a lane that is cut off within a call is no message", () => {
   const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
-  const bytes = BRIDGE_METHODS.lane.requestSerialize({
-    calls: [{ number: 1, call: { $case: "receive", value } }],
-  });
+  const bytes = requestSerialize({ calls: [{ number: 1, call: { $case: "receive", value } }] });
   for (let end = 1; end < bytes.length; end++) {
-    expect(() => BRIDGE_METHODS.lane.requestDeserialize(bytes.subarray(0, end))).toThrow();
+    expect(() => requestDeserialize(bytes.subarray(0, end))).toThrow();
   }
 });

@@ -44,12 +44,7 @@ test("where the log cannot be written the process goes on, within its memory", a
   expect([code, stderr]).toEqual([7, ""]);
 });
 
-interface Entry {
-  readonly level: number;
-  readonly msg: string;
-  readonly where?: string;
-  readonly suppressed?: number;
-}
+type Entry = Readonly<Record<"level" | "msg" | "where" | "suppressed", unknown>>;
 
 describe("of entries that repeat", () => {
   const written: Entry[] = [];

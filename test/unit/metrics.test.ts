@@ -87,14 +87,8 @@ test("a label's value may be any text", async () => {
 
 describe("the backlog of a core's shards", () => {
   const NOW_MS = 1_000_000;
-  const EMPTY: ShardBacklog = {
-    pushes: 0,
-    pushBytes: 0,
-    oldestPushAtMs: undefined,
-    mails: 0,
-    inboundEvents: 0,
-    groups: [],
-  };
+  const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
+  const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };
 
   /** What a core says that holds these shards. */
   async function read(shards: readonly (Partial<ShardBacklog> | "away")[]) {
@@ -114,13 +108,8 @@ describe("the backlog of a core's shards", () => {
     return (name: string): object => Object.fromEntries(found.get(`chatbridge_core_${name}`)?.values ?? []);
   }
 
-  const group = (name: string, fields: Partial<GroupBacklog> = {}): GroupBacklog => ({
-    group: name,
-    unread: 0,
-    unacked: 0,
-    oldestAtMs: undefined,
-    ...fields,
-  });
+  const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
+  const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
   test("a backlog is the sum over the held shards, and its age the highest of them", async () => {
     const of = await read([
@@ -140,15 +129,9 @@ describe("the backlog of a core's shards", () => {
   });
 
   test("a group's numbers are summed over the shards", async () => {
-    const of = await read([
-      {
-        groups: [
-          group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 }),
-          group("b", { unread: 5 }),
-        ],
-      },
-      { groups: [group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 })] },
-    ]);
+    const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
+    const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
+    const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);
     expect(of("follow_unread")).toEqual({ 'group="a"': 11, 'group="b"': 5 });
     expect(of("follow_unacked")).toEqual({ 'group="a"': 22, 'group="b"': 0 });
     expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });

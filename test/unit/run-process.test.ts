@@ -31,21 +31,15 @@ async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise
 test.each(["SIGTERM", "SIGINT"] as const)(
   "a process that gets %s closes, says so and exits with 0",
   async (signal) => {
-    expect(await stop(signal, async () => undefined)).toEqual([
-      ["info", "stopping", { signal }],
-      ["info", "stopped"],
-      0,
-    ]);
+    const said = await stop(signal, async () => undefined);
+    expect(said).toEqual([["info", "stopping", { signal }], ["info", "stopped"], 0]);
   },
 );
 
 test("a process that cannot close logs why and exits with 1", async () => {
   const err = new Error("it is stuck");
-  expect(await stop("SIGTERM", () => Promise.reject(err))).toEqual([
-    STOPPING,
-    ["error", "did not stop as it should", { err }],
-    1,
-  ]);
+  const said = await stop("SIGTERM", () => Promise.reject(err));
+  expect(said).toEqual([STOPPING, ["error", "did not stop as it should", { err }], 1]);
 });
 
 // time: controlled

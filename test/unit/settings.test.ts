@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as fc from "fast-check";
 import { readCoreConfig } from "../../core/config";
 import { readEdgeConfig } from "../../edge/config";
-import { readSettings, SettingsError, type Settings } from "../../runtime/settings";
+import { SettingsError } from "../../runtime/settings";
 
 const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const CORE = { REDIS_URL: "redis://127.0.0.1:7000", SECRETS_KEY: KEY };
@@ -91,10 +90,8 @@ describe("core's settings", () => {
 
   test("take secrets' keys in hex or base64, the first to encrypt with", () => {
     const base64 = Buffer.alloc(32, 7).toString("base64");
-    expect(readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` }).secretsKeys).toEqual([
-      Buffer.alloc(32, 7),
-      Buffer.from(KEY, "hex"),
-    ]);
+    const { secretsKeys } = readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` });
+    expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
   });
 
   test("take several tokens, also of one role, and tokens that contain an equals sign", () => {
@@ -159,10 +156,8 @@ describe("the edge's settings", () => {
   });
 
   test("take addresses and blocks of proxies", () => {
-    expect(readEdgeConfig({ ...EDGE, TRUST_PROXY: "10.0.0.0/8, 2001:db8::1" }).trustProxy).toEqual([
-      "10.0.0.0/8",
-      "2001:db8::1",
-    ]);
+    const { trustProxy } = readEdgeConfig({ ...EDGE, TRUST_PROXY: "10.0.0.0/8, 2001:db8::1" });
+    expect(trustProxy).toEqual(["10.0.0.0/8", "2001:db8::1"]);
   });
 });
 
@@ -198,31 +193,12 @@ describe("settings that name files", () => {
 });
 
 test("every fault is named at once, each on a line of one message, and no value is repeated", () => {
-  const anySetting = fc.constantFrom<(settings: Settings, name: string) => unknown>(
-    (settings, name) => settings.hostPort(name, "an address"),
-    (settings, name) => settings.integer(name, "a number", { min: 1, max: 9 }, 5),
-    (settings, name) => settings.choice(name, ["one", "two"], "one"),
-    (settings, name) => settings.file(name, "a file"),
-    (settings, name) =>
-      settings.parsed(name, "none", () => {
-        throw new Error("is not to be had");
-      }),
-  );
-  const secretValue = fc.stringMatching(/^[A-Z]{12,20}$/);
-  fc.assert(
-    fc.property(fc.array(fc.tuple(anySetting, secretValue), { minLength: 1 }), (wanted) => {
-      const environment = Object.fromEntries(wanted.map(([, value], i) => [`SETTING_${i}_`, value]));
-      const found = faults(() =>
-        readSettings(environment, (settings) => {
-          for (const [i, [ask]] of wanted.entries()) ask(settings, `SETTING_${i}_`);
-          return {};
-        }),
-      );
-      expect(found).toHaveLength(wanted.length);
-      for (const [i, line] of found.entries()) expect(line).toMatch(new RegExp(`^SETTING_${i}_ `));
-      const { message } = new SettingsError(found);
-      expect(message.split("\n")).toHaveLength(wanted.length + 1);
-      for (const [, value] of wanted) expect(message).not.toContain(value);
-    }),
-  );
+  const values = { REDIS_URL: "VALUE_A", SECRETS_KEY: "VALUE_B", CORE_LISTEN: "VALUE_C", SHARDS: "VALUE_D" };
+  const more = { LOG_LEVEL: "VALUE_E", CORE_TLS_CERT: "VALUE_F" };
+  const found = faults(() => readCoreConfig({ ...values, ...more }));
+  const named = new Set(found.map((line) => line.split(" ")[0]));
+  expect(named).toEqual(new Set([...Object.keys(values), ...Object.keys(more)]));
+  const { message } = new SettingsError(found);
+  expect(message.split("\n")).toHaveLength(6 + 1);
+  expect(message).not.toContain("VALUE");
 });

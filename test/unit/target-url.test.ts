@@ -42,12 +42,8 @@ const ADDRESSES = new Map([
   ["mixed.example", ["8.8.8.8", "10.0.0.1"]],
   ["empty.example", []],
 ]);
-const check = createTargetUrlCheck({
-  names: {
-    addresses: async (name) => ADDRESSES.get(name) ?? Promise.reject(new Error("ENOTFOUND")),
-  },
-  allow: [],
-});
+const addresses = async (name: string) => ADDRESSES.get(name) ?? Promise.reject(new Error("ENOTFOUND"));
+const check = createTargetUrlCheck({ names: { addresses }, allow: [] });
 
 // contract: push-https, push-private
 test.each<[string, string | undefined]>([

@@ -137,13 +137,8 @@ test("pushes resume sessions; a push that tells its steps does a full handshake"
   const client = createPushClient(options());
   const receiver = await bridge();
   receiver.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });
-  const attempt = {
-    url: new URL(receiver.urlOf(A)),
-    eventId: "evt_1",
-    workspaceId: "w",
-    signature: "t=0,v1=00",
-    envelope: Buffer.from("{}"),
-  };
+  const event = { eventId: "evt_1", workspaceId: "w", envelope: Buffer.from("{}") };
+  const attempt = { ...event, url: new URL(receiver.urlOf(A)), signature: "t=0,v1=00" };
   for (let i = 0; i < 2; i++) expect(await client.push(attempt)).toMatchObject({ ok: true });
   expect(await client.trace(attempt, () => undefined)).toMatchObject({ ok: true });
   expect(await client.push(attempt)).toMatchObject({ ok: true });

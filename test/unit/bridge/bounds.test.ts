@@ -88,10 +88,8 @@ test.each(["games.example", "ftp://games.example", ""])("%j is no base address",
 
 test("the message of an error body is one text or several, and may be missing", () => {
   const read = (value: unknown) => readError(Buffer.from(JSON.stringify(value)));
-  expect(read({ statusCode: 400, message: "bad", field: "user.id" })).toEqual({
-    message: "bad",
-    field: "user.id",
-  });
+  const bad = { message: "bad", field: "user.id" };
+  expect(read({ statusCode: 400, ...bad })).toEqual(bad);
   expect(read({ message: ["one", "two"] })).toEqual({ message: "one; two" });
   expect(readError(Buffer.from("<html>"))).toEqual({ message: "the answer does not say why" });
   expect(JSON.parse(errorBody(401, "no"))).toEqual({ statusCode: 401, message: "no", error: "Unauthorized" });

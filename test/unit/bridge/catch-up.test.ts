@@ -49,13 +49,8 @@ const textsOf = (chat: ReturnType<typeof createChat>) => chat.posts.map(({ text 
 
 test("a page is handled once the chat has taken all of it", async () => {
   const { catchUp, chat, told } = start();
-  const events = [
-    create("c1", 1),
-    dm("u1", 2),
-    ephemeral("c1", 3),
-    update({ sequence: 4, text: "new" }),
-    ping(5),
-  ];
+  const edit = update({ sequence: 4, text: "new" });
+  const events = [create("c1", 1), dm("u1", 2), ephemeral("c1", 3), edit, ping(5)];
   await catchUp.handlePage({ ...page(...events), gap: true });
   expect([...chat.shown()]).toEqual([
     ["msg_1", { place: "c1", text: "new" }],

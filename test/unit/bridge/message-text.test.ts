@@ -9,6 +9,7 @@ const italic = (...children: Inline[]): Inline => ({ type: "italic", children })
 const bold = (...children: Inline[]): Inline => ({ type: "bold", children });
 const link = (...children: Inline[]): Inline => ({ type: "link", url: "https://c.example/d", children });
 const quote = (...children: Block[]): Block => ({ type: "quote", children });
+const code = (language: string | null, text: string): Block => ({ type: "code-block", language, text });
 const BREAK: Inline = { type: "break" };
 
 test.each<[string, string, readonly Block[]]>([
@@ -19,16 +20,8 @@ test.each<[string, string, readonly Block[]]>([
   ["a link", "[a *b*](https://c.example/d)", [paragraph(link(text("a "), italic(text("b"))))]],
   ["a link in angle brackets", "<https://c.example/d>", [paragraph(link(text("https://c.example/d")))]],
   ["a quote", "> a\n>\n> > b", [quote(paragraph(text("a")), quote(paragraph(text("b"))))]],
-  [
-    "a fenced code block",
-    "```ts x\n*a*\n\nb\n```",
-    [{ type: "code-block", language: "ts", text: "*a*\n\nb" }],
-  ],
-  [
-    "a fenced code block without a language",
-    "~~~\na\n~~~",
-    [{ type: "code-block", language: null, text: "a" }],
-  ],
+  ["a fenced code block", "```ts x\n*a*\n\nb\n```", [code("ts", "*a*\n\nb")]],
+  ["a fenced code block without a language", "~~~\na\n~~~", [code(null, "a")]],
   ["backslash escapes", "\\*a\\* \\| \\~ \\\\", [paragraph(text("*a* | ~ \\"))]],
   ["a bare newline is a line break", "a\nb", [paragraph(text("a"), BREAK, text("b"))]],
   ["two spaces before a newline change nothing", "a  \nb", [paragraph(text("a"), BREAK, text("b"))]],
@@ -122,12 +115,8 @@ test("a name and a question keep their places in the Markdown around them", () =
   fc.assert(
     fc.property(ANY_TEXT, ANY_TEXT, (name, question) => {
       // The next line of Unicode (U+0085) ends a line, too, though it is no space to JavaScript.
-      const [nameShown, questionShown] = [
-        shown(name)
-          .replaceAll(/[\s\u0085]+/g, " ")
-          .trim(),
-        shown(question),
-      ];
+      const line = shown(name).replaceAll(/[\s\u0085]+/g, " ");
+      const [nameShown, questionShown] = [line.trim(), shown(question)];
       fc.pre(nameShown !== "" && !/\n/.test(questionShown) && questionShown !== "");
       const [n, q] = [escapeLine(name), escapeText(question)];
       const url = "https://c.example/d";

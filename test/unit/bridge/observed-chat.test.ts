@@ -6,13 +6,8 @@ import { HANG_MS } from "../../harness/wait";
 
 const make = createEventMaker({ workspace: "a workspace", channel: "c1", user: "u1" });
 const IMAGE = "https://example.com/image.png";
-const ROWS = [
-  [
-    { label: "A", action: "a" },
-    { label: "B", url: "https://example.com/" },
-  ],
-  [{ label: "C", action: "c" }],
-];
+const LINK = { label: "B", url: "https://example.com/" };
+const ROWS = [[{ label: "A", action: "a" }, LINK], [{ label: "C", action: "c" }]];
 const LOOKS = { buttons: ROWS, image: IMAGE };
 
 const plain = make.create("a create");

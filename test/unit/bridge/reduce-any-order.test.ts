@@ -88,10 +88,8 @@ describe("whatever arrives, expires and is refused", () => {
       for (const { sequences } of chat.posts) expect(sequences).toEqual(sorted(sequences));
       const ofMessages = calls.filter(({ call }) => call.type !== "ephemeral");
       expectOneAtATime(ofMessages, ({ message }) => message.id);
-      expectOneAtATime(
-        calls.filter(({ call }) => isPost(call)),
-        placeOf,
-      );
+      const posts = calls.filter(({ call }) => isPost(call));
+      expectOneAtATime(posts, placeOf);
     });
   });
 

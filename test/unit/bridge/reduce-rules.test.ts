@@ -23,13 +23,6 @@ describe("rule 1: every event past its expiresAt is dropped", () => {
     expect(run().events(year, create("c1", 1))).toEqual(["post 1"]);
     expect(run().events(year, { ...create("c1", 1), expiresAt: "soon" })).toEqual(["post 1"]);
   });
-
-  test("an update that expires while it waits for its create is dropped", () => {
-    const bridge = run();
-    bridge.events(0, create("c1", 1), update({ sequence: 2, expiresAtMs: 1000 }));
-    expect(bridge.wakeAt()).toBe(1001);
-    expect(bridge.posted(1001, 1)).toEqual(["skip 2: expired"]);
-  });
 });
 
 // contract: kit-highest-update
@@ -41,14 +34,6 @@ describe("rule 2: of several updates of a message only the one with the highest 
   ])("when they come together as %d, %d, %d", (...sequences) => {
     const effects = runPosted().events(1, ...sequences.map((sequence) => update(sequence)));
     expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
-  });
-
-  test("when they come while the chat edits the message, one edit at a time", () => {
-    const bridge = runPosted();
-    bridge.events(1, update(2));
-    expect(bridge.events(2, update(3))).toEqual([]);
-    expect(bridge.events(3, update(4))).toEqual(["skip 3: superseded"]);
-    expect(bridge.done(4, 2)).toEqual(["edit 4 of chat1"]);
   });
 });
 
@@ -62,15 +47,6 @@ describe("rule 3: an update whose create was dropped is dropped too", () => {
   ])("when it comes %s", (_, events) => {
     const effects = run().events(11, ...events);
     expect(effects.toSorted()).toEqual(["skip 1: expired", "skip 2: create-dropped"]);
-  });
-
-  test("when the chat refused the create until it expired", () => {
-    const bridge = run();
-    bridge.events(0, STALE, update(2));
-    expect(bridge.refused(1, 1)).toEqual([]);
-    expect(bridge.wakeAt()).toBe(11);
-    expect(bridge.time(11)).toEqual(["skip 1: expired", "skip 2: create-dropped"]);
-    expect(bridge.events(12, update(3))).toEqual(["skip 3: create-dropped"]);
   });
 });
 
@@ -133,20 +109,4 @@ describe("rule 5: a refused update or ephemeral is dropped", () => {
     expect(bridge.refused(3, 3)).toEqual(["skip 3: refused"]);
     expect(bridge.isSettled()).toBe(true);
   });
-
-  // contract: kit-refused-update
-  test("a refused message.ephemeral is dropped", () => {
-    const bridge = run();
-    bridge.events(0, ephemeral("c1", 1));
-    expect(bridge.isSettled()).toBe(false);
-    expect(bridge.refused(1, 1)).toEqual(["skip 1: refused"]);
-    expect(bridge.isSettled()).toBe(true);
-  });
-});
-
-// contract: kit-gap
-test("rule 6: when gap is true the bridge may tell the channel, and the page is applied", () => {
-  const page = { type: "events" as const, events: [create("c1", 1)] };
-  expect(run().at(0, { ...page, gap: true })).toEqual(["missed", "post 1"]);
-  expect(run().at(0, { ...page, gap: false })).toEqual(["post 1"]);
 });
