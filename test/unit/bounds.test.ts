@@ -90,46 +90,39 @@ describe("a core that serves watches", () => {
   };
   afterAll(() => stop.abort());
 
-  /** A stream whose client reads nothing. */
-  class UnreadStream extends EventEmitter {
-    readonly request = { workspaceId: newWorkspace().id };
-    cancelled = false;
-    writableLength = 0;
-    isEnded = false;
-    readonly ended = new Promise<unknown>((resolve) =>
-      this.once("error", (error) => {
-        this.isEnded = true;
-        resolve(error);
-      }),
-    );
-    write(): void {
-      this.writableLength += 1;
-    }
-    cancel(): void {
-      this.cancelled = true;
-      this.emit("cancelled");
-    }
-  }
-  function open(watch: (stream: WatchStream) => void): UnreadStream {
-    const stream = new UnreadStream();
+  /** A stream whose client reads nothing, with what it was ended by. */
+  function open(watch: (stream: WatchStream) => void) {
+    const stream = Object.assign(new EventEmitter(), {
+      request: { workspaceId: newWorkspace().id },
+      cancelled: false,
+      writableLength: 0,
+      faults: [] as unknown[],
+      write(): void {
+        this.writableLength += 1;
+      },
+    });
+    stream.once("error", (error) => stream.faults.push(error));
     watch(stream as unknown as WatchStream);
     return stream;
   }
+  const naming = (what: string) => [{ details: expect.stringContaining(what) as string }];
 
   test("ends one whose client leaves 1,000 changes unread", async () => {
     const stream = open(watchesOf(200));
-    expect(await stream.ended).toMatchObject({ details: expect.stringContaining("1000 changes") as string });
+    await until("it is ended", () => stream.faults.length > 0);
+    expect(stream.faults).toMatchObject(naming("1000 changes"));
     expect(stream.writableLength).toBeLessThan(1_300);
   });
 
   test("refuses the one after 1,000, and takes one when another has ended", async () => {
     const watch = watchesOf(0);
-    const streams = Array.from({ length: 1_000 }, () => open(watch));
-    expect(await open(watch).ended).toMatchObject({
-      details: expect.stringContaining("1000 watches") as string,
-    });
-    streams[0]?.cancel();
-    await until("there is room", () => !open(watch).isEnded);
+    const [first] = Array.from({ length: 1_000 }, () => open(watch));
+    const late = open(watch);
+    await until("it is refused", () => late.faults.length > 0);
+    expect(late.faults).toMatchObject(naming("1000 watches"));
+    Object.assign(first ?? {}, { cancelled: true });
+    first?.emit("cancelled");
+    await until("there is room", () => open(watch).faults.length === 0);
   });
 });
 

@@ -3,6 +3,7 @@ import { MESSAGE_KINDS } from "../../bridge/events";
 import { checkEvent, readEventJson, toOutboundEvent, type EventInput } from "../../cli/event-input";
 import { EXIT } from "../../cli/exit-code";
 import { readOutboundEvent } from "../../core/rpc/outbound-message";
+import { forAll } from "../harness/for-all";
 
 const MESSAGE = { text: "hi" };
 
@@ -29,16 +30,14 @@ test("core reads every field of an event as it was written", () => {
     fc.record({ type: fc.constant("message.ephemeral" as const), channel: text, user: text, message }),
     fc.record({ type: fc.constant("dm.create" as const), user: text, message }),
   );
-  fc.assert(
-    fc.property(input, text, fc.integer({ min: 1, max: 86_400_000 }), (event, idempotencyKey, lifetimeMs) => {
-      const read = asCoreReads(
-        readEventJson(JSON.stringify({ ...event, idempotencyKey, lifetimeSeconds: lifetimeMs / 1000 })),
-      );
-      expect(read.content).toEqual(JSON.parse(JSON.stringify(event)));
-      expect(read.idempotencyKey).toBe(idempotencyKey);
-      expect(read.lifetimeMs).toBeCloseTo(lifetimeMs, 3);
-    }),
-  );
+  forAll(input, text, fc.integer({ min: 1, max: 86_400_000 }), (event, idempotencyKey, lifetimeMs) => {
+    const read = asCoreReads(
+      readEventJson(JSON.stringify({ ...event, idempotencyKey, lifetimeSeconds: lifetimeMs / 1000 })),
+    );
+    expect(read.content).toEqual(JSON.parse(JSON.stringify(event)));
+    expect(read.idempotencyKey).toBe(idempotencyKey);
+    expect(read.lifetimeMs).toBeCloseTo(lifetimeMs, 3);
+  });
 });
 
 test("an update names its message", () => {

@@ -5,6 +5,7 @@ import { applyEvent } from "../../demo/chat/page/chat-state";
 import { createRoom, isSeenBy } from "../../demo/chat/room/room";
 import type { Exchange, ServicePost } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
+import { forAll, forMany } from "../harness/for-all";
 import { message } from "../harness/sample-events";
 
 const ME = { id: "u-me", name: "Me" };
@@ -22,29 +23,25 @@ const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, 
 
 test("a page shows posts in order, each once and in its last version", () => {
   const told = fc.array(fc.record({ id: fc.integer({ min: 1, max: 30 }), edits: fc.nat({ max: 9 }) }));
-  fc.assert(
-    fc.property(told, (events) => {
-      const state = events.reduce(
-        (before, { id, edits }) => applyEvent(before, { type: "post", post: postOf(id, edits) }),
-        EMPTY_CHAT,
-      );
-      const last = new Map(events.map(({ id, edits }) => [id, edits]));
-      const expected = [...last].toSorted(([a], [b]) => a - b);
-      expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
-    }),
-  );
+  forAll(told, (events) => {
+    const state = events.reduce(
+      (before, { id, edits }) => applyEvent(before, { type: "post", post: postOf(id, edits) }),
+      EMPTY_CHAT,
+    );
+    const last = new Map(events.map(({ id, edits }) => [id, edits]));
+    const expected = [...last].toSorted(([a], [b]) => a - b);
+    expect(state?.posts.map((post) => [post.id, post.by === "service" && post.edits])).toEqual(expected);
+  });
 });
 
 test("posts for one member alone, or in a DM, are seen by that member only", () => {
   const ids = fc.constantFrom("a", "b");
   const conversations = fc.constantFrom("general", "dm:a", "dm:b");
-  fc.assert(
-    fc.property(ids, conversations, fc.option(ids), (reader, conversation, onlyFor) => {
-      const isDm = conversation.startsWith("dm:");
-      const expected = (onlyFor === null || onlyFor === reader) && (!isDm || conversation === `dm:${reader}`);
-      expect(isSeenBy(reader, { ...postOf(1, 0), conversation, onlyFor })).toBe(expected);
-    }),
-  );
+  forAll(ids, conversations, fc.option(ids), (reader, conversation, onlyFor) => {
+    const isDm = conversation.startsWith("dm:");
+    const expected = (onlyFor === null || onlyFor === reader) && (!isDm || conversation === `dm:${reader}`);
+    expect(isSeenBy(reader, { ...postOf(1, 0), conversation, onlyFor })).toBe(expected);
+  });
 });
 
 test("a room keeps the last 300 posts of a conversation, and shows nothing of unknown conversations", () => {
@@ -103,17 +100,15 @@ describe("the log of the wire", () => {
   test("cuts signatures short, omits unknown headers, and shortens long bodies", () => {
     const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
     const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
-    fc.assert(
-      fc.property(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
-        const header = `t=1,${digests.map((each) => `v1=${each}`).join(",")}`;
-        const headers = { "service-signature": header, authorization: "Bearer x", cookie: "y" };
-        const side = wireSide(headers, Buffer.alloc(10_000, "z"));
-        const cut = digests.map((each) => `v1=${each.slice(0, 8)}…`).join(",");
-        expect(side.headers).toEqual([["service-signature", `t=1,${cut}`]]);
-        expect(side.body.length).toBeLessThan(4_100);
-        expect(side.body).toContain("10000 bytes");
-      }),
-    );
+    forAll(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
+      const header = `t=1,${digests.map((each) => `v1=${each}`).join(",")}`;
+      const headers = { "service-signature": header, authorization: "Bearer x", cookie: "y" };
+      const side = wireSide(headers, Buffer.alloc(10_000, "z"));
+      const cut = digests.map((each) => `v1=${each.slice(0, 8)}…`).join(",");
+      expect(side.headers).toEqual([["service-signature", `t=1,${cut}`]]);
+      expect(side.body.length).toBeLessThan(4_100);
+      expect(side.body).toContain("10000 bytes");
+    });
   });
 });
 
@@ -123,24 +118,20 @@ describe("the observation of the chat", () => {
   test("answers the end of a long chat, oldest first, edited messages in place, in little over 1 MiB", () => {
     const mib = 1024 * 1024;
     const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
-    fc.assert(
-      fc.property(lengths, (each) => {
-        const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
-        const room = createRoom([GENERAL]);
-        const ids = texts.map(() => room.show("general", MESSAGE));
-        for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
-        const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
-        const { messages } = JSON.parse(body) as { messages: { text: string }[] };
-        expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
-        const bytes = Buffer.byteLength(body);
-        expect(bytes).toBeLessThan(mib + 1024);
-        // Nothing is left out that would fit.
-        const next = texts.at(-messages.length - 1) ?? "";
-        if (messages.length < texts.length)
-          expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
-      }),
-      { numRuns: 30 },
-    );
+    forMany(30, lengths, (each) => {
+      const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
+      const room = createRoom([GENERAL]);
+      const ids = texts.map(() => room.show("general", MESSAGE));
+      for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
+      const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
+      const { messages } = JSON.parse(body) as { messages: { text: string }[] };
+      expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
+      const bytes = Buffer.byteLength(body);
+      expect(bytes).toBeLessThan(mib + 1024);
+      // Nothing is left out that would fit.
+      const next = texts.at(-messages.length - 1) ?? "";
+      if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
+    });
   });
 
   test("needs a signature under either secret while one is rotated", () => {

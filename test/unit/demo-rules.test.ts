@@ -9,6 +9,7 @@ import type { Output } from "../../demo/game/rules/output";
 import { nextTickAt, play } from "../../demo/game/rules/play";
 import { EMPTY_WORKSPACE, type Rules, type Workspace } from "../../demo/game/rules/workspace-state";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
+import { forAll } from "../harness/for-all";
 
 const RULES: Rules = {
   defaults: { rounds: 3, secondsPerQuestion: 10 },
@@ -97,77 +98,69 @@ function playAll(steps: readonly Step[]) {
 const steps = fc.array(anyStep, { maxLength: 60 });
 
 test("whatever members do, core would accept every output", () => {
-  fc.assert(
-    fc.property(steps, (all) => {
-      for (const { output } of playAll(all).sent) {
-        const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output };
-        const read = readOutboundEvent(toOutboundEvent(posting, MESSAGE_ID));
-        expect(read).not.toHaveProperty("fault");
-        if ("event" in read) expect(findOutboundFault(read.event)).toBeUndefined();
-      }
-    }),
-  );
+  forAll(steps, (all) => {
+    for (const { output } of playAll(all).sent) {
+      const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output };
+      const read = readOutboundEvent(toOutboundEvent(posting, MESSAGE_ID));
+      expect(read).not.toHaveProperty("fault");
+      if ("event" in read) expect(findOutboundFault(read.event)).toBeUndefined();
+    }
+  });
 });
 
 // time: controlled
 test("games end by themselves, each with one final board", () => {
-  fc.assert(
-    fc.property(steps, (all) => {
-      const run = playAll(all);
-      // The longest lobby, and the most of the longest questions, each with its reveal.
-      run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
-      expect(run.games()).toBe(0);
-      const { GAME_START, GAME_END } = MessageKind;
-      const outputs = run.sent.map(({ output }) => output);
-      const opened = outputs.flatMap((output) =>
-        output.type === "message.create" && output.content.kind === GAME_START ? [output.ref] : [],
-      );
-      const ended = outputs.flatMap((output) =>
-        output.type === "message.update" && output.content.kind === GAME_END ? [output.target] : [],
-      );
-      expect(ended).toHaveLength(opened.length);
-      expect(ended).toEqual(expect.arrayContaining(opened.map((ref) => ({ ref }))));
-    }),
-  );
+  forAll(steps, (all) => {
+    const run = playAll(all);
+    // The longest lobby, and the most of the longest questions, each with its reveal.
+    run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
+    expect(run.games()).toBe(0);
+    const { GAME_START, GAME_END } = MessageKind;
+    const outputs = run.sent.map(({ output }) => output);
+    const opened = outputs.flatMap((output) =>
+      output.type === "message.create" && output.content.kind === GAME_START ? [output.ref] : [],
+    );
+    const ended = outputs.flatMap((output) =>
+      output.type === "message.update" && output.content.kind === GAME_END ? [output.target] : [],
+    );
+    expect(ended).toHaveLength(opened.length);
+    expect(ended).toEqual(expect.arrayContaining(opened.map((ref) => ({ ref }))));
+  });
 });
 
 // time: controlled
 test("a question is updated at most twice a second however fast its answers come, and shows the last", () => {
   const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
   const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
-  fc.assert(
-    fc.property(answers, (all) => {
-      const press = (who: number, action: string) => (eventId: string) =>
-        ({
-          type: "action",
-          eventId,
-          channel: "c1",
-          member: { id: who === 0 ? "u1" : `m${who}`, name: "Bob" },
-          messageId: MESSAGE_ID,
-          action,
-        }) as const;
-      const run = playAll([
-        { waitMs: 0, input: press(0, "begin:e0") },
-        // Ann opened the game and keeps silent, so that the question stays open.
-        ...all.map(({ who, waitMs }) => ({ waitMs, input: press(who + 1, "answer:0:0:e0") })),
-      ]);
-      run.tickUntil(run.nowMs() + 500);
-      const counts = run.sent.filter(({ output }) => output.content.kind === MessageKind.ANSWER_UPDATE);
-      for (const [i, { atMs }] of counts.entries()) {
-        const before = counts[i - 2];
-        if (before !== undefined) expect(atMs - before.atMs).toBeGreaterThanOrEqual(1_000);
-      }
-      const answered = new Set(all.map(({ who }) => who)).size;
-      expect(counts.at(-1)?.output.content.text).toContain(`${answered} of ${answered + 1} have answered`);
-    }),
-  );
+  forAll(answers, (all) => {
+    const press = (who: number, action: string) => (eventId: string) =>
+      ({
+        type: "action",
+        eventId,
+        channel: "c1",
+        member: { id: who === 0 ? "u1" : `m${who}`, name: "Bob" },
+        messageId: MESSAGE_ID,
+        action,
+      }) as const;
+    const run = playAll([
+      { waitMs: 0, input: press(0, "begin:e0") },
+      // Ann opened the game and keeps silent, so that the question stays open.
+      ...all.map(({ who, waitMs }) => ({ waitMs, input: press(who + 1, "answer:0:0:e0") })),
+    ]);
+    run.tickUntil(run.nowMs() + 500);
+    const counts = run.sent.filter(({ output }) => output.content.kind === MessageKind.ANSWER_UPDATE);
+    for (const [i, { atMs }] of counts.entries()) {
+      const before = counts[i - 2];
+      if (before !== undefined) expect(atMs - before.atMs).toBeGreaterThanOrEqual(1_000);
+    }
+    const answered = new Set(all.map(({ who }) => who)).size;
+    expect(counts.at(-1)?.output.content.text).toContain(`${answered} of ${answered + 1} have answered`);
+  });
 });
 
 test("a button's text of another service is no action of ours, and never a fault", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (text) => {
-      const action = readAction(text);
-      if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);
-    }),
-  );
+  forAll(fc.string({ unit: "binary" }), (text) => {
+    const action = readAction(text);
+    if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);
+  });
 });

@@ -17,6 +17,16 @@ function startGroup(window = 10): Group {
 
 // time: controlled
 describe("one stream", () => {
+  test("gets an overdue event again with the later ones of its workspace, the attempts counting", async () => {
+    const group = startGroup();
+    const stream = group.open("c");
+    await group.append("a", "a", "b", "a");
+    const [a0, , b0] = stream.delivered;
+    group.ack(stream, ...[a0, b0].flatMap((each) => each ?? []));
+    await pass(DEADLINE_MS);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
+  });
+
   test("a busy shard does not keep others waiting, however small the window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
@@ -89,6 +99,19 @@ describe("one stream", () => {
     await pass(500);
     expect(seen(stream).toSorted()).toEqual(["a0/1", "a0/2", "a1/1", "c0/1"]);
     expect(group.faults).toEqual([]);
+  });
+
+  test("goes on where it was when the store comes back", async () => {
+    const group = startGroup();
+    const stream = group.open("c");
+    await group.append("a");
+    group.memory.away = true;
+    await pass(500);
+    group.ack(stream, ...stream.delivered);
+    await group.append("a");
+    group.memory.away = false;
+    await pass(1_000);
+    expect(seen(stream)).toEqual(["a0/1", "a1/1"]);
   });
 });
 

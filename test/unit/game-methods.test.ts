@@ -9,6 +9,7 @@ import { createGameService, type GameServiceContext } from "../../core/rpc/game-
 import { createTally } from "../../core/rpc/tally";
 import { FollowRequest, OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { CARD, create } from "../harness/contents";
+import { forAll } from "../harness/for-all";
 import { until } from "../harness/wait";
 
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -70,18 +71,15 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
   ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
   ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
-])(
-  "an event with %s is refused at its field, and the others of its batch are read",
-  (_what, at, words, bad) => {
-    const bytes = request(good, Buffer.concat([good, bad]), good);
-    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-    const fault = { field: at, message: expect.stringMatching(words) as string };
-    const decoded = { message: GOOD };
-    expect(read).toEqual({
-      message: { bytes: bytes.length, count: 3, events: [decoded, { fault }, decoded] },
-    });
-  },
-);
+])("an event with %s is refused at its field, and others of its batch are read", (_what, at, words, bad) => {
+  const bytes = request(good, Buffer.concat([good, bad]), good);
+  const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+  const fault = { field: at, message: expect.stringMatching(words) as string };
+  const decoded = { message: GOOD };
+  expect(read).toEqual({
+    message: { bytes: bytes.length, count: 3, events: [decoded, { fault }, decoded] },
+  });
+});
 
 const hasProtoKey = (value: unknown): boolean => JSON.stringify(value).includes('"__proto__":');
 const anyData = fc.dictionary(fc.string(), fc.jsonValue()).filter((value) => !hasProtoKey(value));
@@ -91,15 +89,13 @@ const ofData = (value: Record<string, unknown>): Uint8Array =>
   ).finish();
 
 test("events without a fault are read as the generated code reads them, with data of up to 30 objects and lists", () => {
-  fc.assert(
-    fc.property(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
-      const deepest = [data(times(depth, struct)), data(times(depth, list))];
-      const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
-      const messages = PublishEventsRequest.decode(bytes).events.map((message) => ({ message }));
-      const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-      expect(read).toEqual({ message: { bytes: bytes.length, count: messages.length, events: messages } });
-    }),
-  );
+  forAll(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
+    const deepest = [data(times(depth, struct)), data(times(depth, list))];
+    const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
+    const messages = PublishEventsRequest.decode(bytes).events.map((message) => ({ message }));
+    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+    expect(read).toEqual({ message: { bytes: bytes.length, count: messages.length, events: messages } });
+  });
 });
 
 test("only as many events are read as a request may have, and those that are no request are a fault of it", () => {

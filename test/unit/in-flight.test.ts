@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { createInFlight, deliveryId, parseDeliveryId } from "../../core/operations/in-flight";
 import type { LogEntry } from "../../core/ports/follow-log";
+import { forAll } from "../harness/for-all";
 
 const DEADLINE_MS = 5_000;
 
@@ -25,15 +26,13 @@ describe("delivery ids", () => {
   );
 
   test("whatever text comes as a delivery id, it is none or names a shard that there is", () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
-        const parsed = parseDeliveryId(id, 16);
-        if (parsed === undefined) return;
-        expect(parsed.shard).toBeLessThan(16);
-        // What Redis takes: both halves below 2^64.
-        for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
-      }),
-    );
+    forAll(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
+      const parsed = parseDeliveryId(id, 16);
+      if (parsed === undefined) return;
+      expect(parsed.shard).toBeLessThan(16);
+      // What Redis takes: both halves below 2^64.
+      for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
+    });
   });
 });
 
@@ -54,51 +53,49 @@ describe("events that wait for their acks", () => {
       fc.record({ ack: fc.nat(20) }),
       fc.record({ pass: fc.integer({ min: 1, max: DEADLINE_MS }) }),
     );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const inFlight = createInFlight(DEADLINE_MS);
-        const shardOf: Record<string, number> = { a: 0, b: 0, c: 1 };
-        const out = new Map<string, { workspace: string; shard: number; id: string; since: number }>();
-        let next = 1;
+    forAll(fc.array(step, { maxLength: 60 }), (steps) => {
+      const inFlight = createInFlight(DEADLINE_MS);
+      const shardOf: Record<string, number> = { a: 0, b: 0, c: 1 };
+      const out = new Map<string, { workspace: string; shard: number; id: string; since: number }>();
+      let next = 1;
 
-        function sendAgain(): void {
-          for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
-            const { shard } = due;
-            const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
-            const [first] = again;
-            // All that is out of the workspace, in order: the first overdue one is always its oldest.
-            const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
-            expect(again).toEqual(expected);
-            expect(first?.since).toBeLessThanOrEqual(performance.now() - DEADLINE_MS);
-            inFlight.remove(shard, due.entryIds);
-            for (const each of expected) {
-              inFlight.add(shard, entry(each.id, each.workspace));
-              each.since = performance.now();
-            }
+      function sendAgain(): void {
+        for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
+          const { shard } = due;
+          const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
+          const [first] = again;
+          // All that is out of the workspace, in order: the first overdue one is always its oldest.
+          const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
+          expect(again).toEqual(expected);
+          expect(first?.since).toBeLessThanOrEqual(performance.now() - DEADLINE_MS);
+          inFlight.remove(shard, due.entryIds);
+          for (const each of expected) {
+            inFlight.add(shard, entry(each.id, each.workspace));
+            each.since = performance.now();
           }
         }
+      }
 
-        for (const each of steps) {
-          if ("add" in each) {
-            const shard = shardOf[each.add] ?? 0;
-            // Twelve to a millisecond, from 9 on: in the order of the numbers, not of the text.
-            const id = `${9 + Math.floor(next / 12)}-${next++ % 12}`;
-            inFlight.add(shard, entry(id, each.add));
-            out.set(deliveryId(shard, id), { workspace: each.add, shard, id, since: performance.now() });
-          } else if ("ack" in each) {
-            const found = [...out.values()][each.ack];
-            if (found === undefined) continue;
-            inFlight.remove(found.shard, [found.id]);
-            out.delete(deliveryId(found.shard, found.id));
-          } else {
-            jest.advanceTimersByTime(each.pass);
-            sendAgain();
-          }
-          expect(inFlight.size).toBe(out.size);
-          const oldest = Math.min(...[...out.values()].map(({ since }) => since));
-          expect(inFlight.nextDeadline).toBe(oldest + DEADLINE_MS);
+      for (const each of steps) {
+        if ("add" in each) {
+          const shard = shardOf[each.add] ?? 0;
+          // Twelve to a millisecond, from 9 on: in the order of the numbers, not of the text.
+          const id = `${9 + Math.floor(next / 12)}-${next++ % 12}`;
+          inFlight.add(shard, entry(id, each.add));
+          out.set(deliveryId(shard, id), { workspace: each.add, shard, id, since: performance.now() });
+        } else if ("ack" in each) {
+          const found = [...out.values()][each.ack];
+          if (found === undefined) continue;
+          inFlight.remove(found.shard, [found.id]);
+          out.delete(deliveryId(found.shard, found.id));
+        } else {
+          jest.advanceTimersByTime(each.pass);
+          sendAgain();
         }
-      }),
-    );
+        expect(inFlight.size).toBe(out.size);
+        const oldest = Math.min(...[...out.values()].map(({ since }) => since));
+        expect(inFlight.nextDeadline).toBe(oldest + DEADLINE_MS);
+      }
+    });
   });
 });

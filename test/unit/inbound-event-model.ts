@@ -15,7 +15,7 @@ export function faultByTable(body: unknown): string | undefined {
   if (!isPlainObject(body)) return undefined;
   const type = own(body, "type");
   if (type !== "command" && type !== "action" && type !== "message") return "type";
-  if (has(body, "id") && !isText(body["id"], 1, 128)) return "id";
+  if (Object.hasOwn(body, "id") && !isText(body["id"], 1, 128)) return "id";
 
   const channelFault = faultOfChannel(type, own(body, "channel"), own(body, "user"));
   if (channelFault !== undefined) return channelFault;
@@ -30,7 +30,7 @@ export function faultByTable(body: unknown): string | undefined {
   if (type === "message" && !isText(own(body, "text"), 1, 4000)) return "text";
   if (type === "action" && !isText(own(body, "messageId"), 1, 128)) return "messageId";
   if (type === "action" && !isText(own(body, "action"), 1, 512)) return "action";
-  if (type === "message" && has(body, "replyTo")) {
+  if (type === "message" && Object.hasOwn(body, "replyTo")) {
     if (body["replyTo"] !== null && !isText(body["replyTo"], 0, 128)) return "replyTo";
   }
   const known = {
@@ -57,7 +57,7 @@ function faultOfChannel(type: string, channel: unknown, user: unknown): string |
 }
 
 function isNameOrNothing(object: Record<string, unknown>): boolean {
-  return !has(object, "name") || object["name"] === null || isText(object["name"], 0, 128);
+  return !Object.hasOwn(object, "name") || object["name"] === null || isText(object["name"], 0, 128);
 }
 
 function isText(value: unknown, min: number, max: number): boolean {
@@ -71,10 +71,6 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function has(object: object, name: string): boolean {
-  return Object.prototype.hasOwnProperty.call(object, name);
-}
-
 function own(object: Record<string, unknown>, name: string): unknown {
-  return has(object, name) ? object[name] : undefined;
+  return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -11,6 +11,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import { LANE_METHOD, type PageAnswer } from "../../proto/lane-method";
+import { forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
@@ -43,14 +44,12 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
 }
 
 test("core's answers are read as those that the generated code writes", () => {
-  fc.assert(
-    fc.property(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
-      const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
-      // Read at once, as what is written is written over by the next; written again, as zeroes may be left out.
-      const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
-      expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
-    }),
-  );
+  forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
+    const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
+    // Read at once, as what is written is written over by the next; written again, as zeroes may be left out.
+    const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
+    expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
+  });
 });
 
 const text = fc.string({ unit: "grapheme" });
@@ -99,22 +98,18 @@ function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]
 }
 
 test("core reads calls as the generated code does, but for events, which stay the bytes that came", () => {
-  fc.assert(
-    fc.property(fc.array(call, { maxLength: 5 }), (calls) => {
-      const { calls: read } = requestDeserialize(requestSerialize({ calls }));
-      const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
-        number: of,
-        call: made?.$case === "receive" ? { ...made, value: decoded(made.value) } : made,
-      }));
-      expect(asGeneratedCalls).toEqual(calls);
-    }),
-  );
-  fc.assert(
-    fc.property(receive, (request) => {
-      const bytes = Buffer.from(ReceiveRequest.encode(request).finish());
-      expect(decoded(BRIDGE_METHODS.receive.requestDeserialize(bytes))).toEqual(request);
-    }),
-  );
+  forAll(fc.array(call, { maxLength: 5 }), (calls) => {
+    const { calls: read } = requestDeserialize(requestSerialize({ calls }));
+    const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
+      number: of,
+      call: made?.$case === "receive" ? { ...made, value: decoded(made.value) } : made,
+    }));
+    expect(asGeneratedCalls).toEqual(calls);
+  });
+  forAll(receive, (request) => {
+    const bytes = Buffer.from(ReceiveRequest.encode(request).finish());
+    expect(decoded(BRIDGE_METHODS.receive.requestDeserialize(bytes))).toEqual(request);
+  });
 });
 
 test("what core does not know in an event stays in it, and what it does not know around it is left out", () => {

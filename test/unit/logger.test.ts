@@ -24,19 +24,16 @@ test.each([
   ["exits", "process.exit(0)"],
   ["fails", "throw new Error('of a test')"],
   ["is killed", "process.kill(process.pid, 'SIGKILL')"],
-])(
-  "everything that a process logged is there and in order, also when it %s right after",
-  async (_how, end) => {
-    await Promise.all(
-      [2, 10_000].map(async (count) => {
-        const lines = (await run(count, end)).stdout.trim().split("\n");
-        const log = lines.map((line) => JSON.parse(line) as { process: string; i: number });
-        expect(log.map(({ i }) => i)).toEqual(Array.from({ length: count }, (_, i) => i));
-        expect(new Set(log.map((entry) => entry.process))).toEqual(new Set(["short"]));
-      }),
-    );
-  },
-);
+])("all that a process logged is there and in order, also when it %s right after", async (_how, end) => {
+  await Promise.all(
+    [2, 10_000].map(async (count) => {
+      const lines = (await run(count, end)).stdout.trim().split("\n");
+      const log = lines.map((line) => JSON.parse(line) as { process: string; i: number });
+      expect(log.map(({ i }) => i)).toEqual(Array.from({ length: count }, (_, i) => i));
+      expect(new Set(log.map((entry) => entry.process))).toEqual(new Set(["short"]));
+    }),
+  );
+});
 
 test("where the log cannot be written the process goes on, within its memory", async () => {
   // Some 50 MB.

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { MESSAGE_KINDS } from "../../bridge/events";
 import { openApiDocument } from "../../edge/openapi";
 import { readPollQuery } from "../../edge/read-poll-query";
+import { forMany } from "../harness/for-all";
 import { contractOf, inboundEvents, inboundRule, nearMissesOf } from "../harness/openapi";
 import { ONE_OF_EACH } from "../harness/sample-events";
 import { faultByTable, outcomeOf } from "./inbound-event-model";
@@ -33,15 +34,12 @@ test("the edge takes what the schema of inbound events allows, and names the fir
     { weight: 20, arbitrary: misses.chain((once) => nearMissesOf(once as object)) },
     { weight: 1, arbitrary: fc.jsonValue() },
   );
-  fc.assert(
-    fc.property(body, (given) => {
-      const outcome = outcomeOf(given);
-      expect(outcome).toBe(faultByTable(JSON.parse(JSON.stringify(given))));
-      expect(outcome === "valid").toBe(documentAllows(given));
-      seen[outcome === "valid" ? "taken" : "refused"]++;
-    }),
-    { numRuns: 5_000 },
-  );
+  forMany(5_000, body, (given) => {
+    const outcome = outcomeOf(given);
+    expect(outcome).toBe(faultByTable(JSON.parse(JSON.stringify(given))));
+    expect(outcome === "valid").toBe(documentAllows(given));
+    seen[outcome === "valid" ? "taken" : "refused"]++;
+  });
   // Near means near: some of them are still right.
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
 });
@@ -55,16 +53,13 @@ test("the query parameters allow what the edge takes, and nothing else", () => {
   const isValid = Object.fromEntries(query.map(({ name }) => [name, validators.component(name)]));
   const edges = ["", "9".repeat(18), "9".repeat(19), ..."latest Latest 0 1 100 101 -1 1.5 1e1".split(" ")];
   const value = fc.oneof(fc.constantFrom(...edges), fc.integer().map(String), fc.string());
-  fc.assert(
-    fc.property(fc.constantFrom("after", "limit"), value, (name, text) => {
-      // Zeros before a number are of neither: a schema knows numbers, not how they are written.
-      fc.pre(name !== "limit" || !/^0+[0-9]/.test(text));
-      const given = name === "limit" && String(Number(text)) === text ? Number(text) : text;
-      const taken = "query" in readPollQuery(new URLSearchParams({ [name]: text }).toString());
-      expect([name, text, taken]).toEqual([name, text, isValid[name]?.(given)]);
-    }),
-    { numRuns: 1_000 },
-  );
+  forMany(1_000, fc.constantFrom("after", "limit"), value, (name, text) => {
+    // Zeros before a number are of neither: a schema knows numbers, not how they are written.
+    fc.pre(name !== "limit" || !/^0+[0-9]/.test(text));
+    const given = name === "limit" && String(Number(text)) === text ? Number(text) : text;
+    const taken = "query" in readPollQuery(new URLSearchParams({ [name]: text }).toString());
+    expect([name, text, taken]).toEqual([name, text, isValid[name]?.(given)]);
+  });
 });
 
 test("the kinds of messages are the contract's", () => {

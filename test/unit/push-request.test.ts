@@ -71,23 +71,20 @@ const STALLS: readonly (readonly [what: string, first: string, everySecond: stri
 
 // time: controlled
 // contract: push-deadline, push-2xx
-test.each(STALLS)(
-  "an attempt ends when its 5 seconds are over where the bridge %s",
-  async (_what, first, everySecond) => {
-    const bridge = bridgeByHand();
-    const { progress, results } = await bridge.push();
-    const [socket] = bridge.sockets;
-    if (first !== "") socket?.push(first);
-    for (let second = 1; second < 5; second++) {
-      await pass(1_000);
-      if (everySecond !== "") socket?.push(everySecond);
-    }
-    await pass(999);
-    expect([results, progress.isLate, bridge.open()]).toEqual([[], false, [true]]);
-    await pass(1);
-    expect([results, progress.isLate, bridge.open()]).toEqual([["the deadline has passed"], true, [false]]);
-  },
-);
+test.each(STALLS)("an attempt ends after 5 s where the bridge %s", async (_what, first, everySecond) => {
+  const bridge = bridgeByHand();
+  const { progress, results } = await bridge.push();
+  const [socket] = bridge.sockets;
+  if (first !== "") socket?.push(first);
+  for (let second = 1; second < 5; second++) {
+    await pass(1_000);
+    if (everySecond !== "") socket?.push(everySecond);
+  }
+  await pass(999);
+  expect([results, progress.isLate, bridge.open()]).toEqual([[], false, [true]]);
+  await pass(1);
+  expect([results, progress.isLate, bridge.open()]).toEqual([["the deadline has passed"], true, [false]]);
+});
 
 // time: controlled
 // contract: push-deadline

@@ -40,12 +40,9 @@ test.each([
   expect(queries.map((query) => [query, outcome(query)])).toEqual(queries.map((query) => [query, field]));
 });
 
-test.each(["before", "After", "after[]", "limit ", "__proto__", ""])(
-  "the parameter %j is unknown",
-  (name) => {
-    expect(outcome(`${name}=1`)).toBe(name);
-  },
-);
+test.each(["before", "After", "after[]", "limit ", "__proto__", ""])("parameter %j is unknown", (name) => {
+  expect(outcome(`${name}=1`)).toBe(name);
+});
 
 test("the name of an unknown parameter is not repeated at any length", () => {
   expect(outcome("x".repeat(10_000)).length).toBeLessThan(1_000);

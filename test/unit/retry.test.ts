@@ -126,17 +126,14 @@ test.each([
   [700, [0, 1_000, 4_000]],
   [3_200, [0, 3_200, 4_000]],
   [9_000, [0, 9_000, 9_000 + AT_ONCE_MS]],
-])(
-  "a core that takes over after %i ms counts from the recorded first failure: %j",
-  async (takenMs, starts) => {
-    answerWith([refused]);
-    await shard().run(500);
-    shard().lose();
-    await pass(takenMs - 500);
-    expect(await attemptTimes(refused)).toEqual(starts);
-    expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
-  },
-);
+])("a core that takes over at %i ms counts from the recorded first failure: %j", async (takenMs, starts) => {
+  answerWith([refused]);
+  await shard().run(500);
+  shard().lose();
+  await pass(takenMs - 500);
+  expect(await attemptTimes(refused)).toEqual(starts);
+  expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
+});
 
 // time: controlled
 test("an attempt under way when its core lost the shard is made again by the next core", async () => {

@@ -73,19 +73,16 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.slice(1)).toMatchObject([{ eventId: "evt_4017", reason: "overloaded" }]);
   });
 
-  test.each([3_600_000, -3_600_000])(
-    "wait their 10 s when the service's clock has stepped by %i ms since their publication",
-    async (stepMs) => {
-      await shard().run(5_000, { answer: unanswered, queue: [] });
-      shard().world.clockMs = stepMs;
-      shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
-      await pass(10_000);
-      const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded").length;
-      expect([ids().length, overloaded()]).toEqual([48, 0]);
-      await pass(2_100);
-      expect([ids().length, overloaded()]).toEqual([48, 12]);
-    },
-  );
+  test.each([3_600_000, -3_600_000])("wait their 10 s when the clock steps by %i ms", async (stepMs) => {
+    await shard().run(5_000, { answer: unanswered, queue: [] });
+    shard().world.clockMs = stepMs;
+    shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
+    await pass(10_000);
+    const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded").length;
+    expect([ids().length, overloaded()]).toEqual([48, 0]);
+    await pass(2_100);
+    expect([ids().length, overloaded()]).toEqual([48, 12]);
+  });
 
   test("are dropped as overloaded past 4 MB of one workspace, which retries count for, and not of another", async () => {
     const queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
@@ -122,19 +119,16 @@ describe("first attempts of a workspace", () => {
   test.each([
     ["succeeds", OK],
     ["fails", REFUSED],
-  ])(
-    "wait until the earlier one for the same message %s, and so does what is behind them",
-    async (_how, outcome) => {
-      const answer = answerByHand();
-      const update = queued(3, { messageId: "msg_1" });
-      await shard().run(500, { queue: [queued(1), queued(2), update, queued(4)] });
-      await answer("evt_2");
-      expect(ids()).toEqual(eventIds(1, 2));
-      await answer("evt_1", outcome);
-      // A retry is not waited for.
-      expect(ids()).toEqual(eventIds(1, 2, 3, 4));
-    },
-  );
+  ])("wait until an earlier one for the same message %s, and so do those behind", async (_how, outcome) => {
+    const answer = answerByHand();
+    const update = queued(3, { messageId: "msg_1" });
+    await shard().run(500, { queue: [queued(1), queued(2), update, queued(4)] });
+    await answer("evt_2");
+    expect(ids()).toEqual(eventIds(1, 2));
+    await answer("evt_1", outcome);
+    // A retry is not waited for.
+    expect(ids()).toEqual(eventIds(1, 2, 3, 4));
+  });
 
   test("of one workspace do not wait for those of another in the same shard", async () => {
     await shard().run(1, {

@@ -6,6 +6,7 @@ import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
 import { signatureOf } from "../harness/bridge";
+import { forAll, forMany } from "../harness/for-all";
 import { newWorkspace } from "../harness/new-workspace";
 
 const keyOf = (secret: string) => createSecretKey(Buffer.from(secret));
@@ -106,23 +107,21 @@ test("an entry of another length matches nothing and does no harm beside one tha
 // contract: signature-any
 test("any one right entry is sufficient, under any of the secrets, whatever stands around it", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
-  fc.assert(
-    fc.property(
-      fc.uint8Array({ maxLength: 200 }),
-      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
-      fc.nat({ max: 2 ** 31 }),
-      fc.array(hex, { maxLength: 5 }),
-      fc.array(hex, { maxLength: 5 }),
-      fc.nat(),
-      (raw, secrets, t, before, after, pick) => {
-        const chosen = secrets[pick % secrets.length] ?? "";
-        const right = signatureOf(chosen, Buffer.from(raw), t).split("v1=")[1] ?? "";
-        const entries = [...before, right, ...after].map((entry) => `,v1=${entry}`).join("");
-        expect(judged(`t=${t}${entries}`, raw, ...secrets)).toBe("right");
-        const wrong = [...before, ...after].map((entry) => `,v1=${entry}`).join("");
-        expect(judged(`t=${t}${wrong}`, raw, ...secrets)).not.toBe("right");
-      },
-    ),
+  forAll(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
+    fc.nat({ max: 2 ** 31 }),
+    fc.array(hex, { maxLength: 5 }),
+    fc.array(hex, { maxLength: 5 }),
+    fc.nat(),
+    (raw, secrets, t, before, after, pick) => {
+      const chosen = secrets[pick % secrets.length] ?? "";
+      const right = signatureOf(chosen, Buffer.from(raw), t).split("v1=")[1] ?? "";
+      const entries = [...before, right, ...after].map((entry) => `,v1=${entry}`).join("");
+      expect(judged(`t=${t}${entries}`, raw, ...secrets)).toBe("right");
+      const wrong = [...before, ...after].map((entry) => `,v1=${entry}`).join("");
+      expect(judged(`t=${t}${wrong}`, raw, ...secrets)).not.toBe("right");
+    },
   );
 });
 
@@ -135,10 +134,7 @@ test("the kit reads any header as the service does", () => {
     fc.array(piece, { maxLength: 4 }).map((pieces) => `t=1700000000${pieces.join("")}`),
   );
   const reached = new Set<string>();
-  fc.assert(
-    fc.property(header, (text) => void reached.add(judged(text, "{}", "secret"))),
-    { numRuns: 2000 },
-  );
+  forMany(2000, header, (text) => void reached.add(judged(text, "{}", "secret")));
   expect(reached.size).toBe(3);
 });
 

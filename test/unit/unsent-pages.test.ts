@@ -47,28 +47,26 @@ function ask(path = "/w1/a1"): Promise<IncomingMessage> {
   });
 }
 
-describe("pages count until they are sent, and are refused beyond the bound of", () => {
-  test.each([
-    ["all", room(2, 9, 9), "/w2/a2", undefined],
-    ["a workspace, which leaves others theirs", room(9, 2, 9), "/w1/a2", "/w2/a1"],
-    ["an address, which leaves others theirs", room(9, 9, 2), "/w2/a1", "/w1/a2"],
-  ])("%s", async (_whose, of, refused, served) => {
-    await start(of);
-    const first = await ask();
-    const second = await ask();
-    expect(unsent.bytes).toBe(2 * PAGE.length);
-    expect((await ask(refused)).statusCode).toBe(503);
-    if (served !== undefined) (await ask(served)).destroy();
-    await until("the others' count no more", () => unsent.bytes === 2 * PAGE.length);
+test.each([
+  ["all", room(2, 9, 9), "/w2/a2", undefined],
+  ["a workspace, which leaves others theirs", room(9, 2, 9), "/w1/a2", "/w2/a1"],
+  ["an address, which leaves others theirs", room(9, 9, 2), "/w2/a1", "/w1/a2"],
+])("pages count until sent, and are refused beyond the bound of %s", async (_whose, of, refused, served) => {
+  await start(of);
+  const first = await ask();
+  const second = await ask();
+  expect(unsent.bytes).toBe(2 * PAGE.length);
+  expect((await ask(refused)).statusCode).toBe(503);
+  if (served !== undefined) (await ask(served)).destroy();
+  await until("the others' count no more", () => unsent.bytes === 2 * PAGE.length);
 
-    let bytes = 0;
-    for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
-    expect(bytes).toBe(PAGE.length);
-    await until("the page that was read counts no more", () => unsent.bytes === PAGE.length);
-    second.destroy();
-    await until("nor does that of a connection that is gone", () => unsent.bytes === 0);
-    expect((await ask(refused)).statusCode).toBe(200);
-  });
+  let bytes = 0;
+  for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
+  expect(bytes).toBe(PAGE.length);
+  await until("the page that was read counts no more", () => unsent.bytes === PAGE.length);
+  second.destroy();
+  await until("nor does that of a connection that is gone", () => unsent.bytes === 0);
+  expect((await ask(refused)).statusCode).toBe(200);
 });
 
 // time: controlled

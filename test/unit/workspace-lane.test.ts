@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { createWorkspaceLane, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/workspace-lane";
 import type { QueuedPush } from "../../core/ports/push-queue";
+import { forAll } from "../harness/for-all";
 import { queued } from "../harness/test-shard";
 
 type Action = { readonly add: number } | { readonly end: number } | { readonly pass: number };
@@ -12,47 +13,45 @@ test("in whatever order events come and end, each leaves its lane once, in order
     { weight: 3, arbitrary: fc.record({ end: fc.nat(IN_FLIGHT_MAX - 1) }) },
     { weight: 1, arbitrary: fc.record({ pass: fc.nat(6_000) }) },
   );
-  fc.assert(
-    fc.property(fc.array(action, { maxLength: 700 }), (actions) => {
-      const lane = createWorkspaceLane();
-      const addedAt: number[] = [];
-      const underWay: QueuedPush[] = [];
-      let left = 0;
-      let now = 0;
-      const look = (): void => {
-        for (let step = lane.next(now); step !== undefined; step = lane.next(now)) {
-          // In the order in which they came, started or dropped.
-          expect(step.push.entryId).toBe(`${left}-0`);
-          const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
-          expect(step.do).toBe(isLate ? "drop" : "start");
-          left += 1;
-          if (isLate) continue;
-          const { messageId } = step.push;
-          if (messageId !== "") expect(underWay.map((each) => each.messageId)).not.toContain(messageId);
-          underWay.push(step.push);
-          expect(underWay.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
-        }
-      };
-      for (const each of actions) {
-        if ("add" in each) {
-          const messageId = each.add === 0 ? "" : `m${each.add}`;
-          lane.add(queued(addedAt.length, { messageId }), now);
-          addedAt.push(now);
-        } else if ("pass" in each) {
-          now += each.pass;
-        } else {
-          const [ended] = underWay.splice(each.end % Math.max(1, underWay.length), 1);
-          if (ended !== undefined) lane.end(ended);
-        }
-        look();
-        expect(lane.isIdle).toBe(left === addedAt.length && underWay.length === 0);
+  forAll(fc.array(action, { maxLength: 700 }), (actions) => {
+    const lane = createWorkspaceLane();
+    const addedAt: number[] = [];
+    const underWay: QueuedPush[] = [];
+    let left = 0;
+    let now = 0;
+    const look = (): void => {
+      for (let step = lane.next(now); step !== undefined; step = lane.next(now)) {
+        // In the order in which they came, started or dropped.
+        expect(step.push.entryId).toBe(`${left}-0`);
+        const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
+        expect(step.do).toBe(isLate ? "drop" : "start");
+        left += 1;
+        if (isLate) continue;
+        const { messageId } = step.push;
+        if (messageId !== "") expect(underWay.map((each) => each.messageId)).not.toContain(messageId);
+        underWay.push(step.push);
+        expect(underWay.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
       }
-      // When all that is under way ends, nothing stays behind.
-      while (underWay.length > 0) {
-        for (const each of underWay.splice(0)) lane.end(each);
-        look();
+    };
+    for (const each of actions) {
+      if ("add" in each) {
+        const messageId = each.add === 0 ? "" : `m${each.add}`;
+        lane.add(queued(addedAt.length, { messageId }), now);
+        addedAt.push(now);
+      } else if ("pass" in each) {
+        now += each.pass;
+      } else {
+        const [ended] = underWay.splice(each.end % Math.max(1, underWay.length), 1);
+        if (ended !== undefined) lane.end(ended);
       }
-      expect([left, lane.isIdle]).toEqual([addedAt.length, true]);
-    }),
-  );
+      look();
+      expect(lane.isIdle).toBe(left === addedAt.length && underWay.length === 0);
+    }
+    // When all that is under way ends, nothing stays behind.
+    while (underWay.length > 0) {
+      for (const each of underWay.splice(0)) lane.end(each);
+      look();
+    }
+    expect([left, lane.isIdle]).toEqual([addedAt.length, true]);
+  });
 });

@@ -5,6 +5,7 @@ import { errorBody, readError } from "../../../bridge/error-body";
 import { hooksUrl } from "../../../bridge/http-exchange";
 import { createLanes } from "../../../bridge/lanes";
 import { createSeenIds } from "../../../bridge/seen-ids";
+import { forAll } from "../../harness/for-all";
 
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 
@@ -12,14 +13,12 @@ const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 test("back-off doubles up to a limit, and chance adds at most half of it", () => {
   const failures = fc.integer({ min: 1, max: 1000 });
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-  fc.assert(
-    fc.property(failures, random, (count, chance) => {
-      const plain = Math.min(8_000, 250 * 2 ** (count - 1));
-      const wait = backOffMs(count, BOUNDS, chance);
-      expect(wait).toBeGreaterThanOrEqual(plain);
-      expect(wait).toBeLessThanOrEqual(plain * 1.5);
-    }),
-  );
+  forAll(failures, random, (count, chance) => {
+    const plain = Math.min(8_000, 250 * 2 ** (count - 1));
+    const wait = backOffMs(count, BOUNDS, chance);
+    expect(wait).toBeGreaterThanOrEqual(plain);
+    expect(wait).toBeLessThanOrEqual(plain * 1.5);
+  });
   expect([1, 2, 3, 6, 7].map((count) => backOffMs(count, BOUNDS, 0))).toEqual([250, 500, 1000, 8000, 8000]);
 });
 
@@ -42,18 +41,15 @@ test.each([
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering
-test.each([3_600_000, BEYOND_TIMERS_MS, Infinity])(
-  "a pause of %d ms ends when it is aborted, without an error",
-  async (ms) => {
-    const abort = new AbortController();
-    let isOver = false;
-    const paused = REAL_TIMING.pause(ms, abort.signal).then(() => (isOver = true));
-    await nextTurn();
-    expect(isOver).toBe(false);
-    abort.abort();
-    await paused;
-  },
-);
+test.each([3_600_000, BEYOND_TIMERS_MS, Infinity])("a pause of %d ms ends when it is aborted", async (ms) => {
+  const abort = new AbortController();
+  let isOver = false;
+  const paused = REAL_TIMING.pause(ms, abort.signal).then(() => (isOver = true));
+  await nextTurn();
+  expect(isOver).toBe(false);
+  abort.abort();
+  await paused;
+});
 
 // time: controlled
 test("a pause longer than any timer is made of several timers", async () => {
@@ -98,22 +94,20 @@ test("the message of an error body is one text or several, and may be missing", 
 // time: controlled
 test("ids are remembered for their time, and past the limit the newest are", () => {
   const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), laterMs: fc.nat({ max: 40 }) });
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
-      const seen = createSeenIds({ forMs: 100, most });
-      let model: { id: string; at: number }[] = [];
-      let now = 0;
-      for (const { id, laterMs } of steps) {
-        now += laterMs;
-        model = model.filter(({ at }) => at + 100 > now);
-        const isKnown = model.some((each) => each.id === id);
-        expect(seen.has(id, now)).toBe(isKnown);
-        if (isKnown) continue;
-        seen.add(id, now);
-        model = [...model, { id, at: now }].slice(-most);
-      }
-    }),
-  );
+  forAll(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
+    const seen = createSeenIds({ forMs: 100, most });
+    let model: { id: string; at: number }[] = [];
+    let now = 0;
+    for (const { id, laterMs } of steps) {
+      now += laterMs;
+      model = model.filter(({ at }) => at + 100 > now);
+      const isKnown = model.some((each) => each.id === id);
+      expect(seen.has(id, now)).toBe(isKnown);
+      if (isKnown) continue;
+      seen.add(id, now);
+      model = [...model, { id, at: now }].slice(-most);
+    }
+  });
 });
 
 test("work begins in a later turn of the event loop, so an answer can be sent first", async () => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
 import { parseMessageText, toPlainText, type Block, type Inline } from "../../../bridge/message-text";
 import { escapeLine, escapeText } from "../../../bridge/message-text-escape";
+import { forMany } from "../../harness/for-all";
 
 const text = (text: string): Inline => ({ type: "text", text });
 const paragraph = (...children: Inline[]): Block => ({ type: "paragraph", children });
@@ -76,16 +77,13 @@ function shown(text: string): string {
 }
 
 test("any text, escaped and parsed, comes out as that text and nothing else", () => {
-  fc.assert(
-    fc.property(ANY_TEXT, (original) => {
-      const blocks = parseMessageText(escapeText(original));
-      expect(
-        blocks.flatMap(typesIn).filter((type) => !["paragraph", "text", "break"].includes(type)),
-      ).toEqual([]);
-      expect(toPlainText(blocks)).toBe(shown(original));
-    }),
-    { numRuns: 1000 },
-  );
+  forMany(1000, ANY_TEXT, (original) => {
+    const blocks = parseMessageText(escapeText(original));
+    expect(blocks.flatMap(typesIn).filter((type) => !["paragraph", "text", "break"].includes(type))).toEqual(
+      [],
+    );
+    expect(toPlainText(blocks)).toBe(shown(original));
+  });
 });
 
 // contract: text-escaped
@@ -96,47 +94,41 @@ test.each<["commonmark" | "default", object]>([
   const renderer = new MarkdownIt(preset, options);
   // A renderer that guesses at links without a scheme cannot be told not to by escaping.
   renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
-  fc.assert(
-    fc.property(ANY_TEXT, (original) => {
-      const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
-      expect(paragraphs.filter(({ type }) => type !== "inline")).toEqual([]);
-      const lines = paragraphs.map(({ children }) =>
-        (children ?? []).map(({ type, content }) =>
-          type === "softbreak" ? "\n" : type === "text" ? content : type,
-        ),
-      );
-      expect(lines.map((line) => line.join("")).join("\n\n")).toBe(shown(original));
-    }),
-    { numRuns: 1000 },
-  );
+  forMany(1000, ANY_TEXT, (original) => {
+    const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
+    expect(paragraphs.filter(({ type }) => type !== "inline")).toEqual([]);
+    const lines = paragraphs.map(({ children }) =>
+      (children ?? []).map(({ type, content }) =>
+        type === "softbreak" ? "\n" : type === "text" ? content : type,
+      ),
+    );
+    expect(lines.map((line) => line.join("")).join("\n\n")).toBe(shown(original));
+  });
 });
 
 test("a name and a question keep their places in the Markdown around them", () => {
-  fc.assert(
-    fc.property(ANY_TEXT, ANY_TEXT, (name, question) => {
-      // The next line of Unicode (U+0085) ends a line, too, though it is no space to JavaScript.
-      const line = shown(name).replaceAll(/[\s\u0085]+/g, " ");
-      const [nameShown, questionShown] = [line.trim(), shown(question)];
-      fc.pre(nameShown !== "" && !/\n/.test(questionShown) && questionShown !== "");
-      const [n, q] = [escapeLine(name), escapeText(question)];
-      const url = "https://c.example/d";
-      expect(parseMessageText(`> **${n}** asks *${q}* [${n}](${url})\n${q}[x](${url})`)).toEqual([
-        quote(
-          paragraph(
-            bold(text(nameShown)),
-            text(" asks "),
-            italic(text(questionShown)),
-            text(" "),
-            link(text(nameShown)),
-            BREAK,
-            text(questionShown),
-            link(text("x")),
-          ),
+  forMany(1000, ANY_TEXT, ANY_TEXT, (name, question) => {
+    // The next line of Unicode (U+0085) ends a line, too, though it is no space to JavaScript.
+    const line = shown(name).replaceAll(/[\s\u0085]+/g, " ");
+    const [nameShown, questionShown] = [line.trim(), shown(question)];
+    fc.pre(nameShown !== "" && !/\n/.test(questionShown) && questionShown !== "");
+    const [n, q] = [escapeLine(name), escapeText(question)];
+    const url = "https://c.example/d";
+    expect(parseMessageText(`> **${n}** asks *${q}* [${n}](${url})\n${q}[x](${url})`)).toEqual([
+      quote(
+        paragraph(
+          bold(text(nameShown)),
+          text(" asks "),
+          italic(text(questionShown)),
+          text(" "),
+          link(text(nameShown)),
+          BREAK,
+          text(questionShown),
+          link(text("x")),
         ),
-      ]);
-    }),
-    { numRuns: 1000 },
-  );
+      ),
+    ]);
+  });
 });
 
 test.each([

@@ -3,6 +3,7 @@ import type { OutboundEvent } from "../../../bridge/events";
 import { reduce } from "../../../bridge/reduce";
 import type { BridgeEffect, BridgeInput } from "../../../bridge/reduce-effect";
 import { initialState, isSettled, lastingState, type BridgeState } from "../../../bridge/reduce-state";
+import { forMany } from "../../harness/for-all";
 import { START_MS } from "./reduce-events";
 import {
   arrivals,
@@ -24,26 +25,20 @@ const SOMETIMES = fc.option(fc.integer({ min: 1, max: 12_000 }), { nil: undefine
 // contract: kit-hold-update
 test("whatever the order, repetition and loss within 5 seconds, the chat ends as in order without what was lost", () => {
   const scenario = serviceRun(NEVER).chain((events) => fc.tuple(arrivals(events, 4_999), moods()));
-  fc.assert(
-    fc.property(scenario, ([arriving, moods]) => {
-      const { chat, state } = runWorld(arriving, moods, isPost);
-      const arrived = [...new Set(arriving.map(({ event }) => event))];
-      expect(chat.shown()).toEqual(shownInOrder(arrived));
-      const whispered = arrived.filter(({ type }) => type === "message.ephemeral");
-      expect(sorted(chat.whispers)).toEqual(sorted(whispered.map(({ sequence }) => sequence)));
-      expect(isSettled(state)).toBe(true);
-    }),
-    { numRuns: 1000 },
-  );
+  forMany(1000, scenario, ([arriving, moods]) => {
+    const { chat, state } = runWorld(arriving, moods, isPost);
+    const arrived = [...new Set(arriving.map(({ event }) => event))];
+    expect(chat.shown()).toEqual(shownInOrder(arrived));
+    const whispered = arrived.filter(({ type }) => type === "message.ephemeral");
+    expect(sorted(chat.whispers)).toEqual(sorted(whispered.map(({ sequence }) => sequence)));
+    expect(isSettled(state)).toBe(true);
+  });
 });
 
 describe("whatever arrives, expires and is refused", () => {
   const scenario = serviceRun(SOMETIMES).chain((events) => fc.tuple(arrivals(events, 15_000), moods()));
   const always = (holds: (history: History, arriving: readonly Arrival[]) => void) =>
-    fc.assert(
-      fc.property(scenario, ([arriving, moods]) => holds(runWorld(arriving, moods), arriving)),
-      { numRuns: 300 },
-    );
+    forMany(300, scenario, ([arriving, moods]) => holds(runWorld(arriving, moods), arriving));
 
   // contract: kit-dedupe
   test("each event is taken once or skipped for one reason, and its repeats are duplicates", () => {
@@ -168,23 +163,20 @@ function pollAll(
 // contract: kit-refused-create
 test("whatever the chat refuses and whenever a polling bridge restarts, it passes no create that the chat has not taken, and ends as in order", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
-  fc.assert(
-    fc.property(serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
-      const { chat, passed } = pollAll(events, size, ...rest);
-      expect(chat.shown()).toEqual(shownInOrder(events));
-      expect(chat.posts).toHaveLength(chat.shown().size);
-      expect(chat.whispers).toEqual(sorted(chat.whispers));
-      for (const place of new Set(chat.posts.map((post) => post.place))) {
-        const posts = chat.posts.filter((post) => post.place === place);
-        const sequences = posts.map((post) => post.sequences[0] ?? 0);
-        expect(sequences).toEqual(sorted(sequences));
-      }
-      for (const { count, posts } of passed) {
-        expect(posts).toBe(events.slice(0, count).filter(({ type }) => type.endsWith(".create")).length);
-      }
-    }),
-    { numRuns: 1000 },
-  );
+  forMany(1000, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
+    const { chat, passed } = pollAll(events, size, ...rest);
+    expect(chat.shown()).toEqual(shownInOrder(events));
+    expect(chat.posts).toHaveLength(chat.shown().size);
+    expect(chat.whispers).toEqual(sorted(chat.whispers));
+    for (const place of new Set(chat.posts.map((post) => post.place))) {
+      const posts = chat.posts.filter((post) => post.place === place);
+      const sequences = posts.map((post) => post.sequences[0] ?? 0);
+      expect(sequences).toEqual(sorted(sequences));
+    }
+    for (const { count, posts } of passed) {
+      expect(posts).toBe(events.slice(0, count).filter(({ type }) => type.endsWith(".create")).length);
+    }
+  });
 });
 
 function isPost({ type }: BridgeEffect): boolean {

@@ -10,7 +10,7 @@ import type {
 } from "../../../bridge/events";
 import { reduce } from "../../../bridge/reduce";
 import type { BridgeInput } from "../../../bridge/reduce-effect";
-import { initialState, isSettled, lastingState, type BridgeLimits } from "../../../bridge/reduce-state";
+import { initialState, isSettled, type BridgeLimits } from "../../../bridge/reduce-state";
 
 /** When the tests' events are made, ms since the epoch. */
 export const START_MS = Date.UTC(2025, 0, 2);
@@ -88,7 +88,6 @@ export function run(limits?: Partial<BridgeLimits>) {
     });
   }
   return {
-    at,
     events: (ms: number, ...events: OutboundEvent[]) => at(ms, { type: "events", events }),
     posted: (ms: number, sequence: number) =>
       at(ms, { type: "posted", eventId: `evt_${sequence}`, chatMessageId: `chat${sequence}` }),
@@ -98,7 +97,6 @@ export function run(limits?: Partial<BridgeLimits>) {
     time: (ms: number) => at(ms, { type: "time" }),
     isSettled: () => isSettled(state),
     wakeAt: () => wakeAtMs,
-    restart: () => void (state = lastingState(state)),
   };
 }
 
