@@ -9,21 +9,13 @@ import { CONTRACT_LIMITS } from "../../core/domain/contract";
 /** The most requests a second that the loads may come to. */
 const REQUESTS_PER_SECOND = 40_000;
 
-const measure = (count: number, cpuUs: number) => ({
-  count,
-  fromMs: 0,
-  toMs: 1_000,
-  perSecond: count,
-  cpuUs: { core: cpuUs / 2, redis: cpuUs / 2 },
-});
+const measure = (perSecond: number, cpuUs: number) => {
+  const cpu = { core: cpuUs / 2, redis: cpuUs / 2 };
+  return { count: perSecond, fromMs: 0, toMs: 1_000, perSecond, cpuUs: cpu };
+};
 
 function round(ours: number, reference: number, cost: number): Round {
-  return {
-    ours: measure(ours, cost),
-    reference: measure(reference, 1),
-    ratio: ours / reference,
-    cost,
-  };
+  return { ours: measure(ours, cost), reference: measure(reference, 1), ratio: ours / reference, cost };
 }
 
 describe("what a part ends with", () => {
@@ -46,15 +38,11 @@ describe("what a part ends with", () => {
         done.push(`${name} had ${measure.count}`);
       },
     });
+    const prepare = async () => void done.push("prepare");
     const lines: string[] = [];
     const rounds = await alternate(
       { say: (line) => lines.push(line), options: { rounds: 2, seconds: 3 } },
-      {
-        unit: "things",
-        prepare: async () => void done.push("prepare"),
-        ours: side("a", 30),
-        reference: side("b", 60),
-      },
+      { unit: "things", prepare, ours: side("a", 30), reference: side("b", 60) },
     );
     const a = ["a 3", "a had 30"];
     const b = ["b 3", "b had 60"];
@@ -102,28 +90,26 @@ describe("the processor time that a process took", () => {
   });
 });
 
-describe("the load", () => {
-  const numbers = Array.from({ length: ADDRESSES }, (_, number) => number);
+const numbers = Array.from({ length: ADDRESSES }, (_, number) => number);
 
-  test("comes from so many addresses, and to so many workspaces, that it reaches no limit", () => {
-    expect(new Set(numbers.map(addressOf)).size).toBe(ADDRESSES);
-    expect(numbers.map(addressOf).every(isIPv4)).toBe(true);
-    expect(ADDRESSES * CONTRACT_LIMITS.address).toBeGreaterThan(REQUESTS_PER_SECOND);
-    expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
-  });
+test("the load comes from so many addresses, and to so many workspaces, that it reaches no limit", () => {
+  expect(new Set(numbers.map(addressOf)).size).toBe(ADDRESSES);
+  expect(numbers.map(addressOf).every(isIPv4)).toBe(true);
+  expect(ADDRESSES * CONTRACT_LIMITS.address).toBeGreaterThan(REQUESTS_PER_SECOND);
+  expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
+});
 
-  test("is requests of one length that name the address of their workspace", () => {
-    const workspaces = numbers.map((number) => ({
-      id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
-      secret: "secret",
-      address: addressOf(number),
-    }));
-    for (const sign of [signedPost, signedPoll]) {
-      const requests = workspaces.map((workspace) => sign(workspace, "x", 1_700_000_000));
-      expect(new Set(requests.map(({ length }) => length)).size).toBe(1);
-      for (const [number, request] of requests.entries()) {
-        expect(request.split("\r\n")).toContain(`X-Forwarded-For: ${addressOf(number)}`);
-      }
+test("the load is requests of one length that name the address of their workspace", () => {
+  const workspaces = numbers.map((number) => ({
+    id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
+    secret: "secret",
+    address: addressOf(number),
+  }));
+  for (const sign of [signedPost, signedPoll]) {
+    const requests = workspaces.map((workspace) => sign(workspace, "x", 1_700_000_000));
+    expect(new Set(requests.map(({ length }) => length)).size).toBe(1);
+    for (const [number, request] of requests.entries()) {
+      expect(request.split("\r\n")).toContain(`X-Forwarded-For: ${addressOf(number)}`);
     }
-  });
+  }
 });

@@ -155,12 +155,8 @@ describe("an edge whose dashboard is watched", () => {
     const page = open();
     await until("it watches", () => cores.size === 1);
     const [core] = cores;
-    const value = LoggedDelivery.create({
-      id: "1-0",
-      result: DeliveryResult.SUCCESS,
-      eventId: "e".repeat(1_000),
-      at: new Date(),
-    });
+    const event = { eventId: "e".repeat(1_000), result: DeliveryResult.SUCCESS };
+    const value = LoggedDelivery.create({ ...event, id: "1-0", at: new Date() });
     await until("it is ended", () => {
       for (let i = 0; i < 1_000; i++) core?.write({ change: { $case: "delivery", value } });
       return cores.size === 0;

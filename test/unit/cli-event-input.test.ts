@@ -52,10 +52,8 @@ test.each<[string, EventInput["message"], string]>([
   ["a message with data is a card", { text: "hi", data: {} }, "card"],
   ["a given kind is kept", { text: "hi", kind: "help" }, "help"],
 ])("%s", (_what, message, kind) => {
-  expect(asCoreReads({ channel: "c1", message }).content).toMatchObject({
-    type: "message.create",
-    message: { kind },
-  });
+  const { content } = asCoreReads({ channel: "c1", message });
+  expect(content).toMatchObject({ type: "message.create", message: { kind } });
 });
 
 const TWICE = { label: "a", action: "b", url: "https://c.example" };

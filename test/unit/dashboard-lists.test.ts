@@ -12,34 +12,32 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-describe("the log as a list", () => {
-  test("is newest first, has a run of polls once, as counted last, and polls never take the room of pushes", () => {
-    const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
-    const pushes = Array.from({ length: LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
-    const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
-    expect(mergeDeliveries([run(3)], [run(2)])).toEqual([run(3)]);
-    expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
-    const merged = mergeDeliveries([...polls, run(3)], pushes);
-    expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-    // From here on the log is whole.
-    expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
-    expect(oldestKept([run(3)])).toBeUndefined();
-  });
+test("the log is newest first, has a run of polls once, as counted last, and polls never take the room of pushes", () => {
+  const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
+  const pushes = Array.from({ length: LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
+  const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
+  expect(mergeDeliveries([run(3)], [run(2)])).toEqual([run(3)]);
+  expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
+  const merged = mergeDeliveries([...polls, run(3)], pushes);
+  expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
+  // From here on the log is whole.
+  expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
+  expect(oldestKept([run(3)])).toBeUndefined();
+});
 
-  test.each([
-    [{ result: "tls" }, ["1-0"]],
-    [{ eventType: "ping" }, ["2-0"]],
-    [{ event: "ABC" }, ["1-0"]],
-    [{ event: "abc", eventType: "ping" }, []],
-    // What is accepted is pushed.
-    [{ result: "success" }, ["2-0"]],
-  ])("is filtered by %j", (filter, ids) => {
-    const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
-    const poll = delivery({ id: "3-0", eventType: "poll", eventId: "", polls: 1 });
-    const log = [poll, delivery({ id: "2-0", ...ping }), delivery({ id: "1-0", ...tls })];
-    const found = filterDeliveries(log, { ...ALL_DELIVERIES, ...(filter as object) });
-    expect(found.map(({ id }) => id)).toEqual(ids);
-  });
+test.each([
+  [{ result: "tls" }, ["1-0"]],
+  [{ eventType: "ping" }, ["2-0"]],
+  [{ event: "ABC" }, ["1-0"]],
+  [{ event: "abc", eventType: "ping" }, []],
+  // What is accepted is pushed.
+  [{ result: "success" }, ["2-0"]],
+])("the log is filtered by %j", (filter, ids) => {
+  const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
+  const poll = delivery({ id: "3-0", eventType: "poll", eventId: "", polls: 1 });
+  const log = [poll, delivery({ id: "2-0", ...ping }), delivery({ id: "1-0", ...tls })];
+  const found = filterDeliveries(log, { ...ALL_DELIVERIES, ...(filter as object) });
+  expect(found.map(({ id }) => id)).toEqual(ids);
 });
 
 describe("the last hour by the minute", () => {
@@ -54,9 +52,8 @@ describe("the last hour by the minute", () => {
       expect(minutes).toEqual(hour);
       // What came after now is of a clock that is ahead of this one: it has just come.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
-      const counts = minutes.map(
-        (each) => within.filter((at) => Math.floor(at / 60_000) === each / 60).length,
-      );
+      const of = within.map((at) => Math.floor(at / 60_000) * 60);
+      const counts = minutes.map((each) => of.filter((minute) => minute === each).length);
       expect(success).toEqual(counts);
     });
   });
@@ -89,19 +86,17 @@ describe("the last hour by the minute", () => {
   });
 });
 
-describe("time in words", () => {
-  test.each([
-    [0, "just now"],
-    [-1_000, "just now"],
-    [45_000, "45 s ago"],
-    [-3 * 3_600_000, "in 3 h"],
-    [26 * 3_600_000, "1 day ago"],
-    [9 * 60_000 + 59_999, "9 min ago"],
-  ])("%d ms before now is %j", (ms, words) => {
-    expect(fromNow(NOW - ms, NOW)).toBe(words);
-  });
+test.each([
+  [0, "just now"],
+  [-1_000, "just now"],
+  [45_000, "45 s ago"],
+  [-3 * 3_600_000, "in 3 h"],
+  [26 * 3_600_000, "1 day ago"],
+  [9 * 60_000 + 59_999, "9 min ago"],
+])("%d ms before now is %j", (ms, words) => {
+  expect(fromNow(NOW - ms, NOW)).toBe(words);
+});
 
-  test("the exact time is in UTC", () => {
-    expect(exactUtc("2026-03-01T12:00:30.123Z")).toBe("2026-03-01 12:00:30.123 UTC");
-  });
+test("the exact time is in UTC", () => {
+  expect(exactUtc("2026-03-01T12:00:30.123Z")).toBe("2026-03-01 12:00:30.123 UTC");
 });

@@ -112,31 +112,29 @@ describe("the log of the wire", () => {
   });
 });
 
-describe("the observation of the chat", () => {
-  const SECRETS = ["the new secret", "the old secret"];
+const SECRETS = ["the new secret", "the old secret"];
 
-  test("answers the end of a long chat, oldest first, edited messages in place, in little over 1 MiB", () => {
-    const mib = 1024 * 1024;
-    const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
-    forMany(30, lengths, (each) => {
-      const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
-      const room = createRoom([GENERAL]);
-      const ids = texts.map(() => room.show("general", MESSAGE));
-      for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
-      const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
-      const { messages } = JSON.parse(body) as { messages: { text: string }[] };
-      expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
-      const bytes = Buffer.byteLength(body);
-      expect(bytes).toBeLessThan(mib + 1024);
-      // Nothing is left out that would fit.
-      const next = texts.at(-messages.length - 1) ?? "";
-      if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
-    });
+test("an observation has the end of a long chat, oldest first, edited messages in place, in little over 1 MiB", () => {
+  const mib = 1024 * 1024;
+  const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
+  forMany(30, lengths, (each) => {
+    const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
+    const room = createRoom([GENERAL]);
+    const ids = texts.map(() => room.show("general", MESSAGE));
+    for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
+    const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
+    const { messages } = JSON.parse(body) as { messages: { text: string }[] };
+    expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
+    const bytes = Buffer.byteLength(body);
+    expect(bytes).toBeLessThan(mib + 1024);
+    // Nothing is left out that would fit.
+    const next = texts.at(-messages.length - 1) ?? "";
+    if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });
+});
 
-  test("needs a signature under either secret while one is rotated", () => {
-    const observe = createObservation(createRoom([]), SECRETS);
-    const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
-    expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);
-  });
+test("an observation needs a signature under either secret while one is rotated", () => {
+  const observe = createObservation(createRoom([]), SECRETS);
+  const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
+  expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);
 });

@@ -56,11 +56,8 @@ const anyStep: fc.Arbitrary<Step> = fc
   .map(({ waitMs, id, name, channel, text, action, replyTo, isDm, type }) => ({
     waitMs,
     input(eventId) {
-      const from = {
-        eventId,
-        channel: isDm && type !== "command" ? `dm:${id}` : channel,
-        member: { id, name },
-      };
+      const place = isDm && type !== "command" ? `dm:${id}` : channel;
+      const from = { eventId, channel: place, member: { id, name } };
       if (type === "command") return { type, ...from, text };
       if (type === "action") return { type, ...from, messageId: MESSAGE_ID, action };
       return type === "message" ? { type, ...from, text, replyTo } : { type: "tick" };
@@ -133,15 +130,10 @@ test("a question is updated at most twice a second however fast its answers come
   const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
   const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
   forAll(answers, (all) => {
-    const press = (who: number, action: string) => (eventId: string) =>
-      ({
-        type: "action",
-        eventId,
-        channel: "c1",
-        member: { id: who === 0 ? "u1" : `m${who}`, name: "Bob" },
-        messageId: MESSAGE_ID,
-        action,
-      }) as const;
+    const press = (who: number, action: string) => (eventId: string) => {
+      const member = { id: who === 0 ? "u1" : `m${who}`, name: "Bob" };
+      return { type: "action", eventId, channel: "c1", member, messageId: MESSAGE_ID, action } as const;
+    };
     const run = playAll([
       { waitMs: 0, input: press(0, "begin:e0") },
       // Ann opened the game and keeps silent, so that the question stays open.

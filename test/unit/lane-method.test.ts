@@ -15,14 +15,12 @@ import { forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+/** Larger than what a message is first written into. */
+const large = fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7));
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,
   page: fc.record({
-    // Some of them larger than what a message is first written into.
-    body: fc.oneof(
-      fc.uint8Array({ maxLength: 300 }),
-      fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7)),
-    ),
+    body: fc.oneof(fc.uint8Array({ maxLength: 300 }), large),
     signature: fc.string({ unit: "grapheme" }),
     workspaceId: fc.string(),
   }),
@@ -54,41 +52,26 @@ test("core's answers are read as those that the generated code writes", () => {
 
 const text = fc.string({ unit: "grapheme" });
 const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
+const cased = <Case extends string, T>($case: Case, value: fc.Arbitrary<T>) =>
+  fc.record({ $case: fc.constant($case), value });
 const named = fc.record({ id: text, name: maybe(text) });
+const typed = fc.record({ text, replyTo: maybe(text) });
 const event: fc.Arbitrary<InboundEvent> = fc.record({
   id: maybe(text),
   channel: maybe(named),
   user: maybe(named),
-  kind: maybe(
-    fc.oneof(
-      fc.record({ $case: fc.constant("command" as const), value: fc.record({ text }) }),
-      fc.record({
-        $case: fc.constant("message" as const),
-        value: fc.record({ text, replyTo: maybe(text) }),
-      }),
-    ),
-  ),
+  kind: maybe(fc.oneof(cased("command", fc.record({ text })), cased("message", typed))),
 });
-const violation = fc.record({
-  $case: fc.constant("violation" as const),
-  value: fc.record({ field: maybe(text), message: text }),
-});
+const violation = cased("violation", fc.record({ field: maybe(text), message: text }));
 const caller = { workspaceId: text, sourceAddress: text, signature: maybe(text) };
 const receive: fc.Arbitrary<ReceiveRequest> = fc.record({
   ...caller,
   body: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-  reading: maybe(fc.oneof(fc.record({ $case: fc.constant("event" as const), value: event }), violation)),
+  reading: maybe(fc.oneof(cased("event", event), violation)),
 });
 const poll = fc.record({ ...caller, queryString: text, reading: maybe(violation) });
-const call: fc.Arbitrary<LaneCall> = fc.record({
-  number,
-  call: maybe(
-    fc.oneof(
-      fc.record({ $case: fc.constant("receive" as const), value: receive }),
-      fc.record({ $case: fc.constant("poll" as const), value: poll }),
-    ),
-  ),
-});
+const calls = fc.oneof(cased("receive", receive), cased("poll", poll));
+const call: fc.Arbitrary<LaneCall> = fc.record({ number, call: maybe(calls) });
 
 /** A Receive as core reads it, with its event decoded. */
 function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]): ReceiveRequest {

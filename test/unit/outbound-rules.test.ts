@@ -24,16 +24,16 @@ const dm = (user: string): OutboundEvent => event({ type: "dm.create", user, mes
 const button = (press: Button): OutboundEvent =>
   create("c1", { buttons: [[{ label: "ok", action: "ok" }], [{ label: "ok", action: "ok" }, press]] });
 
+type Row = [what: string, field: string, event: OutboundEvent];
 const BUTTON = "message.rows[1].buttons[1]";
-const ofUrl = (url: string): [string, string, OutboundEvent] => [
-  `the url ${url}`,
-  `${BUTTON}.url`,
-  button({ label: "a", url }),
-];
+const ofUrl = (url: string): Row => [`the url ${url}`, `${BUTTON}.url`, button({ label: "a", url })];
+const ofId = (id: string): Row => [`the message id ${JSON.stringify(id)}`, "message.id", update("c1", id)];
+const ofImage = (image: string): Row => [`the image ${image}`, "message.image", create("c1", { image })];
+const ofLifetime = (ms: number): Row => [`a lifetime of ${ms}`, "lifetime", { ...dm("u1"), lifetimeMs: ms }];
 const smile = "\u{1f600}";
 
 // contract: outbound-channel, message-buttons, message-image
-test.each<[string, string, OutboundEvent]>([
+test.each<Row>([
   ["an empty channel", "channel", create("")],
   ["a channel of 129 characters", "channel", create("c".repeat(129))],
   ["a channel of 129 characters outside of the BMP", "channel", create(smile.repeat(129))],
@@ -44,17 +44,8 @@ test.each<[string, string, OutboundEvent]>([
   ["an empty user on an ephemeral", "user", ephemeral("c1", "")],
   ["an empty user on a DM", "user", dm("")],
   ["a user of 129 characters", "user", dm("u".repeat(129))],
-  ["no message id on an update", "message.id", update("c1", "")],
-  ["an event id as a message id", "message.id", update("c1", ID.replace("msg", "evt"))],
-  ["a message id in lower case", "message.id", update("c1", ID.toLowerCase())],
-  ...["I", "L", "O", "U"].map((letter): [string, string, OutboundEvent] => [
-    `a message id with the letter ${letter}`,
-    "message.id",
-    update("c1", ID.replace("A", letter)),
-  ]),
-  ["a message id that is short", "message.id", update("c1", ID.slice(0, -1))],
-  ["a message id that is long", "message.id", update("c1", `${ID}0`)],
-  ["a message id with a line break", "message.id", update("c1", `${ID}\n`)],
+  ...["", ID.replace("msg", "evt"), ID.toLowerCase(), ID.slice(0, -1), `${ID}0`, `${ID}\n`].map(ofId),
+  ...[..."ILOU"].map((letter) => ofId(ID.replace("A", letter))),
   ["text that is no Unicode", "message.text", create("c1", { text: "\ud800" })],
   ["no text, but data", "message.text", create("c1", { text: "", data: { a: 1 } })],
   ["a text of blanks", "message.text", create("c1", { text: " \n\t\u00a0" })],
@@ -66,25 +57,14 @@ test.each<[string, string, OutboundEvent]>([
   ["an empty action", `${BUTTON}.action`, button({ label: "a", action: "" })],
   ["an action of 513 characters", `${BUTTON}.action`, button({ label: "a", action: "a".repeat(513) })],
   ["an empty url", `${BUTTON}.url`, button({ label: "a", url: "" })],
-  ["a relative url", `${BUTTON}.url`, button({ label: "a", url: "/a" })],
   ["a url with a blank", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/a b" })],
-  ["a url of other scripts", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/ü" })],
-  ["a url with braces", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/{a}" })],
-  ["a url with a stray %", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/%zz" })],
+  ..."/a https:// https://a.example/ü https://a.example/{a} https://a.example/%zz".split(" ").map(ofUrl),
   ..."javascript:alert(1) JaVaScRiPt:alert(1) vbscript:a data:text/html,a".split(" ").map(ofUrl),
   ..."file:///etc/hosts blob:https://a.example/b about:blank tel:+4930 https:a.example".split(" ").map(ofUrl),
-  ["a url without a host", `${BUTTON}.url`, button({ label: "a", url: "https://" })],
-  ["an empty image", "message.image", create("c1", { image: "" })],
-  ["an image that is inline", "message.image", create("c1", { image: "data:image/gif;base64,R0lGODlh" })],
-  ["an image by ftp", "message.image", create("c1", { image: "ftp://a.example/i.gif" })],
-  ["an image without a host", "message.image", create("c1", { image: "https:i.gif" })],
-  ["a relative image", "message.image", create("c1", { image: "//a.example/i.gif" })],
+  ...["", "data:image/gif;base64,R0lGODlh", "ftp://a.example/i.gif"].map(ofImage),
+  ...["https:i.gif", "//a.example/i.gif"].map(ofImage),
   ["a key of 129 characters", "idempotency_key", { ...dm("u1"), idempotencyKey: "k".repeat(129) }],
-  ["a lifetime of under a second", "lifetime", { ...dm("u1"), lifetimeMs: 999.999 }],
-  ["a lifetime of nothing", "lifetime", { ...dm("u1"), lifetimeMs: 0 }],
-  ["a lifetime in the past", "lifetime", { ...dm("u1"), lifetimeMs: -60_000 }],
-  ["a lifetime of over 24 hours", "lifetime", { ...dm("u1"), lifetimeMs: 86_400_000.001 }],
-  ["a lifetime that is no number", "lifetime", { ...dm("u1"), lifetimeMs: NaN }],
+  ...[999.999, 0, -60_000, 86_400_000.001, NaN].map(ofLifetime),
 ])("%s is refused at %s", (_name, field, bad) => {
   expect(findOutboundFault(bad)).toEqual({ field, message: expect.stringContaining(field) as string });
 });

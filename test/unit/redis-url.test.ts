@@ -3,21 +3,20 @@ import { parseRedisUrl } from "../../core/store/redis-url";
 const OPEN = { username: undefined, password: undefined, database: 0, tls: false };
 
 const at = (host: string, port: number) => ({ host, port });
-const server = (host: string, port: number, access = {}) => ({
+const server = (address: object, access = {}) => ({
   kind: "server",
-  address: at(host, port),
+  address,
   access: { ...OPEN, ...access },
 });
+const WORD = { ...OPEN, password: "word", tls: true };
+const APP = { username: "app", password: "p@ss:", database: 3, tls: true };
 
 test.each([
-  ["redis://r1", server("r1", 6379)],
-  ["redis://r1:7000/", server("r1", 7000)],
-  [
-    "rediss://app:p%40ss%3A@[::1]:7000/3",
-    server("::1", 7000, { username: "app", password: "p@ss:", database: 3, tls: true }),
-  ],
-  ["redis://:word@r1", server("r1", 6379, { password: "word" })],
-  ["unix:///run/a%20b.sock", { kind: "server", address: { path: "/run/a b.sock" }, access: OPEN }],
+  ["redis://r1", server(at("r1", 6379))],
+  ["redis://r1:7000/", server(at("r1", 7000))],
+  ["rediss://app:p%40ss%3A@[::1]:7000/3", server(at("::1", 7000), APP)],
+  ["redis://:word@r1", server(at("r1", 6379), { password: "word" })],
+  ["unix:///run/a%20b.sock", server({ path: "/run/a b.sock" })],
   [
     "rediss+sentinel://app:word@s1,s2:5000/events/2?sentinel_user=ops&sentinel_password=p%26w&sentinel_tls=no",
     {
@@ -34,11 +33,7 @@ test.each([
   ],
   [
     "rediss+cluster://:word@c1:7000,[fe80::1]:7001,c3",
-    {
-      kind: "cluster",
-      seeds: [at("c1", 7000), at("fe80::1", 7001), at("c3", 6379)],
-      access: { ...OPEN, password: "word", tls: true },
-    },
+    { kind: "cluster", seeds: [at("c1", 7000), at("fe80::1", 7001), at("c3", 6379)], access: WORD },
   ],
 ])("%s names its servers", (url, target) => {
   expect(parseRedisUrl(url)).toEqual(target);

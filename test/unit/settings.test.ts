@@ -48,12 +48,10 @@ test("the edge needs a token, and has a default for everything else", () => {
 
 test("settings do not change once they are read, and an empty one is an unset one", () => {
   expect(Object.isFrozen(readEdgeConfig(EDGE))).toBe(true);
-  expect(readEdgeConfig({ ...EDGE, EDGE_LISTEN: "", TRUST_PROXY: "", LOG_LEVEL: "" })).toEqual(
-    readEdgeConfig(EDGE),
-  );
-  expect(faults(() => readEdgeConfig({ CORE_TOKEN: "" }))).toEqual([
-    expect.stringMatching(/^CORE_TOKEN is missing/),
-  ]);
+  const unset = { ...EDGE, EDGE_LISTEN: "", TRUST_PROXY: "", LOG_LEVEL: "" };
+  expect(readEdgeConfig(unset)).toEqual(readEdgeConfig(EDGE));
+  const missing = expect.stringMatching(/^CORE_TOKEN is missing/) as string;
+  expect(faults(() => readEdgeConfig({ CORE_TOKEN: "" }))).toEqual([missing]);
 });
 
 describe("core's settings", () => {
@@ -134,12 +132,10 @@ describe("the edge's settings", () => {
     expect(found.join("\n")).not.toContain(value);
   });
 
-  test.each(["core:50051", "127.0.0.1:50051", "[::1]:50051", "dns:///core.internal:50051"])(
-    "take %s as core's address",
-    (address) => {
-      expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).core.address).toBe(address);
-    },
-  );
+  const ADDRESSES = "core:50051 127.0.0.1:50051 [::1]:50051 dns:///core.internal:50051";
+  test.each(ADDRESSES.split(" "))("take %s as core's address", (address) => {
+    expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).core.address).toBe(address);
+  });
 
   test.each([
     ["", undefined],

@@ -89,14 +89,16 @@ test("a core that closes hands over at once what is not worked on, and the rest 
   expect(memory.members.has("one")).toBe(false);
 });
 
+const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
+
 // time: controlled
-test.each(Array.from({ length: 12 }, (_, i) => [i]))(
-  "a core that closes %i ms into a beat keeps what is worked on until the work has stopped",
-  async (intoMs) => {
+test.each(INTO_BEAT)(
+  "a core closing %i ms into a beat keeps what is worked on until it stops",
+  async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
     // The first beat takes 2 ms, and the next one begins 750 ms after it.
-    await pass(752 - 4 + intoMs);
+    await pass(752 - 4 + ms);
     expect(sorted(one)).toEqual([0, 1, 2, 3]);
     const closed = one.close();
     await pass(100);

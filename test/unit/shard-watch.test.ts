@@ -5,6 +5,7 @@ import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { newWorkspace } from "../harness/new-workspace";
 
 const PAGE = 10;
+const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
 /** A watch over an outbox in memory, with what became of its mails by workspace. */
 function startWatch() {
@@ -55,6 +56,7 @@ function startWatch() {
   const lease = { isOver: false, isStoreAway: false };
   const running = watchShard(context, { shard: 0, token: "t", ...signals, isOver: () => lease.isOver });
   let entries = 0;
+  const mailOf = (workspaceId: string, entryId = String(++entries)) => ({ ...SINCE, workspaceId, entryId });
   return {
     ...seen,
     reports,
@@ -63,13 +65,8 @@ function startWatch() {
     unsendable,
     left: () => outbox.map(({ workspaceId }) => workspaceId),
     /** Before all others, as a store does whose clock is behind. */
-    putFirst: (workspaceId: string) =>
-      void outbox.unshift({ entryId: "0.5", workspaceId, failingSinceMs: 1, oldestWaitingAtMs: 1 }),
-    put(...workspaceIds: readonly string[]) {
-      for (const workspaceId of workspaceIds) {
-        outbox.push({ entryId: String(++entries), workspaceId, failingSinceMs: 1, oldestWaitingAtMs: 1 });
-      }
-    },
+    putFirst: (workspaceId: string) => void outbox.unshift(mailOf(workspaceId, "0.5")),
+    put: (...workspaceIds: readonly string[]) => void outbox.push(...workspaceIds.map((id) => mailOf(id))),
     async close() {
       stopping.abort();
       await running;

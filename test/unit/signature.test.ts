@@ -96,14 +96,6 @@ test.each([
   expect(judged(header, "{}", "secret")).toBe("malformed");
 });
 
-test("an entry of another length matches nothing and does no harm beside one that is right", () => {
-  const [{ secret, t, raw, mac } = { secret: "", t: "", raw: "", mac: "" }] = SIGNATURE_VECTORS;
-  for (const other of [mac.slice(2), mac.slice(1), `${mac}00`, "a"]) {
-    expect(judged(`t=${t},v1=${other}`, raw, secret)).toBe("wrong");
-    expect(judged(`t=${t},v1=${other},v1=${mac}`, raw, secret)).toBe("right");
-  }
-});
-
 // contract: signature-any
 test("any one right entry is sufficient, under any of the secrets, whatever stands around it", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);

@@ -16,12 +16,10 @@ afterEach(async () => {
   jest.restoreAllMocks();
 });
 
+type Judge = (call: ChatCall) => Promise<void> | void;
+
 /** A catch-up with a chat whose calls the test may refuse, or keep waiting. */
-function start(
-  options: Partial<CatchUpOptions> = {},
-  judge: (call: ChatCall) => Promise<void> | void = () => undefined,
-  chat = createChat(),
-) {
+function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undefined, chat = createChat()) {
   const told: string[] = [];
   const problems: string[] = [];
   const call = async (call: ChatCall) => {
@@ -52,10 +50,8 @@ test("a page is handled once the chat has taken all of it", async () => {
   const edit = update({ sequence: 4, text: "new" });
   const events = [create("c1", 1), dm("u1", 2), ephemeral("c1", 3), edit, ping(5)];
   await catchUp.handlePage({ ...page(...events), gap: true });
-  expect([...chat.shown()]).toEqual([
-    ["msg_1", { place: "c1", text: "new" }],
-    ["msg_2", { place: "dm:u1", text: "text 2" }],
-  ]);
+  const shown = chat.posts.map(({ messageId, place, text }) => `${messageId} in ${place}: ${text}`);
+  expect(shown).toEqual(["msg_1 in c1: new", "msg_2 in dm:u1: text 2"]);
   expect(chat.whispers).toEqual([3]);
   expect(told).toEqual(["5 ping", "missed"]);
 });

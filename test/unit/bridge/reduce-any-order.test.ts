@@ -112,16 +112,13 @@ describe("whatever arrives, expires and is refused", () => {
   });
 });
 
+type Flags = readonly boolean[];
+
 /**
  * A bridge that polls until its cursor has passed all events. `refusals` says of each post whether the chat
  * refuses it, `restarts` of each poll whether the process restarts before it.
  */
-function pollAll(
-  events: readonly OutboundEvent[],
-  pageSize: number,
-  refusals: readonly boolean[],
-  restarts: readonly boolean[],
-) {
+function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
   /** The cursor and the number of posts, whenever the cursor has moved. */
   const passed: { readonly count: number; readonly posts: number }[] = [];

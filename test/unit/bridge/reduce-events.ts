@@ -60,12 +60,8 @@ function headOf(sketch: Sketch): Omit<EventHead, "type"> {
   };
 }
 
-function messageOf(sketch: Sketch, otherwise?: string): Message {
-  const {
-    sequence,
-    messageId: id = otherwise ?? `msg_${sequence}`,
-    text = `text ${sequence}`,
-  } = full(sketch);
+function messageOf(sketch: Sketch, otherwise = `msg_${full(sketch).sequence}`): Message {
+  const { sequence, messageId: id = otherwise, text = `text ${sequence}` } = full(sketch);
   return { id, kind: "card", text, buttons: [], image: null, awaitsReply: false, data: null };
 }
 

@@ -34,12 +34,8 @@ export function createChat() {
         post.text = message.text;
         return call.chatMessageId;
       }
-      posts.push({
-        place: placeOf(call.event),
-        messageId: message.id,
-        sequences: [sequence],
-        text: message.text,
-      });
+      const { id: messageId, text } = message;
+      posts.push({ place: placeOf(call.event), messageId, sequences: [sequence], text });
       return String(posts.length - 1);
     },
     shown(): Shown {
