@@ -163,17 +163,6 @@ export function createShard() {
       const hold: Hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal, isOver };
       runs.push(dispatchShard(context, hold));
     },
-    /** Changes the world, and lets time pass. */
-    wait(ms: number, change: Partial<typeof world> = {}) {
-      Object.assign(world, change);
-      return pass(ms);
-    },
-    /** The same, with a new holder of the lease that begins in the changed world. */
-    run(ms: number, change: Partial<typeof world> = {}) {
-      Object.assign(world, change);
-      this.start();
-      return pass(ms);
-    },
     /** Publishes more. */
     add(...pushes: readonly QueuedPush[]) {
       world.queue.push(...pushes);
@@ -185,6 +174,17 @@ export function createShard() {
       answerRest(OK);
       await pass(10_000);
       await Promise.all(runs);
+    },
+    /** Changes the world, and lets time pass. */
+    wait(ms: number, change: Partial<typeof world> = {}) {
+      Object.assign(world, change);
+      return pass(ms);
+    },
+    /** The same, with a new holder of the lease that begins in the changed world. */
+    run(ms: number, change: Partial<typeof world> = {}) {
+      Object.assign(world, change);
+      this.start();
+      return pass(ms);
     },
   };
 }

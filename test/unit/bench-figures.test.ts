@@ -18,41 +18,39 @@ function round(ours: number, reference: number, cost: number): Round {
   return { ours: measure(ours, cost), reference: measure(reference, 1), ratio: ours / reference, cost };
 }
 
-describe("what a part ends with", () => {
-  test("is the median cost with the least and the greatest of the rounds, and the median ratio of the rates", () => {
-    const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
-    const { lastLine, raw } = resultOf(rounds, { of: 1 });
-    expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
-    expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
-  });
+test("a part ends with the median cost, with the least and the greatest of the rounds, and the median ratio of the rates", () => {
+  const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
+  const { lastLine, raw } = resultOf(rounds, { of: 1 });
+  expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
+  expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
+});
 
-  test("compares sides that were measured in turn, after a warm-up of each; a run is checked before the next one begins", async () => {
-    const done: string[] = [];
-    const side = (name: string, count: number): Side => ({
-      pids: { [name]: process.pid },
-      async run(seconds) {
-        done.push(`${name} ${seconds}`);
-        return { count, fromMs: 1_000, toMs: 1_000 + seconds * 1_000 } satisfies Measure;
-      },
-      async settle(measure) {
-        done.push(`${name} had ${measure.count}`);
-      },
-    });
-    const prepare = async () => void done.push("prepare");
-    const lines: string[] = [];
-    const rounds = await alternate(
-      { say: (line) => lines.push(line), options: { rounds: 2, seconds: 3 } },
-      { unit: "things", prepare, ours: side("a", 30), reference: side("b", 60) },
-    );
-    const a = ["a 3", "a had 30"];
-    const b = ["b 3", "b had 60"];
-    const warmUp = ["prepare", "a 2", "a had 30", "b 2", "b had 60"];
-    expect(done).toEqual([...warmUp, "prepare", ...a, ...b, "prepare", ...b, ...a]);
-    const rates = rounds.map(({ ours, reference, ratio }) => [ours.perSecond, reference.perSecond, ratio]);
-    expect(rates.map(String)).toEqual(Array(2).fill("10,20,0.5"));
-    const head = "round, ours things/s, a µs each, reference things/s, b µs each, cost, ratio";
-    expect(lines[0]?.trim().split(/ {2,}/)).toEqual(head.split(", "));
+test("a part compares sides that were measured in turn, after a warm-up of each; a run is checked before the next one begins", async () => {
+  const done: string[] = [];
+  const side = (name: string, count: number): Side => ({
+    pids: { [name]: process.pid },
+    async run(seconds) {
+      done.push(`${name} ${seconds}`);
+      return { count, fromMs: 1_000, toMs: 1_000 + seconds * 1_000 } satisfies Measure;
+    },
+    async settle(measure) {
+      done.push(`${name} had ${measure.count}`);
+    },
   });
+  const prepare = async () => void done.push("prepare");
+  const lines: string[] = [];
+  const rounds = await alternate(
+    { say: (line) => lines.push(line), options: { rounds: 2, seconds: 3 } },
+    { unit: "things", prepare, ours: side("a", 30), reference: side("b", 60) },
+  );
+  const a = ["a 3", "a had 30"];
+  const b = ["b 3", "b had 60"];
+  const warmUp = ["prepare", "a 2", "a had 30", "b 2", "b had 60"];
+  expect(done).toEqual([...warmUp, "prepare", ...a, ...b, "prepare", ...b, ...a]);
+  const rates = rounds.map(({ ours, reference, ratio }) => [ours.perSecond, reference.perSecond, ratio]);
+  expect(rates.map(String)).toEqual(Array(2).fill("10,20,0.5"));
+  const head = "round, ours things/s, a µs each, reference things/s, b µs each, cost, ratio";
+  expect(lines[0]?.trim().split(/ {2,}/)).toEqual(head.split(", "));
 });
 
 describe("the processor time that a process took", () => {

@@ -73,42 +73,40 @@ test("a full room forgets the member who was away the longest, with their DM, an
   expect(joined.filter((each) => !isKnown(each))).toEqual([joined[1], joined[2]]);
 });
 
-describe("the log of the wire", () => {
-  const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exchange, "id" | "times"> => ({
-    at: "",
-    what,
-    method: "GET",
-    path: "/",
-    request: { headers: [], body: "" },
-    answer: { status, headers: [], body },
-    failure: null,
-    ms: 1,
-  });
-  const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
-  const REPORT = exchange("report", "{}", 202);
+const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exchange, "id" | "times"> => ({
+  at: "",
+  what,
+  method: "GET",
+  path: "/",
+  request: { headers: [], body: "" },
+  answer: { status, headers: [], body },
+  failure: null,
+  ms: 1,
+});
+const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
+const REPORT = exchange("report", "{}", 202);
 
-  test("joins empty polls in a row, and keeps the last 100 entries", () => {
-    const log = createWireLog();
-    const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
-    for (const each of all) log.add(each);
-    const kept = log.exchanges.map(({ id, times }) => `${id}: ${times}`);
-    expect(kept).toEqual(["5: 1", "4: 1", "3: 1", "2: 1", "1: 2"]);
-    for (let i = 0; i < 150; i++) log.add(REPORT);
-    expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
-  });
+test("the log of the wire joins empty polls in a row, and keeps the last 100 entries", () => {
+  const log = createWireLog();
+  const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
+  for (const each of all) log.add(each);
+  const kept = log.exchanges.map(({ id, times }) => `${id}: ${times}`);
+  expect(kept).toEqual(["5: 1", "4: 1", "3: 1", "2: 1", "1: 2"]);
+  for (let i = 0; i < 150; i++) log.add(REPORT);
+  expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
+});
 
-  test("cuts signatures short, omits unknown headers, and shortens long bodies", () => {
-    const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
-    const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
-    forAll(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
-      const header = `t=1,${digests.map((each) => `v1=${each}`).join(",")}`;
-      const headers = { "service-signature": header, authorization: "Bearer x", cookie: "y" };
-      const side = wireSide(headers, Buffer.alloc(10_000, "z"));
-      const cut = digests.map((each) => `v1=${each.slice(0, 8)}…`).join(",");
-      expect(side.headers).toEqual([["service-signature", `t=1,${cut}`]]);
-      expect(side.body.length).toBeLessThan(4_100);
-      expect(side.body).toContain("10000 bytes");
-    });
+test("the log of the wire cuts signatures short, omits unknown headers, and shortens long bodies", () => {
+  const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
+  const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
+  forAll(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
+    const header = `t=1,${digests.map((each) => `v1=${each}`).join(",")}`;
+    const headers = { "service-signature": header, authorization: "Bearer x", cookie: "y" };
+    const side = wireSide(headers, Buffer.alloc(10_000, "z"));
+    const cut = digests.map((each) => `v1=${each.slice(0, 8)}…`).join(",");
+    expect(side.headers).toEqual([["service-signature", `t=1,${cut}`]]);
+    expect(side.body.length).toBeLessThan(4_100);
+    expect(side.body).toContain("10000 bytes");
   });
 });
 

@@ -51,7 +51,7 @@ test("an overdue event is delivered again with the later ones of its workspace, 
   inFlight.add(1, entry("11-0"));
   inFlight.remove(0, ["8-0", "9-5", "70-0"]);
   jest.advanceTimersByTime(DEADLINE_MS - 1);
-  for (const id of ["10-2", "10-10"]) inFlight.add(0, entry(id));
+  for (const id of ["10-10", "10-2"]) inFlight.add(0, entry(id));
   expect([inFlight.size, inFlight.overdue()]).toEqual([6, undefined]);
   expect(inFlight.nextDeadline).toBe(performance.now() + 1);
   jest.advanceTimersByTime(1);

@@ -47,10 +47,8 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
-      sendPush(connect, attempt, DEADLINE_MS, progress).then(
-        (status) => results.push(status),
-        (error: Error) => results.push(error.message),
-      );
+      const note = (end: number | Error) => results.push(end instanceof Error ? end.message : end);
+      sendPush(connect, attempt, DEADLINE_MS, progress).then(note, note);
       await pass(0);
       return { progress, results };
     },

@@ -23,6 +23,16 @@ function createTestShare(shards: number, join: () => Promise<readonly string[] |
   return { share, mine, faults, hung, settled };
 }
 
+test("every shard has exactly one member, and the parts differ by at most one", async () => {
+  for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
+    const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
+    const { share, mine } = createTestShare(7, async () => alive);
+    await share.beat();
+    await share.idle();
+    expect([...mine.keys()].filter((shard) => mine.get(shard)).join(" ")).toBe(part);
+  }
+});
+
 test("while the register is unavailable, its last answer holds", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
