@@ -8,8 +8,9 @@ import {
   type PushedBridge,
   type PushService,
 } from "../harness/push";
+import { withCore } from "../harness/service";
 import { startReceiver, type Receiver, type ReceiverOptions } from "../harness/receiver";
-import { refusal } from "../harness/workspace-api";
+import { expectRejected } from "../harness/workspace-api";
 
 const { SUCCESS, REFUSED_ADDRESS, TLS } = DeliveryResult;
 
@@ -68,12 +69,27 @@ test.each([
 ])("a name that is %j is refused when it is set and when it is pushed to: %s", async (addresses, why) => {
   const unset = await strict.bridge({ polls: true });
   strict.names.set(unset.name, addresses);
-  await expect(strict.workspaces.setTargetUrl(unset.workspaceId, unset.url)).rejects.toMatchObject(
-    refusal(grpc.INVALID_ARGUMENT, new RegExp(`^target_url: ${unset.name} is at .*${why}`)),
-  );
+  const setting = strict.workspaces.setTargetUrl(unset.workspaceId, unset.url);
+  const words = new RegExp(`^target_url: ${unset.name} is at .*${why}`);
+  await expectRejected(setting, grpc.INVALID_ARGUMENT, words);
   const moved = await movedBridge(strict, addresses);
   expect(await attempt(strict, moved)).toMatchObject({ result: REFUSED_ADDRESS, status: 0, address: "" });
   expect([unset.connections, moved.connections]).toEqual([[], []]);
+});
+
+// contract: push-https
+test("a target URL that is refused is not set; without DNS_SERVERS the system looks its name up", async () => {
+  await withCore(push.service.redis.url, {}, async ({ workspaces }) => {
+    const { id } = await workspaces.make();
+    for (const [url, why] of [
+      ["http://8.8.8.8/", "https://"],
+      ["https://localhost/", "loopback"],
+    ] as const) {
+      const words = new RegExp(`^target_url: .*${why}`);
+      await expectRejected(workspaces.setTargetUrl(id, url), grpc.INVALID_ARGUMENT, words);
+    }
+    expect((await workspaces.get(id)).workspace?.targetUrl).toBe("");
+  });
 });
 
 test("PUSH_ALLOW allows its blocks and no others", async () => {

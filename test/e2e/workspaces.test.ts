@@ -3,8 +3,9 @@ import { DeliveryMode, Platform } from "../../proto/gen/chatbridge/v1/workspace"
 import { poll } from "../harness/bridge";
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
-import { HANG_MS } from "../harness/wait";
-import { refusal, type CreateInit, type UpdateInit } from "../harness/workspace-api";
+import { openTestStore, texts } from "../harness/store";
+import { HANG_MS, until } from "../harness/wait";
+import { expectRejected, type CreateInit, type UpdateInit } from "../harness/workspace-api";
 
 const service = sharedService();
 const api = service.workspaces;
@@ -25,6 +26,7 @@ const BAD_NAMES = [
 ];
 
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
+const { FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND } = status;
 
 describe("a new workspace", () => {
   // time: smoke
@@ -47,13 +49,6 @@ describe("a new workspace", () => {
     expect(await pollStatus(workspace?.id ?? "", signingSecret)).toBe(200);
   });
 
-  test("with a target URL is a push workspace", async () => {
-    expect(await api.make({ targetUrl: "https://8.8.8.8/events" })).toMatchObject({
-      targetUrl: "https://8.8.8.8/events",
-      mode: DeliveryMode.PUSH,
-    });
-  });
-
   test("of a native platform has no hooks, no secret and no target URL", async () => {
     const native = await api.make({ platform: Platform.NATIVE });
     expect(native).toMatchObject({
@@ -64,15 +59,10 @@ describe("a new workspace", () => {
       secret: "",
     });
     expect(await pollStatus(native.id, "")).toBe(404);
-    await expect(api.setTargetUrl(native.id, "https://8.8.8.8/")).rejects.toMatchObject(
-      refusal(status.FAILED_PRECONDITION, "custom platform"),
-    );
-    await expect(api.connect(native.id)).rejects.toMatchObject(
-      refusal(status.FAILED_PRECONDITION, "custom platform"),
-    );
-    await expect(api.rotate(native.id)).rejects.toMatchObject(
-      refusal(status.FAILED_PRECONDITION, "connected"),
-    );
+    const setting = api.setTargetUrl(native.id, "https://8.8.8.8/");
+    await expectRejected(setting, FAILED_PRECONDITION, "custom platform");
+    await expectRejected(api.connect(native.id), FAILED_PRECONDITION, "custom platform");
+    await expectRejected(api.rotate(native.id), FAILED_PRECONDITION, "connected");
   });
 
   test.each<[string, CreateInit]>([
@@ -90,16 +80,12 @@ describe("a new workspace", () => {
     ["target_url", { targetUrl: "https://10.0.0.1/" }],
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
   ])("is refused with INVALID_ARGUMENT that names %s: %j", async (field, request) => {
-    await expect(api.create(request)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));
+    await expectRejected(api.create(request), INVALID_ARGUMENT, field);
   });
 
   test("is refused with a blank name, and with one that changes what is around it", async () => {
-    for (const name of BAD_NAMES) {
-      await expect(api.create({ name })).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, "name"));
-    }
-    const ownerEmail = "ann@\u202ea.example";
-    const error = refusal(status.INVALID_ARGUMENT, "owner_email");
-    await expect(api.create({ ownerEmail })).rejects.toMatchObject(error);
+    for (const name of BAD_NAMES) await expectRejected(api.create({ name }), INVALID_ARGUMENT, "name");
+    await expectRejected(api.create({ ownerEmail: "ann@\u202ea.example" }), INVALID_ARGUMENT, "owner_email");
   });
 
   test("may have a name of 128 characters, and an e-mail address of 254", async () => {
@@ -113,19 +99,14 @@ describe("a new workspace", () => {
 describe("updating", () => {
   test("changes what is set and leaves what is unset", async () => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
-    expect((await api.update(id, { name: "new" })).workspace).toMatchObject({
-      name: "new",
-      ownerEmail: "old@a.example",
-    });
-    expect((await api.update(id, { ownerEmail: "new@a.example" })).workspace).toMatchObject({
-      name: "new",
-      ownerEmail: "new@a.example",
-    });
-    expect((await api.update(id, { ownerEmail: "" })).workspace).toMatchObject({
-      name: "new",
-      ownerEmail: "",
-    });
-    expect((await api.get(id)).workspace).toMatchObject({ name: "new", ownerEmail: "" });
+    for (const [change, ownerEmail] of [
+      [{ name: "new" }, "old@a.example"],
+      [{ ownerEmail: "new@a.example" }, "new@a.example"],
+      [{ ownerEmail: "" }, ""],
+    ] as const) {
+      expect((await api.update(id, change)).workspace).toMatchObject({ name: "new", ownerEmail });
+      expect((await api.get(id)).workspace).toMatchObject({ name: "new", ownerEmail });
+    }
   });
 
   test.each<[string, UpdateInit]>([
@@ -136,7 +117,7 @@ describe("updating", () => {
     ["owner_email", { ownerEmail: "ann@a.example\0" }],
   ])("is refused with INVALID_ARGUMENT that names %s: %j, and changes nothing", async (field, change) => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
-    await expect(api.update(id, change)).rejects.toMatchObject(refusal(status.INVALID_ARGUMENT, field));
+    await expectRejected(api.update(id, change), INVALID_ARGUMENT, field);
     expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
   });
 
@@ -155,42 +136,85 @@ describe("updating", () => {
   });
 });
 
+// contract: poll-403, workspace-modes
+test("a target URL makes a push workspace, whose polls are refused; without one it polls", async () => {
+  const targetUrl = "https://8.8.8.8/events?a=b";
+  const { id, secret, ...made } = await api.make({ targetUrl });
+  expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });
+  for (const [url, mode, polled] of [
+    ["", DeliveryMode.POLL, 200],
+    [targetUrl, DeliveryMode.PUSH, 403],
+  ] as const) {
+    expect((await api.setTargetUrl(id, url)).workspace).toMatchObject({ targetUrl: url, mode });
+    expect(await pollStatus(id, secret)).toBe(polled);
+  }
+});
+
 test("a deleted workspace is gone, with its hooks and all that was held for it", async () => {
   const { id, secret } = await api.make();
   await publish(service.clients, textEvent(id, "held"));
+  expect(await pollStatus(id, secret)).toBe(200);
   await api.delete(id);
   expect(await pollStatus(id, secret)).toBe(404);
   expect((await api.list(1_000)).workspaces.map((workspace) => workspace.id)).not.toContain(id);
   const [result] = await publish(service.clients, textEvent(id, "late"));
   expect(result?.outcome?.$case).toBe("refused");
+  const store = await openTestStore(service.redis.url);
+  expect(await texts(store, "KEYS", `*${id}*`)).toEqual([]);
+  await store.close();
 });
 
-describe.each([
-  ["an unknown workspace", UNKNOWN],
-  ["an id that is no uuid", "nonsense"],
-  ["no id", ""],
-  ["a deleted workspace", "deleted"],
-])("%s is NOT_FOUND", (_name, given) => {
-  test.each<[string, (id: string) => Promise<unknown>]>([
-    ["GetWorkspace", (id) => api.get(id)],
-    ["UpdateWorkspace", (id) => api.update(id, { name: "new" })],
-    ["ConnectWorkspace", (id) => api.connect(id)],
-    ["DisconnectWorkspace", (id) => api.disconnect(id)],
-    ["DeleteWorkspace", (id) => api.delete(id)],
-    ["RotateSigningSecret", (id) => api.rotate(id)],
-    ["SetTargetUrl", (id) => api.setTargetUrl(id, "https://8.8.8.8/")],
-    ["SetTargetUrl, to clear it", (id) => api.setTargetUrl(id, "")],
-  ])("to %s", async (_rpc, run) => {
-    let id = given;
-    if (given === "deleted") {
-      ({ id } = await api.make());
-      await api.delete(id);
-    }
-    await expect(run(id)).rejects.toMatchObject({ code: status.NOT_FOUND });
-  });
+test.each<[string, (id: string) => Promise<unknown>]>([
+  ["GetWorkspace", (id) => api.get(id)],
+  ["UpdateWorkspace", (id) => api.update(id, { name: "new" })],
+  ["ConnectWorkspace", (id) => api.connect(id)],
+  ["DisconnectWorkspace", (id) => api.disconnect(id)],
+  ["DeleteWorkspace", (id) => api.delete(id)],
+  ["RotateSigningSecret", (id) => api.rotate(id)],
+  ["SetTargetUrl", (id) => api.setTargetUrl(id, "https://8.8.8.8/")],
+  ["SetTargetUrl, to clear it,", (id) => api.setTargetUrl(id, "")],
+])("%s of an unknown or deleted workspace, or an id that is none, is NOT_FOUND", async (_rpc, run) => {
+  const deleted = await api.make();
+  await api.delete(deleted.id);
+  for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
 });
 
 test("a workspace is found by its id in any letter case", async () => {
   const { id } = await api.make();
   expect((await api.get(id.toUpperCase())).workspace).toHaveProperty("id", id);
+});
+
+describe("listing", () => {
+  /** Makes one that is newer than all others: two of one moment have no order. */
+  const makeNewer = (): Promise<string> =>
+    until("a newer workspace", async () => {
+      const [newest] = (await api.list(1)).workspaces;
+      const { id, createdAt } = await api.make();
+      if (Number(createdAt) > Number(newest?.createdAt ?? 0)) return id;
+      return void (await api.delete(id));
+    });
+
+  // In every order, with any size: test/store/workspaces.test.ts.
+  test("answers workspaces newest first, page by page, and each page begins after the one before", async () => {
+    const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
+    const page = await api.list(1);
+    expect(page.workspaces.map(({ id }) => id)).toEqual([first]);
+    const next = await api.list(2, page.nextPageToken);
+    expect(next.workspaces.map(({ id }) => id)).toEqual([second, third]);
+  });
+
+  test("answers 100 when no size is asked for", async () => {
+    const missing = 101 - (await api.list(1_000)).workspaces.length;
+    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => api.make()));
+    const page = await api.list();
+    expect([page.workspaces.length, page.nextPageToken === ""]).toEqual([100, false]);
+  });
+
+  test.each([
+    ["page_size", 1_001, ""],
+    ["page_token", 10, "nonsense"],
+    ["page_token", 10, UNKNOWN],
+  ])("is refused with INVALID_ARGUMENT that names %s: %j, %j", (field, size, token) =>
+    expectRejected(api.list(size, token), INVALID_ARGUMENT, field),
+  );
 });

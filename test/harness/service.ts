@@ -75,3 +75,24 @@ export function textEvent(workspaceId: string, text: string): EventInit {
   const value = { channel: "c1", message: { kind: MessageKind.TEXT, text } };
   return { workspaceId, content: { $case: "messageCreate", value } };
 }
+
+/** A further core and clients of it. */
+export interface FurtherCore extends Pick<Service, "clients" | "workspaces"> {
+  readonly core: TestProcess;
+}
+
+/** Starts a further core on a Redis, uses it, and stops it. */
+export async function withCore(
+  redisUrl: string,
+  environment: Record<string, string>,
+  use: (further: FurtherCore) => Promise<unknown>,
+): Promise<void> {
+  const core = await startCore(redisUrl, environment);
+  const clients = connectToCore(core.port);
+  try {
+    await use({ core, clients, workspaces: createWorkspaceApi(clients.workspaces) });
+  } finally {
+    clients.close();
+    await core.stop();
+  }
+}

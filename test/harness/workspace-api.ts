@@ -38,7 +38,8 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
   };
 }
 
-/** What a call rejects with: a status, and details that match. */
-export function refusal(code: status, words: string | RegExp): object {
-  return { code, details: expect.stringMatching(words) as string };
+/** Fails unless a call is refused with a status, and details that match. */
+export async function expectRejected(calling: Promise<unknown>, code: status, words: string | RegExp) {
+  const details = expect.stringMatching(words) as string;
+  await expect(calling).rejects.toMatchObject({ code, details });
 }
