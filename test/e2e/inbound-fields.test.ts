@@ -25,87 +25,55 @@ const dm = (length: number) => ({
 
 const send = (event: object | string, to: TestWorkspace = workspace) => post(service.url, to, event);
 
-// contract: post-202
-test.each<[string, object]>([
-  ["a command", COMMAND],
-  ["an action", ACTION],
-  // contract: post-unplayed
-  ["a message", MESSAGE],
-  // contract: inbound-id
-  ["an id of 128 characters", { ...COMMAND, id: astral(128) }],
-  // contract: inbound-command-text
-  ["an empty text of a command: help", { ...COMMAND, text: "" }],
-  ["a command's text of 2000 characters", { ...COMMAND, text: astral(2000) }],
-  // contract: inbound-message-text
-  ["a message's text of 4000 characters", { ...MESSAGE, text: astral(4000) }],
-  // contract: inbound-channel
-  ["a channel of 128 characters", { ...COMMAND, channel: astral(128) }],
-  ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
-  // contract: inbound-channel-name
-  ["a channel's name of 128 characters", { ...COMMAND, channel: { id: "c1", name: astral(128) } }],
-  // contract: inbound-user-id, inbound-user-name
-  ["a user's id and name of 128 characters", { ...COMMAND, user: { id: astral(128), name: astral(128) } }],
-  // contract: inbound-message-id
-  ["a message id of 128 characters", { ...ACTION, messageId: astral(128) }],
-  // contract: inbound-action
-  ["an action of 512 characters", { ...ACTION, action: astral(512) }],
-  // contract: inbound-reply-to
-  ["a replyTo of 128 characters", { ...MESSAGE, replyTo: astral(128) }],
-  ["a replyTo of null", { ...MESSAGE, replyTo: null }],
-  // contract: inbound-dm-channel
-  ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
-  ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
-])("%s is accepted", async (_what, event) => {
+async function expectAccepted(event: object): Promise<void> {
   const { status, headers, body } = await send(event);
   expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
   expect(headers["content-type"]).toMatch(/^application\/json\b/);
+}
+
+// contract: check-7, error-body, inbound-id, inbound-channel, inbound-channel-name, inbound-user-id, inbound-user-name
+test.each<[string, number, (text: string) => object]>([
+  // contract: inbound-command-text, inbound-message-text, inbound-message-id, inbound-action, inbound-reply-to
+  ["id", 128, (id) => ({ ...COMMAND, id })],
+  ["channel", 128, (channel) => ({ ...MESSAGE, channel })],
+  ["channel.name", 128, (name) => ({ ...COMMAND, channel: { id: "c1", name } })],
+  ["user.id", 128, (id) => ({ ...MESSAGE, user: { id } })],
+  ["user.name", 128, (name) => ({ ...COMMAND, user: { ...USER, name } })],
+  ["text", 2000, (text) => ({ ...COMMAND, text })],
+  ["text", 4000, (text) => ({ ...MESSAGE, text })],
+  ["messageId", 128, (messageId) => ({ ...ACTION, messageId })],
+  ["action", 512, (action) => ({ ...ACTION, action })],
+  ["replyTo", 128, (replyTo) => ({ ...MESSAGE, replyTo })],
+])("%s of %i characters is accepted, and of one more is refused", async (field, max, eventOf) => {
+  await expectAccepted(eventOf(astral(max)));
+  expectRefusal(await send(eventOf(astral(max + 1))), 400, field);
 });
 
-// contract: check-7, error-body
+// contract: post-202, post-unplayed, inbound-command-text, inbound-dm-channel
+test.each<[string, object]>([
+  ["an action", ACTION],
+  ["a message that answers nothing in play", MESSAGE],
+  ["an empty text of a command: help", { ...COMMAND, text: "" }],
+  ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
+  ["a replyTo of null", { ...MESSAGE, replyTo: null }],
+  ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
+  ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
+])("%s is accepted", (_what, event) => expectAccepted(event));
+
+// contract: check-7, inbound-types, inbound-channel, inbound-unknown-fields, inbound-required, inbound-message-text
 test.each<[string, object | string, string | undefined]>([
-  // contract: inbound-types
+  // contract: inbound-dm-400, inbound-no-dm-prefix, inbound-dm-channel
   ["an unknown type", { ...COMMAND, type: "ping" }, "type"],
-  // contract: inbound-id
-  ["an id of 129 characters", { ...COMMAND, id: astral(129) }, "id"],
-  // contract: inbound-channel
-  ["a channel of 129 characters", { ...MESSAGE, channel: astral(129) }, "channel"],
   ["a channel without an id", { ...COMMAND, channel: { name: "x" } }, "channel.id"],
-  // contract: inbound-channel-name
-  [
-    "a channel's name of 129 characters",
-    { ...COMMAND, channel: { id: "c", name: astral(129) } },
-    "channel.name",
-  ],
-  // contract: inbound-channel, inbound-unknown-fields
   ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
-  // contract: inbound-user-id
-  ["a user's id of 129 characters", { ...MESSAGE, user: { id: astral(129) } }, "user.id"],
-  // contract: inbound-user-name
-  ["a user's name of 129 characters", { ...COMMAND, user: { ...USER, name: astral(129) } }, "user.name"],
-  // contract: inbound-unknown-fields
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
-  // contract: inbound-required
   ["a command without text", { ...COMMAND, text: undefined }, "text"],
-  // contract: inbound-command-text
-  ["a command's text of 2001 characters", { ...COMMAND, text: "x".repeat(2001) }, "text"],
-  // contract: inbound-message-text
   ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
-  ["a message's text of 4001 characters", { ...MESSAGE, text: "x".repeat(4001) }, "text"],
-  // contract: inbound-message-id
-  ["a message id of 129 characters", { ...ACTION, messageId: astral(129) }, "messageId"],
-  // contract: inbound-action
-  ["an action of 513 characters", { ...ACTION, action: astral(513) }, "action"],
-  // contract: inbound-reply-to
-  ["a replyTo of 129 characters", { ...MESSAGE, replyTo: astral(129) }, "replyTo"],
-  // contract: inbound-unknown-fields
   ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
   ["an unknown field beside one at fault", { extra: 1, ...COMMAND, text: 1 }, "text"],
-  // contract: inbound-dm-400
   ["a DM on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
-  // contract: inbound-no-dm-prefix
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
-  // contract: inbound-dm-channel
   ["a DM of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
   ["a number past 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
@@ -115,12 +83,14 @@ test.each<[string, object | string, string | undefined]>([
   expectRefusal(await send(event), 400, field);
 });
 
-test("an accepted event reaches the game as it was sent", async () => {
+// time: ordering
+test("an accepted event reaches the game as it was sent, with its workspace and when it was stored", async () => {
   const to = await service.workspaces.make();
   const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
   const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
   const channel = { id: "C 1/ä", name: 'lobby "one"' };
   const user = { id: "U:1%", name: "Zoë 🎲" };
+  const began = Date.now();
   await send({ ...COMMAND, id: "r-1", channel, user, text }, to);
   await send({ ...ACTION, action: text }, to);
   await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" }, to);
@@ -128,15 +98,20 @@ test("an accepted event reaches the game as it was sent", async () => {
   await until("three events", () => seen().length === 3);
   consumer.cancel();
   const bare = { id: undefined, channel: { id: "c1", name: undefined }, user: { id: "u1", name: undefined } };
-  expect(seen().map(({ received }) => received.event)).toEqual([
-    { id: "r-1", channel, user, kind: { $case: "command", value: { text } } },
-    { ...bare, kind: { $case: "action", value: { messageId: "m1", action: text } } },
-    {
-      ...bare,
-      channel: { id: "dm:u1", name: undefined },
-      kind: { $case: "message", value: { text: "hi", replyTo: "m9" } },
-    },
-  ]);
+  const dmChannel = { id: "dm:u1", name: undefined };
+  expect(seen().map(({ received }) => received)).toEqual(
+    [
+      { id: "r-1", channel, user, kind: { $case: "command", value: { text } } },
+      { ...bare, kind: { $case: "action", value: { messageId: "m1", action: text } } },
+      { ...bare, channel: dmChannel, kind: { $case: "message", value: { text: "hi", replyTo: "m9" } } },
+    ].map((event) => ({ event, workspaceId: to.id, receivedAt: expect.any(Date) as Date })),
+  );
+  for (const { id, received } of seen()) {
+    expect(id).toMatch(/^\d+:\d+-\d+$/);
+    const receivedAt = received.receivedAt?.getTime() ?? 0;
+    expect(receivedAt).toBeGreaterThanOrEqual(began - 5);
+    expect(receivedAt).toBeLessThanOrEqual(Date.now() + 5);
+  }
 });
 
 test("no text, name, body or secret is logged, whether an event was accepted or refused", async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Platform } from "../../proto/gen/chatbridge/v1/workspace";
-import { nowSeconds, post, send, signatureOf } from "../harness/bridge";
+import { nowSeconds, poll, post, send, signatureOf } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { expectRefusal } from "../harness/refusals";
 import type { TestWorkspace } from "../harness/service";
@@ -52,6 +52,35 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   },
 );
 
+// The form, entries and age of signatures: test/unit/signature.test.ts.
+// contract: check-4
+test.each<[string, (right: string) => string | string[] | undefined]>([
+  ["that is missing", () => undefined],
+  ["that is empty", () => ""],
+  ["without a timestamp", (right) => right.replace(/^t=\d+,/, "")],
+  ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
+  ["under another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
+  ["sent in two headers", (right) => [right, right]],
+])("a signature %s is refused", async (_what, headerOf) => {
+  const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
+  const headers = signature === undefined ? {} : { "Service-Signature": signature };
+  const request = { method: "POST", body: BODIES.good, headers };
+  expectRefusal(await send(service.url, `/hooks/${workspace.id}`, request), 401);
+});
+
+// contract: post-raw-bytes
+test("a signature is of the exact bytes of the body, with the workspace's secret", async () => {
+  const { secret } = workspace;
+  const body = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
+  const other = await service.workspaces.make();
+  const postSigned = (signature: string) =>
+    post(service.url, workspace, body, { headers: { "Service-Signature": signature } });
+  expect((await postSigned(signatureOf(secret, body))).status).toBe(202);
+  expectRefusal(await postSigned(signatureOf(secret, JSON.stringify(JSON.parse(body)))), 401);
+  expectRefusal(await postSigned(signatureOf(secret, `${body}\n`)), 401);
+  expectRefusal(await postSigned(signatureOf(other.secret, body)), 401);
+});
+
 // contract: check-3, post-path
 test("every workspace that cannot be reached is answered 404 with the very same bytes, whatever the reason", async () => {
   const { workspaces } = service;
@@ -73,7 +102,7 @@ test("every workspace that cannot be reached is answered 404 with the very same 
   for (const each of unreachable) {
     const signed = await post(service.url, each, EVENT);
     const unsigned = await send(service.url, `/hooks/${each.id}`, { method: "POST", body: "{}" });
-    for (const answer of [signed, unsigned]) {
+    for (const answer of [signed, unsigned, await poll(service.url, each)]) {
       expectRefusal(answer, 404);
       const { date: _date, ...headers } = answer.headers;
       answers.add(JSON.stringify({ headers, body: answer.body.toString("latin1") }));

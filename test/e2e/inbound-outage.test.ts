@@ -103,22 +103,6 @@ test("while core stops, it answers what it has taken, and the edge answers the r
   await restartCore();
 });
 
-test("an edge that stops answers what it has taken, and then listens no more", async () => {
-  // A workspace and an address that have sent nothing yet, so that no limit is met.
-  const fresh = await until("a workspace can be made", () =>
-    service.workspaces.make().catch(() => undefined),
-  );
-  const answers = Array.from({ length: 20 }, () =>
-    post(service.url, fresh, event(), { from: "127.0.0.5" }).catch(() => undefined),
-  );
-  expect((await Promise.race(answers))?.status).toBe(202);
-  expect(await service.edge.stop()).toBe(0);
-  for (const answer of await Promise.all(answers)) {
-    if (answer !== undefined) expect(answer.status).toBe(202);
-  }
-  await expect(post(service.url, workspace, event())).rejects.toMatchObject({ code: "ECONNREFUSED" });
-});
-
 test("an outage is logged without faults, and without what was in flight", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

@@ -1,5 +1,6 @@
 import { poll } from "../harness/bridge";
 import { published } from "../harness/contents";
+import { expectRefusal } from "../harness/refusals";
 import { publish, textEvent } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { openTestStore, redisNowUs, type TestStore } from "../harness/store";
@@ -7,6 +8,7 @@ import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
+// Of parameters in any combination: test/unit/read-poll-query.test.ts; of any past: test/store/pages.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 let store: TestStore;
@@ -24,14 +26,15 @@ interface Page {
 async function page(query = "", of = workspace): Promise<Page> {
   const answer = await poll(service.url, of, query);
   const fields = ["events", "next", "hasMore", "gap"];
-  expect([answer.status, Object.keys(answer.json as object)]).toEqual([200, fields]);
+  expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json"]);
+  expect(Object.keys(answer.json as object)).toEqual(fields);
   return answer.json as Page;
 }
 const empty = (next: string | null | undefined) => ({ events: [], next, hasMore: false, gap: false });
 
 /** Publishes texts, and answers their cursors. */
-async function publishTexts(...texts: readonly string[]): Promise<readonly string[]> {
-  const results = await publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
+async function publishTexts(texts: readonly string[], of = workspace): Promise<readonly string[]> {
+  const results = await publish(service.clients, ...texts.map((text) => textEvent(of.id, text)));
   return results.map((result) => String(published(result).sequence));
 }
 
@@ -62,58 +65,94 @@ describe("when no event was ever held", () => {
   });
 });
 
-// contract: poll-oldest-first, poll-page-fields, poll-has-more
-test("following next serves every event once, oldest first, and a poll takes nothing away", async () => {
-  const texts = Array.from({ length: 20 }, (_, i) => `event ${i}`);
-  await publishTexts(...texts);
-  const pages = [await page("limit=10")];
-  for (let last = pages[0]; last?.hasMore; last = pages.at(-1)) {
-    pages.push(await page(`limit=10&after=${last.next}`));
+describe("of 120 events that are held", () => {
+  const many = freshWorkspace(service);
+  let cursors: readonly string[];
+  beforeAll(async () => {
+    const texts = Array.from({ length: 120 }, (_, i) => `event ${i}`);
+    cursors = [
+      ...(await publishTexts(texts.slice(0, 100), many)),
+      ...(await publishTexts(texts.slice(100), many)),
+    ];
+  });
+
+  /** Fails unless a query is answered with `count` of the events from the one at `first` on. */
+  async function expectEvents(query: string, first: number, count: number): Promise<void> {
+    const { events, next, hasMore } = await page(query, many);
+    const texts = Array.from({ length: count }, (_, i) => `event ${first + i}`);
+    expect(events.map(({ message }) => message.text)).toEqual(texts);
+    expect([next, hasMore]).toEqual([cursors[first + count - 1], first + count < 120]);
   }
-  expect(pages.map(({ events }) => events.length)).toEqual([10, 10]);
-  expect(pages.flatMap(textsOf)).toEqual(texts);
-  expect(await page("limit=10")).toEqual(pages[0]);
-  const sequences = pages.flatMap(({ events }) => events.map(({ sequence }) => sequence));
-  expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+
+  // contract: poll-limit, poll-after-omitted, poll-page-fields
+  test.each([
+    ["", 100],
+    ["limit=100", 100],
+    ["limit=%31%30", 10],
+    ["%6Cimit=3", 3],
+  ])("?%s answers %i from the oldest on, as often as it is asked", async (query, count) => {
+    for (let polls = 0; polls < 2; polls++) await expectEvents(query, 0, count);
+  });
+
+  // contract: poll-cursor, poll-oldest-first, poll-has-more
+  test("a cursor is the end of the page before; the parameters may be in any order and percent-encoded", async () => {
+    const cursor = cursors[41] ?? "";
+    const encoded = [...cursor].map((digit) => `%3${digit}`).join("");
+    await expectEvents("after=0&limit=1", 0, 1);
+    await expectEvents(`after=${cursor}&limit=2`, 42, 2);
+    await expectEvents(`limit=2&after=${encoded}`, 42, 2);
+    await expectEvents(`after=${cursor}`, 42, 78);
+  });
+});
+
+// contract: poll-query-400, poll-limit, poll-cursor, error-body
+test.each([
+  ["limit=0", "limit"],
+  ["limit=101", "limit"],
+  ["limit=1&%6Cimit=1", "limit"],
+  [`after=${"1".repeat(19)}`, "after"],
+  ["after=%zz", "after"],
+  ["cursor=1", "cursor"],
+  ["limit%5B%5D=1", "limit[]"],
+  ["limit=1;after=0", "limit"],
+  ["a+b=1", "a b"],
+  ["__proto__=1", "__proto__"],
+  // The first fault is named: after, then limit, then unknown ones as sent.
+  ["x=1&limit=0&after=0&after=0", "after"],
+])("?%s is refused, and %s named", async (query, field) => {
+  const answer = await poll(service.url, workspace, query);
+  expectRefusal(answer, 400, field);
+  expect(answer.headers["service-signature"]).toBeUndefined();
 });
 
 // contract: poll-next
 test("next equals the sent after, exactly as it was sent, when no event is newer", async () => {
-  const [cursor = ""] = await publishTexts("a");
+  const [cursor = ""] = await publishTexts(["a"]);
   for (const after of [cursor, `0${cursor}`, `00${cursor}`, String(Number(cursor) + 1)]) {
     expect(await page(`after=${after}`)).toEqual(empty(after));
   }
-  await publishTexts("b");
+  await publishTexts(["b"]);
   expect(textsOf(await page(`after=00${cursor}`))).toEqual(["b"]);
 });
 
 // contract: poll-latest
 test("after=latest means start from now: later events are served, earlier ones are not", async () => {
-  const [, cursor] = await publishTexts("a", "b");
+  const [, cursor] = await publishTexts(["a", "b"]);
   const latest = await page("after=latest");
   expect(latest).toEqual(empty(cursor));
-  await publishTexts("c");
+  await publishTexts(["c"]);
   expect(textsOf(await page(`after=${latest.next}`))).toEqual(["c"]);
 });
 
 test("a workspace is served its own events only", async () => {
   const other = await service.workspaces.make();
-  await publishTexts("of one");
-  await publish(service.clients, textEvent(other.id, "of two"));
+  await publishTexts(["of one"]);
+  await publishTexts(["of two"], other);
   expect([textsOf(await page()), textsOf(await page("", other))]).toEqual([["of one"], ["of two"]]);
 });
 
 // time: controlled
 describe("events are held for 24 hours", () => {
-  // contract: poll-gap, poll-next-null
-  test("when all have expired, a page is empty, and only a cursor before them has a gap", async () => {
-    const [, last = ""] = await heldSince(30, 25);
-    expect(await page()).toEqual(empty(null));
-    expect(await page("after=7")).toEqual({ ...empty("7"), gap: true });
-    expect(await page(`after=${last}`)).toEqual(empty(last));
-    expect(await page("after=latest")).toEqual(empty(last));
-  });
-
   // contract: poll-held-24h, poll-gap
   test("an older event is not served, and is a gap after an earlier cursor", async () => {
     const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);

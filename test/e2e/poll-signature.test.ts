@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { nowSeconds, poll, send, signatureOf, type Answer } from "../harness/bridge";
 import { expectRefusal } from "../harness/refusals";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
@@ -73,5 +74,39 @@ test.each([
     });
     if (status === 200) expect(answer.status).toBe(200);
     else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
+  },
+);
+
+// time: smoke
+// contract: poll-403, poll-order, check-3, check-5
+test.each([
+  ["poll", ""],
+  ["push", "https://8.8.8.8/"],
+])(
+  "a poll of a %s workspace is checked for 404, 401, 409 and 400, in this order, and then for 403",
+  async (mode, url) => {
+    const { workspaces } = service;
+    const workspace = await workspaces.make({ targetUrl: url });
+    const ask = (signature?: string, id = workspace.id) =>
+      send(service.url, `/hooks/${id}/events?limit=0`, {
+        headers: signature === undefined ? {} : { "Service-Signature": signature },
+      });
+    const signedAt = (offSeconds: number) =>
+      signatureOf(workspace.secret, "limit=0", nowSeconds() + offSeconds);
+    for (const id of [randomUUID(), "not-a-uuid"]) {
+      for (const signature of [undefined, signedAt(0)]) expectRefusal(await ask(signature, id), 404);
+    }
+    for (const signature of [undefined, "t=1", signatureOf("wrong", "limit=0")]) {
+      expectRefusal(await ask(signature), 401);
+    }
+    for (const off of [-400, 400]) expectRefusal(await ask(signedAt(off)), 409);
+    for (const off of [-200, 200]) expectRefusal(await ask(signedAt(off)), 400, "limit");
+    for (const query of ["", "limit=1", "after=latest"]) {
+      const answer = await poll(service.url, workspace, query);
+      if (mode === "push") expectRefusal(answer, 403);
+      else expect(answer.status).toBe(200);
+    }
+    await workspaces.disconnect(workspace.id);
+    expectRefusal(await ask(signedAt(0)), 404);
   },
 );
