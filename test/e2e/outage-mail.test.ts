@@ -3,7 +3,7 @@ import { poll } from "../harness/bridge";
 import { startMailServer, type TestMailServer } from "../harness/mail-server";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { openPollDue, type PollDue } from "../harness/poll-due";
-import { freePort, startCore, type TestProcess } from "../harness/processes";
+import { startCore } from "../harness/processes";
 import type { CoreClients } from "../harness/core-clients";
 import { publish, startService, textEvent, type TestService } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
@@ -23,16 +23,12 @@ const shared = sharedService();
 let mail: TestMailServer;
 let settings: Record<string, string>;
 let service: TestService;
-let core: TestProcess;
 let due: PollDue;
 let witnesses: readonly MailedWorkspace[];
 beforeAll(async () => {
   mail = await startMailServer();
   settings = { SMTP_URL: mail.url, MAIL_FROM: "Bridges <bridges@service.test>" };
-  service = await startService({
-    core: { ...settings, CORE_LISTEN: `127.0.0.1:${await freePort()}` },
-  });
-  ({ core } = service);
+  service = await startService({ core: settings });
   due = await openPollDue(service.redis);
   const byShard = new Map<number, MailedWorkspace>();
   while (byShard.size < SHARDS) {
@@ -43,7 +39,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await due.close();
-  await core.stop();
   await service.close();
   await mail.close();
 });
@@ -122,36 +117,16 @@ test("with three cores each owner is e-mailed once, also when one of them is kil
 });
 
 // time: ordering
-test("mail waits for a server that refuses it for now or is down, and for a core that restarts meanwhile", async () => {
-  mail.behave({ refuse: 451 });
-  const failing = await makeOutages(2);
-  await until("it was refused", () => core.log.some(({ code }) => code === "EENVELOPE"));
-  await mail.stop();
-  await until("it could not connect", () => core.log.some(({ code }) => code === "ESOCKET"));
-  await core.stop("SIGKILL");
-  core = await startCore(service.redis.url, { ...settings, CORE_LISTEN: `127.0.0.1:${core.port}` });
-  mail.behave("accept");
-  await mail.start();
-  await mailed(failing, 2);
-  await until("core is back for its clients", async () => {
-    const isBack = await service.workspaces.list(1).catch(() => undefined);
-    return isBack && (await poll(service.url, witnesses[0] as MailedWorkspace)).status === 200;
-  });
-  await laterMailsCame();
-  expect(mailsTo(failing)).toHaveLength(2);
-});
-
-// time: ordering
 test("a mail that is refused for good is dropped, logged and counted, and no other mail waits for it", async () => {
   mail.behave({ refuse: 550, to: /-0@/ });
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);
   await mailed(failing, 3);
-  const dropped = () => core.log.filter(({ msg }) => String(msg).includes("refuses a mail for good"));
+  const dropped = () => service.core.log.filter(({ msg }) => String(msg).includes("refuses a mail for good"));
   await until("the refused ones are dropped", () => dropped().length === refused.length);
   expect(dropped().map(({ workspaceId }) => workspaceId)).toEqual(expect.arrayContaining(refused));
   expect(JSON.stringify(dropped())).not.toContain("@customer.test");
-  const counted = await readMetrics(core);
+  const counted = await readMetrics(service.core);
   expect(valueOf(counted, "chatbridge_core_mails_dropped_total", 'reason="refused"')).toBe(refused.length);
   mail.behave("accept");
   await laterMailsCame();

@@ -6,7 +6,7 @@ import { sharedPush, textEvents, type PushedBridge } from "../harness/push";
 import { openTestStore, texts, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
-const { SUCCESS, STATUS, EXPIRED, DISCONNECTED, POLLS } = DeliveryResult;
+const { SUCCESS, STATUS, EXPIRED, DISCONNECTED } = DeliveryResult;
 const SHARDS = 16;
 
 const push = sharedPush();
@@ -21,12 +21,13 @@ async function reasons({ workspaceId }: PushedBridge, count: number): Promise<re
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }
 
-/** A bridge that has taken so many requests, which wait for their answers. */
-async function busyBridge(requests: number): Promise<PushedBridge & { readonly held: HeldAnswers }> {
+/** A bridge that has taken as many requests as may be in flight, which wait for their answers; four more events wait. */
+async function busyBridge(lifetime = {}): Promise<PushedBridge & { readonly held: HeldAnswers }> {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
-  await push.publish(...textEvents(bridge.workspaceId, requests));
-  await bridge.waitFor(requests);
+  await push.publish(...textEvents(bridge.workspaceId, 16));
+  await bridge.waitFor(16);
+  await push.publish(...textEvents(bridge.workspaceId, 4).map((event) => ({ ...event, ...lifetime })));
   return { ...bridge, held };
 }
 
@@ -44,68 +45,43 @@ async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<v
 }
 
 // time: ordering
-test("a failed event is dropped, and the log says why, when its workspace is changed before the retry", async () => {
-  const [disconnected, polling, deleted] = await Promise.all([busyBridge(1), busyBridge(1), busyBridge(1)]);
-  await push.workspaces.disconnect(disconnected.workspaceId);
-  await push.workspaces.setTargetUrl(polling.workspaceId, "");
-  await push.workspaces.delete(deleted.workspaceId);
-  for (const { held } of [disconnected, polling, deleted]) held.release(500);
-  for (const [bridge, result] of [
-    [disconnected, DISCONNECTED],
-    [polling, POLLS],
-  ] as const) {
-    expect(await push.logged(bridge.workspaceId, 2)).toMatchObject([
-      { attempt: 1, result: STATUS, status: 500 },
-      { attempt: 1, result, status: 0, address: "" },
-    ]);
-  }
-  const bridges = [disconnected, polling, deleted];
-  expect(await Promise.all(bridges.map((bridge) => reasons(bridge, 1)))).toEqual([
-    ["disconnected"],
-    ["polls"],
-    ["disconnected"],
-  ]);
-  expect(bridges.map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
-  // A drop is no attempt.
-  await push.workspaces.connect(disconnected.workspaceId);
-  const [failure] = await push.deliveries(disconnected.workspaceId);
-  expect(await push.health(disconnected.workspaceId)).toMatchObject({
-    lastSuccess: undefined,
-    lastFailure: failure,
-    attempts: 1,
-    successes: 0,
-  });
-  await expectQueuesEmpty(...bridges);
-  expect(await texts(store, "KEYS", `*${deleted.workspaceId}*`)).toEqual([]);
-});
-
-// time: ordering
-test("an event that was not tried is dropped when its workspace is disconnected or deleted, or it has expired", async () => {
-  // As many as may be in flight; four more wait.
-  const bridges = await Promise.all([busyBridge(16), busyBridge(16), busyBridge(16)]);
+test("an event is dropped, and the log says why, when its workspace is disconnected or deleted before an attempt, or it has expired", async () => {
+  const bridges = await Promise.all([busyBridge(), busyBridge(), busyBridge({ lifetime: { seconds: 1 } })]);
   const [disconnected, deleted, expired] = bridges;
-  for (const { workspaceId } of bridges) {
-    const lifetime = workspaceId === expired.workspaceId ? { lifetime: { seconds: 1 } } : {};
-    await push.publish(...textEvents(workspaceId, 4).map((event) => ({ ...event, ...lifetime })));
-  }
   await push.workspaces.disconnect(disconnected.workspaceId);
   await push.workspaces.delete(deleted.workspaceId);
   // By then first attempts read their workspace again, too, as they do after 50 ms.
   await sleep(1_000);
-  for (const { held } of bridges) held.release(204);
-  for (const [bridge, result] of [
-    [disconnected, DISCONNECTED],
-    [expired, EXPIRED],
-  ] as const) {
-    const log = await push.logged(bridge.workspaceId, 20);
-    // What was under way at the change was finished.
-    expect(log.filter((line) => line.attempt === 1 && line.result === SUCCESS)).toHaveLength(16);
-    expect(log.filter((line) => line.attempt === 0 && line.result === result)).toHaveLength(4);
-  }
-  expect(await Promise.all(bridges.map((bridge) => reasons(bridge, 4)))).toEqual([
-    Array(4).fill("disconnected"),
-    Array(4).fill("disconnected"),
-    Array(4).fill("expired"),
-  ]);
+  // Those that fail would be tried again.
+  for (const { held } of [disconnected, deleted]) held.release(500);
+  expired.held.release(204);
+  const lines = async ({ workspaceId }: PushedBridge, count: number) =>
+    (await push.logged(workspaceId, count)).map(({ attempt, result }) => `${attempt} ${result}`).toSorted();
+  expect(await lines(disconnected, 36)).toEqual(
+    [
+      ...Array<string>(16).fill(`1 ${STATUS}`),
+      ...Array<string>(16).fill(`1 ${DISCONNECTED}`),
+      ...Array<string>(4).fill(`0 ${DISCONNECTED}`),
+    ].toSorted(),
+  );
+  expect(await lines(expired, 20)).toEqual(
+    [...Array<string>(16).fill(`1 ${SUCCESS}`), ...Array<string>(4).fill(`0 ${EXPIRED}`)].toSorted(),
+  );
+  expect(await reasons(disconnected, 20)).toEqual(Array(20).fill("disconnected"));
+  expect(await reasons(deleted, 20)).toEqual(Array(20).fill("disconnected"));
+  expect(await reasons(expired, 4)).toEqual(Array(4).fill("expired"));
   expect(bridges.map(({ requests }) => requests.length)).toEqual([16, 16, 16]);
+  // A drop is no attempt.
+  await push.workspaces.connect(disconnected.workspaceId);
+  const failures = (await push.deliveries(disconnected.workspaceId)).filter(
+    ({ result }) => result === STATUS,
+  );
+  expect(await push.health(disconnected.workspaceId)).toMatchObject({
+    lastSuccess: undefined,
+    lastFailure: failures.at(-1),
+    attempts: 16,
+    successes: 0,
+  });
+  await expectQueuesEmpty(...bridges);
+  expect(await texts(store, "KEYS", `*${deleted.workspaceId}*`)).toEqual([]);
 });

@@ -1,15 +1,12 @@
-import { shardOf } from "../../core/domain/shard";
 import type { FollowOpen } from "../../proto/gen/chatbridge/v1/game";
 import { type, type Consumer } from "../harness/consumer";
-import { attemptsOf, useFollowers } from "../harness/followers";
+import { useFollowers } from "../harness/followers";
 import { startPair, type TestPair } from "../harness/pair";
-import { startCore } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { createWorkspace, type TestWorkspace } from "../harness/service";
 import { watchLeases } from "../harness/shard-leases";
 import { until } from "../harness/wait";
 
-const SHARDS = 16;
 const WORKSPACES = 12;
 
 const followers = useFollowers();
@@ -54,23 +51,6 @@ const haveComeEverywhere = (consumers: readonly Consumer[], ...texts: readonly s
 
 const everywhere = (...texts: readonly string[]): readonly (readonly string[])[] =>
   workspaces.map(() => texts);
-
-// time: ordering
-test("shards are spread evenly over the cores, and a core that stops gives its shards back first", async () => {
-  const leases = await watchLeases(redis.url);
-  try {
-    const two = await leases.untilShared(2);
-    const core = await startCore(redis.url);
-    const three = await leases.untilShared(3);
-    expect([...three.values()].toSorted((a, b) => a - b)).toEqual([5, 5, 6]);
-    const [token] = [...three.keys()].filter((each) => !two.has(each));
-    expect(await core.stop()).toBe(0);
-    expect(await leases.holders()).not.toContain(token);
-    expect(new Set((await leases.untilShared(2)).keys())).toEqual(new Set(two.keys()));
-  } finally {
-    await leases.close();
-  }
-});
 
 // time: ordering
 test("a group's shards are spread evenly over its consumers, and move on when a consumer or its core is gone", async () => {
@@ -124,37 +104,6 @@ test("a group's shards are spread evenly over its consumers, and move on when a 
     await leases.close();
     await coreLeases.close();
   }
-});
-
-test("events that a consumer left unacked come again to the others before anything newer", async () => {
-  const group = followers.newGroup();
-  const first = await join(0, { group, consumer: "a" });
-  await typeEverywhere("one", "two");
-  await first.sees(2 * WORKSPACES);
-  first.ack(...first.seen.filter(({ text }) => text === "one"));
-  first.halfClose();
-  await first.ended();
-  await typeEverywhere("three");
-  const { seen } = await join(1, { group, consumer: "b" });
-  await until("they came", () => seen.length >= 2 * WORKSPACES);
-  const inOrder = workspaces.map(({ id }) =>
-    attemptsOf(seen.filter(({ workspaceId }) => workspaceId === id)),
-  );
-  expect(inOrder).toEqual(everywhere("two/2", "three/1"));
-});
-
-test("a consumer that never acks does not keep workspaces from one that joins", async () => {
-  const group = followers.newGroup();
-  const stuck = await join(0, { group, consumer: "a", ackDeadline: { seconds: 1 } });
-  await typeEverywhere("one");
-  await stuck.sees(WORKSPACES);
-  const healthy = await join(1, { group, consumer: "b" });
-  healthy.ackAll();
-  // Of two consumers, the second by name has every other shard.
-  const part = new Set(workspaces.map(({ id }) => id).filter((id) => shardOf(id, SHARDS) % 2 === 1));
-  const came = (): ReadonlySet<string> => new Set(healthy.seen.map(({ workspaceId }) => workspaceId));
-  await until("its part has moved", () => [...part].every((id) => came().has(id)));
-  expect(came()).toEqual(part);
 });
 
 // time: smoke
