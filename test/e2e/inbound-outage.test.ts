@@ -1,4 +1,5 @@
 import { post, send } from "../harness/bridge";
+import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";
 import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
@@ -30,6 +31,11 @@ const event = () => ({ type: "message", id: `r${++events}`, channel: "c1", user,
 const status = async () => (await post(service.url, workspace, event())).status;
 const untilAnswered = (wanted: number) =>
   until(`a post is answered ${wanted}`, async () => (await status()) === wanted);
+
+const PREFIX = "chatbridge_core_";
+const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
+/** How many values a metric of core has. */
+const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
 /** Starts core again where it was, and waits until it serves. */
 async function restartCore(): Promise<void> {
@@ -70,14 +76,23 @@ async function postThrough(change: () => Promise<unknown>): Promise<void> {
 
 test("while Redis is away, every post is answered 503 with Retry-After, and core is live but not ready; then service resumes", async () => {
   expect([await probe(core, "/ready"), await untilReadiness(service.edge, 200)]).toEqual([READY, READY]);
+  expect(await read("redis_connections_total")).toBe(2);
   await postThrough(() => service.redis.kill());
   await expectOutage();
   expect(await untilReadiness(core, 503)).toEqual(notReady("Redis does not answer"));
   expect([await probe(core, "/live"), await probe(service.edge, "/ready")]).toEqual([LIVE, READY]);
+  await until("the faults are counted", async () => {
+    const failures = await read("store_call_failures_total", 'function="join_group"');
+    return failures > 0 && (await read("redis_connection_faults_total")) > 0;
+  });
+  // What waits in Redis is not known.
+  expect([await series("push_queue_length"), await series("push_oldest_seconds")]).toEqual([0, 0]);
 
   await service.redis.restart({ empty: false });
   await untilAnswered(202);
   expect(await untilReadiness(core, 200)).toEqual(READY);
+  await until("it is known again", async () => (await series("push_queue_length")) === 1);
+  expect(await read("redis_connections_total")).toBeGreaterThanOrEqual(4);
 });
 
 test("when Redis is back empty, service resumes without the workspaces", async () => {

@@ -1,6 +1,7 @@
 import { poll, post, send, signatureOf, nowSeconds } from "../harness/bridge";
 import { startConsumer, type } from "../harness/consumer";
 import { readMetrics, valueOf } from "../harness/metrics";
+import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { exchange, rawRequest } from "../harness/raw-http";
 import { publish, startService, textEvent, type TestService, type TestWorkspace } from "../harness/service";
 import { evaluate, keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
@@ -8,12 +9,16 @@ import { until } from "../harness/wait";
 
 let service: TestService;
 let store: TestStore;
+let settings: Record<string, string>;
+let coreAgain: TestProcess | undefined;
 beforeAll(async () => {
-  service = await startService({ core: { INBOUND_LOG_MAX: "1000" } });
+  settings = { INBOUND_LOG_MAX: "1000", CORE_LISTEN: `127.0.0.1:${await freePort()}` };
+  service = await startService({ core: settings });
   store = await openTestStore(service.redis.url);
 });
 afterAll(async () => {
   await store.close();
+  await coreAgain?.stop();
   await service.close();
 });
 
@@ -202,4 +207,39 @@ test("what is under way is no more when it is answered, and every shard is held"
   for (const name of ["chatbridge_edge_lane_calls", "chatbridge_edge_lane_bytes"])
     expect(await edge(name)).toBe(0);
   expect(await core("chatbridge_core_lanes")).toBe(await edge("chatbridge_edge_lanes"));
+});
+
+// time: ordering
+test("a metric says how far sequences run ahead of the clock", async () => {
+  const ahead = () => core("chatbridge_core_sequence_ahead_seconds");
+  const { id } = await make();
+  await publish(service.clients, textEvent(id, "now"));
+  expect(await ahead()).toBeLessThan(1);
+  // As if Redis's clock had been an hour ahead when it minted the last one.
+  const state = keyOf(store, id, "st");
+  await store.redis.command(state, ["HSET", state, "sequence", String((Date.now() + 3_600_000) * 1_000)]);
+  await publish(service.clients, textEvent(id, "then"));
+  const seconds = await ahead();
+  expect(seconds).toBeGreaterThan(3_000);
+  // The clock that it is told by follows Redis's, and may be a little behind it.
+  expect(seconds).toBeLessThan(3_602);
+});
+
+test("while core is away, the edge counts calls without an answer, and then the streams that it opens again", async () => {
+  const workspace = await make();
+  const opened = await edge("chatbridge_edge_lanes_opened_total");
+  expect(opened).toBeGreaterThan(0);
+  await service.core.stop("SIGKILL");
+  await until("no stream is open", async () => (await edge("chatbridge_edge_lanes")) === 0);
+  const failures = async (): Promise<number> => {
+    const counts = (await readMetrics(service.edge)).get("chatbridge_edge_lane_failures_total")?.values;
+    return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  };
+  const before = await failures();
+  expect((await post(base(), workspace, EVENT)).status).toBe(503);
+  expect(await failures()).toBe(before + 1);
+  expect(await edge("chatbridge_edge_requests_total", 'endpoint="post",status="503"')).toBe(1);
+  coreAgain = await startCore(service.redis.url, settings);
+  await until("it is answered", async () => (await post(base(), workspace, EVENT)).status === 202);
+  expect(await edge("chatbridge_edge_lanes_opened_total")).toBeGreaterThan(opened);
 });
