@@ -1,5 +1,6 @@
 import { poll } from "../harness/bridge";
 import { askApi, signIn, startDashboardEdge, type ApiRequest } from "../harness/dashboard";
+import { openPollDue } from "../harness/poll-due";
 import { startCore } from "../harness/processes";
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
@@ -14,6 +15,7 @@ beforeAll(async () => {
 
 const ask = (path: string, request: ApiRequest = {}) =>
   askApi(service.dashboardUrl, path, { cookie, ...request });
+const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
@@ -30,26 +32,15 @@ test("a workspace is made with its secret, which no later answer has", async () 
 
 describe("a refusal says why, and names the field at fault", () => {
   test.each([
-    [
-      "a name that is too long",
-      { name: "x".repeat(129) },
-      "name",
-      /^The name must be 1 to 128 characters\.$/,
-    ],
-    ["an invalid e-mail address", { ownerEmail: "nobody" }, "ownerEmail", /^The owner's e-mail must be/],
+    ["name", "x".repeat(129), "The name must be 1 to 128 characters."],
+    ["ownerEmail", "nobody", "The owner's e-mail must be"],
     // contract: push-https
-    [
-      "a target URL that is not https",
-      { targetUrl: "http://x.example" },
-      "targetUrl",
-      /must begin with https/,
-    ],
-    // contract: push-https
-    ["a target URL that is not public", { targetUrl: "https://10.0.0.1/" }, "targetUrl", /10\.0\.0\.1/],
-  ])("%s", async (_what, fault, field, message) => {
-    const answer = await ask("/workspaces", { method: "POST", body: { name: "x", ...fault } });
+    ["targetUrl", "http://x.example", "must begin with https"],
+    ["targetUrl", "https://10.0.0.1/", "10.0.0.1"],
+  ])("%s of %s", async (field, value, words) => {
+    const answer = await ask("/workspaces", { method: "POST", body: { name: "x", [field]: value } });
     expect(answer.status).toBe(400);
-    expect(answer.json).toMatchObject({ field, message: expect.stringMatching(message) as string });
+    expect(answer.json).toMatchObject({ field, message: expect.stringContaining(words) as string });
   });
 
   test.each([
@@ -147,12 +138,18 @@ describe("watching a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("shows its health at once, polls as they happen, and its end", async () => {
+  test("shows its health at once and as it changes, polls as they happen, and its end", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("its health", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
     await publish(service.clients, textEvent(workspace.id, "hello"));
+    const due = await openPollDue(service.redis);
+    await due.pass(workspace.id, FIVE_MINUTES_MS);
+    await due.close();
+    const latest = () => watched.text.split("event: health\n").at(-1) ?? "";
+    await until("it is failing", () => /^data: {[^\n]*"failing":true/.test(latest()));
     await poll(service.url, workspace);
+    await until("it is healthy", () => /^data: {[^\n]*"failing":false/.test(latest()));
     await until("the poll", () => /event: delivery\ndata: {[^\n]*"eventType":"poll"/.test(watched.text));
     await workspaces.delete(workspace.id);
     await until("its end", () => watched.text.includes("event: gone") && watched.ended);

@@ -26,27 +26,6 @@ const createWhenBack = (): Promise<TestWorkspace> =>
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
   until(`${what} came`, () => attemptsOf(seen).some((each) => what.test(each)));
 
-// contract: post-stored
-test("a stream outlives a Redis that crashes and comes back with its file: nothing accepted is lost", async () => {
-  const workspace = await service.workspaces.make();
-  const consumer = await followers
-    .start(service.clients, { group: "file", ackDeadline: { seconds: 1 } })
-    .opened();
-  await typeUntilAccepted(workspace, "acked");
-  await typeUntilAccepted(workspace, "unacked");
-  await sees(consumer, /^unacked/);
-  consumer.ack(...consumer.seen.filter(({ text }) => text === "acked"));
-  await service.redis.kill();
-  await service.redis.restart();
-  await typeUntilAccepted(workspace, "after");
-  await sees(consumer, /^after\/1/);
-  await sees(consumer, /^unacked\/[2-9]$/);
-  consumer.ackAll();
-  await typeUntilAccepted(workspace, "last");
-  await sees(consumer, /^last\/1/);
-  expect(consumer.end).toBeUndefined();
-});
-
 test("a stream outlives a Redis that comes back empty: its group gets what is accepted from then on", async () => {
   const consumer = await followers.start(service.clients, { group: "empty" }).opened();
   await typeUntilAccepted(await service.workspaces.make(), "before");

@@ -9,7 +9,14 @@ import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/proce
 import { startTestRedis } from "../harness/redis";
 import { bearer, connectToCore } from "../harness/core-clients";
 import { exchange, rawRequest } from "../harness/raw-http";
-import { publish, startService, textEvent, type TestService, type TestWorkspace } from "../harness/service";
+import {
+  publish,
+  startService,
+  textEvent,
+  withCore,
+  type TestService,
+  type TestWorkspace,
+} from "../harness/service";
 import { until } from "../harness/wait";
 
 let service: TestService;
@@ -68,13 +75,12 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
 
 async function coreStopsWithoutRedis(): Promise<void> {
   const redis = await startTestRedis();
-  const core = await startCore(redis.url);
-  const { games, close } = connectToCore(core.port);
-  const consumer = await startConsumer(games).opened();
-  await redis.kill();
-  expect(await core.stop()).toBe(0);
-  await consumer.ended();
-  close();
+  await withCore(redis.url, {}, async ({ core, clients: { games } }) => {
+    const consumer = await startConsumer(games).opened();
+    await redis.kill();
+    expect(await core.stop()).toBe(0);
+    await consumer.ended();
+  });
   await redis.close();
 }
 

@@ -1,14 +1,8 @@
 import { sendTestEvent, type TestEventContext } from "../../core/operations/send-test-event";
-import {
-  WatchWorkspaceRequest,
-  type PollHealth,
-  type WatchWorkspaceResponse,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import type { PollHealth } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
 import { published } from "../harness/contents";
 import { openPollDue, type PollDue } from "../harness/poll-due";
-import { TOKENS } from "../harness/processes";
-import { bearer } from "../harness/core-clients";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -128,27 +122,4 @@ test.each([
     pollWatch: { health: async () => ({ lastPollAtMs: now - agoMs }) },
   } as unknown as TestEventContext;
   expect(await sendTestEvent(context, workspace.id)).toMatchObject({ polledWithinLastMinute });
-});
-
-// contract: poll-is-delivery
-test("WatchWorkspace sends the health at once, and then every poll and every change of health", async () => {
-  const seen: WatchWorkspaceResponse[] = [];
-  const request = WatchWorkspaceRequest.create({ workspaceId: workspace.id });
-  const stream = service.clients.workspaces.watchWorkspace(request, bearer(TOKENS.operator));
-  stream.on("data", (response: WatchWorkspaceResponse) => seen.push(response));
-  stream.on("error", () => undefined);
-  const healths = () =>
-    seen.flatMap(({ change }) =>
-      change?.$case === "health" && change.value.mode?.$case === "poll" ? [change.value.mode.value] : [],
-    );
-  const deliveries = () => seen.flatMap(({ change }) => (change?.$case === "delivery" ? [change.value] : []));
-  const latest = () => healths().at(-1);
-  await until("the health at once", () => healths().length === 1);
-  await fail(workspace);
-  await until("it is failing", () => latest()?.failing);
-  await poll(service.url, workspace);
-  await until("the poll", () => deliveries().length === 1);
-  expect(deliveries()[0]).toMatchObject({ eventType: "poll", attempt: 0 });
-  await until("it is healthy", () => latest()?.failing === false && latest()?.waiting === 0);
-  stream.cancel();
 });

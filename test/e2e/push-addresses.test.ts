@@ -134,23 +134,21 @@ test("of several addresses another is tried when one does not take the connectio
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
 });
 
-test("an address in the URL is asked for neither in TLS nor by another name in the Host header", async () => {
-  const bridge = await push.bridge({ certificate: push.ca.issue(["127.0.0.1"]) });
-  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf("127.0.0.1"));
+test.each([
+  ["an address is asked for neither in TLS nor by another name", () => "127.0.0.1", () => undefined],
+  [
+    "a name that ends with a dot is asked for without it in TLS",
+    (name: string) => `${name}.`,
+    (name: string) => name,
+  ],
+])("%s, and as it is written in the Host header", async (_what, hostOf, servernameOf) => {
+  const bridge = await push.bridge({ certificate: push.ca.issue(["127.0.0.1", "*.bridge.test"]) });
+  const host = hostOf(bridge.name);
+  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf(host));
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });
   const [request] = bridge.requests;
-  expect([request?.servername, request?.headers.host]).toEqual([undefined, `127.0.0.1:${bridge.port}`]);
-});
-
-test("a name that ends with a dot is asked for without it in TLS, and with it in the Host header", async () => {
-  const bridge = await push.bridge();
-  await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf(`${bridge.name}.`));
-  expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });
-  const [request] = bridge.requests;
-  expect([request?.servername, request?.headers.host]).toEqual([
-    bridge.name,
-    `${bridge.name}.:${bridge.port}`,
-  ]);
+  const asked = [request?.servername, request?.headers.host];
+  expect(asked).toEqual([servernameOf(bridge.name), `${host}:${bridge.port}`]);
 });
 
 test.each<readonly [string, () => ReceiverOptions]>([

@@ -156,11 +156,7 @@ const NO_CONTENT = "HTTP/1.1 204 No Content\r\n";
 /** Answers whose head is complete and has a 2xx. More forms: test/unit/push-answer.test.ts. */
 const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Behaviour])[] = [
   ["sends 100 Continue first", 204, raw(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}\r\n`)],
-  ["sends 103 Early Hints first", 204, raw(`HTTP/1.1 103 X\r\nA: b\r\n\r\n${NO_CONTENT}\r\n`)],
-  ["announces a body with a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\n`)],
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],
-  ["folds a header", 200, raw(`${OK}X-Folded: a\r\n b\r\nContent-Length: 0\r\n\r\n`)],
-  ["repeats its length", 200, raw(`${OK}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`)],
   ["announces a body and sends none", 200, raw(`${OK}${LENGTH}\r\n`)],
   ["sends a byte of the body a second", 200, drip(`${OK}${LENGTH}\r\n`, "x", 1_000)],
   ["breaks off a chunked body", 200, breakOff(CHUNK)],

@@ -76,13 +76,6 @@ describe.each([
     }
   });
 
-  test("an idempotency key that was used at one core is known at the other", async () => {
-    const event = { ...textEvent(workspaces[0]?.id ?? "", "x"), idempotencyKey: "key" };
-    const [first] = await publish(pair.clients[0], event);
-    const [second] = await publish(pair.clients[1], event);
-    expect(published(second)).toEqual({ ...published(first), repeated: true });
-  });
-
   test("events of push workspaces are pushed once each and signed, whichever core has their shard", async () => {
     const name = "b.bridge.test";
     pair.names.set(name, ["127.0.0.1"]);
@@ -110,13 +103,5 @@ describe.each([
     } finally {
       await receiver.close();
     }
-  });
-
-  test("workspaces of all shards are listed at any core, newest first", async () => {
-    const [one, other] = [0, 1].map((i) => createWorkspaceApi(pair.clients[i === 0 ? 0 : 1].workspaces));
-    const made = await one?.make();
-    const listed = (await other?.list(100))?.workspaces ?? [];
-    expect(listed[0]?.id).toBe(made?.id);
-    expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(workspaces.map(({ id }) => id)));
   });
 });

@@ -11,7 +11,8 @@ import { createWorkspaceApi } from "../harness/workspace-api";
 
 const ca: TestCa = createTestCa();
 const otherCa: TestCa = createTestCa();
-const client = ca.issue(["edge.example"]);
+const NAMES = ["edge.example"];
+const client = ca.issue(NAMES);
 
 let redis: TestRedis;
 /** Cores with TLS, with mutual TLS, and with a certificate for another name. */
@@ -35,7 +36,8 @@ afterAll(async () => {
   otherCa.close();
 });
 
-/** Credentials that show a certificate. */
+/** Credentials that trust an authority; and those that show a certificate, too. */
+const trusting = ({ cert }: TestCa) => credentials.createSsl(cert);
 const showing = ({ key, cert }: Certificate) => credentials.createSsl(ca.cert, key, cert);
 
 /** The status of one call. */
@@ -53,26 +55,16 @@ async function tryCall(core: TestProcess, channel: ChannelCredentials, token: st
 const { OK, UNAUTHENTICATED, UNAVAILABLE } = status;
 
 test.each<[string, keyof typeof cores, () => ChannelCredentials, status, string?]>([
-  ["with TLS serves callers that trust its authority", "tls", () => credentials.createSsl(ca.cert), OK],
-  ["with TLS requires a token", "tls", () => credentials.createSsl(ca.cert), UNAUTHENTICATED, "no-token"],
-  [
-    "refuses callers that trust another authority",
-    "tls",
-    () => credentials.createSsl(otherCa.cert),
-    UNAVAILABLE,
-  ],
+  ["serves callers that trust its authority", "tls", () => trusting(ca), OK],
+  ["requires a token", "tls", () => trusting(ca), UNAUTHENTICATED, "no-token"],
+  ["refuses callers that trust another authority", "tls", () => trusting(otherCa), UNAVAILABLE],
   ["refuses callers without TLS", "tls", () => credentials.createInsecure(), UNAVAILABLE],
-  ["with another name is not trusted", "misnamed", () => credentials.createSsl(ca.cert), UNAVAILABLE],
-  ["with mutual TLS serves callers with a certificate of its authority", "mutual", () => showing(client), OK],
-  ["refuses callers without a certificate", "mutual", () => credentials.createSsl(ca.cert), UNAVAILABLE],
-  [
-    "refuses a certificate of another authority",
-    "mutual",
-    () => showing(otherCa.issue(["edge.example"])),
-    UNAVAILABLE,
-  ],
-  ["refuses an expired certificate", "mutual", () => showing(ca.issueExpired(["edge.example"])), UNAVAILABLE],
-])("core %s", async (_what, core, channel, code, token = TOKENS.operator) => {
+  ["with another name is not trusted", "misnamed", () => trusting(ca), UNAVAILABLE],
+  ["serves callers with a certificate of its authority", "mutual", () => showing(client), OK],
+  ["refuses callers without a certificate", "mutual", () => trusting(ca), UNAVAILABLE],
+  ["refuses a certificate of another authority", "mutual", () => showing(otherCa.issue(NAMES)), UNAVAILABLE],
+  ["refuses an expired certificate", "mutual", () => showing(ca.issueExpired(NAMES)), UNAVAILABLE],
+])("core %s (%s)", async (_what, core, channel, code, token = TOKENS.operator) => {
   expect(await tryCall(cores[core], channel(), token)).toBe(code);
 });
 
