@@ -1,10 +1,9 @@
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
-import { holdAnswers, redirect, sayNothing, status } from "../harness/behaviours";
+import { holdAnswers, redirect, status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
-import { cardUpdate, sharedPush, textEvents } from "../harness/push";
+import { cardUpdate, sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { verifyPush } from "../harness/verify-push";
-import { until } from "../harness/wait";
 
 const push = sharedPush();
 
@@ -105,24 +104,4 @@ test("each attempt is signed when it is sent, by the secrets, and sent to the UR
     expect(t).toBeGreaterThanOrEqual(Math.floor(from / 1000));
     expect(t).toBeLessThanOrEqual(request.atEpochMs / 1000);
   }
-});
-
-test("connections are kept and used again after a body of a few KB, one that the bridge closed is not, and several events are in flight at once", async () => {
-  const bridge = await push.bridge();
-  const body = "x".repeat(8_000);
-  bridge.behave(() =>
-    status(200, { body, ...(bridge.requests.length === 4 && { headers: { Connection: "close" } }) }),
-  );
-  for (let i = 1; i <= 5; i++) {
-    await push.publish(textEvent(bridge.workspaceId, String(i)));
-    await push.logged(bridge.workspaceId, i);
-    if (i === 4) await until("the bridge closed it", () => bridge.connections[0]?.closedAt !== undefined);
-  }
-  const log = await push.deliveries(bridge.workspaceId);
-  expect(log.map(({ result }) => result)).toEqual(Array(5).fill(DeliveryResult.SUCCESS));
-  expect(bridge.requests.map(({ connection }) => connection)).toEqual([1, 1, 1, 1, 2]);
-  bridge.behave(sayNothing());
-  await push.publish(...textEvents(bridge.workspaceId, 3));
-  await bridge.waitFor(8);
-  expect(bridge.connections).toHaveLength(4);
 });

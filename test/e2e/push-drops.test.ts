@@ -3,18 +3,14 @@ import { shardOf } from "../../core/domain/shard";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { holdAnswers, type HeldAnswers } from "../harness/behaviours";
 import { sharedPush, textEvents, type PushedBridge } from "../harness/push";
-import { openTestStore, texts, type TestStore } from "../harness/store";
+import { testStore, texts } from "../harness/store";
 import { until } from "../harness/wait";
 
 const { SUCCESS, STATUS, EXPIRED, DISCONNECTED } = DeliveryResult;
 const SHARDS = 16;
 
 const push = sharedPush();
-let store: TestStore;
-beforeAll(async () => {
-  store = await openTestStore(push.service.redis.url);
-});
-afterAll(() => store.close());
+const store = testStore({ redisUrl: push.service.redis.url });
 
 /** Why core said that it dropped so many events of a workspace, one for each. */
 async function reasons({ workspaceId }: PushedBridge, count: number): Promise<readonly unknown[]> {

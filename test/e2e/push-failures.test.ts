@@ -166,7 +166,7 @@ const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Be
 
 // contract: push-2xx
 test.each(SUCCESSES)(
-  "an attempt, and a test event, succeeds, and so does the next, where the bridge %s",
+  "each attempt and test event succeeds where the bridge %s",
   async (_what, code, behaviour) => {
     const bridge = await push.bridge();
     bridge.behave(behaviour);

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
 import { poll } from "../harness/bridge";
-import { holdAnswers, status } from "../harness/behaviours";
+import { status } from "../harness/behaviours";
 import { eventIdOf, sharedPush, textEvents, type PushedBridge } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
@@ -10,8 +8,6 @@ const PUBLISHERS = 8;
 const AT_ONCE = 4;
 /** So many events at least are to go each way. */
 const EACH_WAY = 20;
-/** First attempts go by what core read of the workspace up to 50 ms before. */
-const FRESH_MS = 50;
 
 const push = sharedPush();
 
@@ -81,33 +77,6 @@ test("each event that is published while the mode changes goes exactly one way: 
   expect(Math.min(bridge.requests.length, held.length)).toBeGreaterThan(EACH_WAY);
   const sequences = held.map(({ sequence }) => sequence);
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
-});
-
-// time: ordering
-test("an event that was tried before the change is dropped, as its workspace polls; one that was not is held", async () => {
-  const [bridge, waiting] = [await push.bridge(), holdAnswers()];
-  bridge.behave(waiting);
-  const ids = (await push.publish(...textEvents(bridge.workspaceId, 24))).map(({ eventId }) => eventId);
-  await bridge.waitFor(16);
-  await clearUrl(bridge);
-  // By then first attempts read their workspace again.
-  await sleep(FRESH_MS);
-  waiting.release(500);
-  const log = await until("all that were tried are dropped", async () => {
-    const lines = (await push.deliveries(bridge.workspaceId)).filter(({ eventType }) => eventType !== "poll");
-    return lines.length >= 32 && lines;
-  });
-  const linesOf = (id: string) =>
-    log.filter(({ eventId }) => eventId === id).map(({ attempt, result }) => [attempt, result]);
-  for (const id of ids.slice(0, 16)) {
-    expect(linesOf(id)).toEqual([
-      [1, DeliveryResult.STATUS],
-      [1, DeliveryResult.POLLS],
-    ]);
-  }
-  expect(ids.slice(16).flatMap(linesOf)).toEqual([]);
-  expect((await heldBy(bridge)).map(({ id }) => id)).toEqual(ids.slice(16));
-  expect(bridge.requests).toHaveLength(16);
 });
 
 // contract: mode-to-push, mode-to-poll, poll-latest

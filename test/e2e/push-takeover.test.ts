@@ -9,7 +9,6 @@ import {
   type PushCores,
   type Sent,
 } from "../harness/push-cores";
-import type { ReceivedRequest } from "../harness/receiver";
 import { publish, textEvent } from "../harness/service";
 import { watchLeases } from "../harness/shard-leases";
 import { until } from "../harness/wait";
@@ -22,9 +21,8 @@ let second: NumberedCore;
 let workspaceIds: readonly string[];
 beforeAll(async () => {
   cores = await startPushCores();
-  first = await cores.start();
-  second = await cores.start();
-  workspaceIds = await cores.makeWorkspaces(second);
+  ({ first, second } = cores);
+  workspaceIds = await cores.makeWorkspaces();
 });
 afterAll(() => cores.close());
 
@@ -47,9 +45,6 @@ function untilShared(): Promise<readonly string[]> {
 const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: Pick<Sent, "eventId">) =>
   requests.filter((request) => eventIdOf(request) === eventId).length;
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
-
-/** Refuses the first attempt of an event, whichever core makes it. */
-const failAtFirst = (request: ReceivedRequest) => status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204);
 
 // time: ordering
 test("a core that hangs is taken over with the attempts that remain, and does nothing by its old leases when it wakes", async () => {
@@ -94,7 +89,10 @@ test("a core that hangs is taken over with the attempts that remain, and does no
 test("a core that stops in good order finishes what is under way, hands over, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  cores.behave((request) => (request.body.includes("under way") ? held : failAtFirst(request)));
+  // Of the others the first attempt fails, whichever core makes it.
+  cores.behave((request) =>
+    request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
+  );
   const underWay = await publishTo(workspaceIds, "under way");
   await until("all are under way", () => held.waiting === workspaceIds.length);
   const resting = await publishTo(workspaceIds, "resting");

@@ -60,8 +60,8 @@ export async function openTestStore(
   };
 }
 
-/** A core's store on a Redis of the test file's own, or on that of another store, while the tests of the file run. */
-export function testStore(beside?: TestStore): TestStore {
+/** A core's store on a Redis of the test file's own, or on that of another store or service, while the tests of the file run. */
+export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;
   let redis: TestRedis | undefined;
   beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
-import { closeWithoutAnswer, reset, status } from "../harness/behaviours";
+import { closeWithoutAnswer, reset, sayNothing, status } from "../harness/behaviours";
 import { create, dm, ephemeral, update, type ContentInit } from "../harness/contents";
-import { cardUpdate, eventIdOf, sharedPush } from "../harness/push";
+import { cardUpdate, eventIdOf, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
 
 /** A message id for each row, so that no row waits for another. */
@@ -56,19 +56,32 @@ test("a failed event is retried twice, with the same bytes, if its kind is retri
 test.each([
   ["a connection reset", reset()],
   ["a connection closed without an answer", closeWithoutAnswer()],
-])(
-  "an event that is not retried is sent once, also where %s broke a kept connection",
-  async (_name, broken) => {
-    const bridge = await push.bridge();
-    await push.publish(textEvent(bridge.workspaceId, "before"));
-    await push.logged(bridge.workspaceId, 1);
-    bridge.behave(broken);
-    await push.publish(cardUpdate(bridge.workspaceId));
-    const [, tried] = await push.logged(bridge.workspaceId, 2);
-    expect([tried?.attempt, tried?.result]).toEqual([1, DeliveryResult.BODY]);
-    expect(bridge.requests.map(({ connection, attempt }) => [connection, attempt])).toEqual([
-      [1, 1],
-      [1, 1],
-    ]);
-  },
-);
+])("an event without retries is sent once, though %s broke a kept connection", async (_name, broken) => {
+  const bridge = await push.bridge();
+  await push.publish(textEvent(bridge.workspaceId, "before"));
+  await push.logged(bridge.workspaceId, 1);
+  bridge.behave(broken);
+  await push.publish(cardUpdate(bridge.workspaceId));
+  const [, tried] = await push.logged(bridge.workspaceId, 2);
+  expect([tried?.attempt, tried?.result]).toEqual([1, DeliveryResult.BODY]);
+  expect(bridge.requests.map(({ connection, attempt }) => [connection, attempt])).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
+// time: ordering
+test("a workspace does not wait for another at the same bridge, nor for a dead bridge", async () => {
+  const [bridge, dead] = await Promise.all([push.bridge(), push.bridge()]);
+  const other = await push.workspaces.make({ targetUrl: bridge.url });
+  bridge.behave(({ headers }) => (headers["service-workspace"] === other.id ? status(204) : sayNothing()));
+  dead.welcome("silence");
+  await push.publish(...textEvents(bridge.workspaceId, 40), ...textEvents(dead.workspaceId, 40));
+  await bridge.waitFor(16);
+  await push.publish(...textEvents(other.id, 20));
+  const log = await push.logged(other.id, 20);
+  expect(log.map(({ status: code }) => code)).toEqual(Array(20).fill(204));
+  // Their first attempts have not ended yet, for which a deadline of 5 seconds must run out.
+  const stuck = await Promise.all([bridge, dead].map(({ workspaceId }) => push.deliveries(workspaceId)));
+  expect(stuck).toEqual([[], []]);
+});
