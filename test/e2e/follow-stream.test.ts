@@ -30,7 +30,6 @@ describe("the opening", () => {
     ["open.window", { window: 1_001 }],
     ["open.ack_deadline", { ackDeadline: { seconds: 0, nanos: 999_999_999 } }],
     ["open.ack_deadline", { ackDeadline: { seconds: 600, nanos: 1 } }],
-    ["open.ack_deadline", { ackDeadline: { seconds: 2 ** 53 } }],
   ])("is refused with INVALID_ARGUMENT that names %s in %j", async (field, open) => {
     const consumer = start(open);
     const { code, details } = await consumer.ended();

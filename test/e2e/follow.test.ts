@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 
 const workspace = (i = 0): TestWorkspace => workspaces[i] ?? { id: "", secret: "" };
-const typeHere = (...texts: readonly string[]): Promise<void> => typeIn(service.url, workspace(), ...texts);
 
 /** Waits until an event that is typed now has come to another group. */
 async function laterOnesCame(): Promise<void> {
@@ -60,24 +59,9 @@ test("an event that is not acked is delivered again after the ack deadline, but 
   const acking = await start({ group: followers.newGroup() }).opened();
   const silent = await start({ group: followers.newGroup(), ackDeadline: { seconds: 1 } }).opened();
   acking.ackAll();
-  await typeHere("one");
+  await typeIn(service.url, workspace(), "one");
   const [first, again] = await silent.sees(2);
   expect(attemptsOf(silent.seen.slice(0, 2))).toEqual(["one/1", "one/2"]);
   expect(again?.id).toBe(first?.id);
   expect(attemptsOf(acking.seen)).toEqual(["one/1"]);
-});
-
-test("an event that is not acked is delivered again to the next stream when its stream is dropped", async () => {
-  const group = followers.newGroup();
-  const first = await start({ group, window: 2 }).opened();
-  await typeHere("one", "two", "three");
-  first.ack(...(await first.sees(2)).slice(0, 1));
-  // The third comes when the ack has.
-  await first.sees(3);
-  first.cancel();
-  const second = start({ group, consumer: "another" });
-  expect(attemptsOf(await second.sees(2))).toEqual(["two/2", "three/2"]);
-  second.cancel();
-  const third = start({ group });
-  expect(attemptsOf(await third.sees(2))).toEqual(["two/3", "three/3"]);
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { credentials, Client, status } from "@grpc/grpc-js";
-import { createClient } from "redis";
+import { asText } from "../../core/store/reply";
 import { poll, send, signatureOf } from "../harness/bridge";
 import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
@@ -17,6 +17,7 @@ import {
   type TestService,
   type TestWorkspace,
 } from "../harness/service";
+import { openTestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 let service: TestService;
@@ -28,15 +29,6 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const urlOf = ({ port }: TestProcess): string => `http://127.0.0.1:${port}`;
-
-test.each(["SIGTERM", "SIGINT"] as const)("on %s core and the edge stop with exit code 0", async (signal) => {
-  const core = await startCore(service.redis.url);
-  const edge = await startEdge(core.port);
-  expect((await poll(urlOf(edge), workspace)).status).toBe(200);
-  expect(await edge.stop(signal)).toBe(0);
-  expect(await core.stop(signal)).toBe(0);
-  for (const { log } of [edge, core]) await until("it says so", () => log.at(-1)?.["msg"] === "stopped");
-});
 
 async function coreStopsWithStreamsOpen(): Promise<void> {
   const core = await startCore(service.redis.url);
@@ -121,21 +113,22 @@ const LARGE_BYTES = 12_000;
 
 /** Makes Redis hold back writes until `release`; a large one can be waited for. */
 async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; release(): Promise<void> }> {
-  const admin = createClient({ socket: { path: new URL(service.redis.url).pathname, tls: false } });
-  admin.on("error", () => undefined);
-  await admin.connect();
-  await admin.sendCommand(["CLIENT", "PAUSE", "60000", "WRITE"]);
+  const store = await openTestStore(service.redis.url);
+  const admin = (...command: string[]) => store.redis.command("", ["CLIENT", ...command]);
+  await admin("PAUSE", "60000", "WRITE");
+  let isHeld = true;
   return {
     untilCallWaits: () =>
       until("the call waits at Redis", async () => {
-        const list = await admin.sendCommand<string>(["CLIENT", "LIST"]);
+        const list = asText(await admin("LIST"));
         const sizes = [...list.matchAll(/ (?:qbuf|argv-mem)=(\d+)/g)].map(([, bytes]) => Number(bytes));
         return Math.max(...sizes) >= LARGE_BYTES;
       }),
     async release() {
-      if (!admin.isOpen) return;
-      await admin.sendCommand(["CLIENT", "UNPAUSE"]);
-      admin.destroy();
+      if (!isHeld) return;
+      isHeld = false;
+      await admin("UNPAUSE");
+      await store.close();
     },
   };
 }

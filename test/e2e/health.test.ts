@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { credentials, Metadata, status, type ServiceError } from "@grpc/grpc-js";
@@ -9,8 +8,11 @@ import {
 } from "../../proto/gen/grpc/health/v1/health";
 import { LIVE, notReady, probe, READY, untilReadiness } from "../harness/probe";
 import { freePort, SECRETS_KEY, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
+import { startProgram } from "../harness/program";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { HANG_MS, until } from "../harness/wait";
+
+const ROOT = join(__dirname, "../..");
 
 let redis: TestRedis;
 let core: Promise<TestProcess>;
@@ -28,19 +30,19 @@ afterAll(async () => {
 
 test("a core that waits for Redis stops on SIGTERM with exit code 0", async () => {
   const port = await freePort();
-  const child = spawn(process.execPath, [join(__dirname, "../../dist/core/main.js")], {
-    env: {
-      REDIS_URL: redis.url,
-      CORE_LISTEN: "127.0.0.1:0",
-      HEALTH_LISTEN: `127.0.0.1:${port}`,
-      CORE_TOKENS: `edge=${TOKENS.edge}`,
-      SECRETS_KEY,
-    },
-    stdio: "ignore",
-  });
-  const exited = new Promise((resolve) => child.once("exit", resolve));
-  await untilReadiness({ healthPort: port }, 503).finally(() => child.kill("SIGTERM"));
-  expect(await exited).toBe(0);
+  const environment = {
+    REDIS_URL: redis.url,
+    CORE_LISTEN: "127.0.0.1:0",
+    HEALTH_LISTEN: `127.0.0.1:${port}`,
+    CORE_TOKENS: `edge=${TOKENS.edge}`,
+    SECRETS_KEY,
+  };
+  const { stop } = startProgram([process.execPath, "dist/core/main.js"], { cwd: ROOT, environment });
+  try {
+    await untilReadiness({ healthPort: port }, 503);
+  } finally {
+    expect(await stop()).toBe(0);
+  }
 });
 
 test("a core that starts before Redis is live and waits for it; then it is ready", async () => {

@@ -329,20 +329,17 @@ test("a call that was not sent when its lane broke fails, and is never sent", as
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
 
-test.each([1, 2])(
-  "close() settles every call, also those that were not sent: with %d lanes",
-  async (count) => {
-    await start({ lanes: count });
-    const release = holdPolls(() => true);
-    const sent = count === 2 ? [ask("sent")] : [];
-    await until("it is under way", () => lanesOfCore.calls === sent.length);
-    const asking = Promise.allSettled([...sent, ask("not sent")]);
-    lanes.close();
-    for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
-    expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
-    release();
-  },
-);
+test.each([1, 2])("with %d lanes close() settles every call, also unsent ones", async (count) => {
+  await start({ lanes: count });
+  const release = holdPolls(() => true);
+  const sent = count === 2 ? [ask("sent")] : [];
+  await until("it is under way", () => lanesOfCore.calls === sent.length);
+  const asking = Promise.allSettled([...sent, ask("not sent")]);
+  lanes.close();
+  for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
+  release();
+});
 
 test("a core that stops answers the calls in flight, and then ends the lane", async () => {
   await start({ lanes: 1 });

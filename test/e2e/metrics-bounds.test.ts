@@ -148,37 +148,34 @@ test.each([
   ["as many events as it may have", 0],
   // Each is 60 KB and its ids.
   ["as many bytes as it may have", 60_000],
-])(
-  "events that a push queue with %s has no room for are dropped as overloaded, and logged",
-  async (_what, size) => {
-    const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
-    const { id } = record.workspace;
-    const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
-    const labels = Array.from({ length: room + 3 }, (_, i) => i);
-    const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
-    const published = await Promise.all(
-      labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
-    );
-    expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
-    const over = labels.slice(room).map((label) => `evt_${label}`);
-    expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
-    const log = await store.deliveryLog.read(id, 10, undefined);
-    expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
-      over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
-    );
-    const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
-    expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-    // What is held for polling, in the same shard, has its room.
-    const polled = await addNeighbour(store, record);
-    await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
-    expect(overloaded).toHaveLength(over.length);
-    const page = await store.heldEvents.page({
-      record: polled,
-      page: { start: { from: "oldest" }, limit: 10 },
-    });
-    expect(page.outcome === "page" && page.events).toHaveLength(1);
-  },
-);
+])("past a push queue of %s events are dropped as overloaded, and logged", async (_what, size) => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+  const { id } = record.workspace;
+  const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
+  const labels = Array.from({ length: room + 3 }, (_, i) => i);
+  const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
+  const published = await Promise.all(
+    labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
+  );
+  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+  const over = labels.slice(room).map((label) => `evt_${label}`);
+  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+  const log = await store.deliveryLog.read(id, 10, undefined);
+  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+  );
+  const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
+  expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
+  // What is held for polling, in the same shard, has its room.
+  const polled = await addNeighbour(store, record);
+  await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
+  expect(overloaded).toHaveLength(over.length);
+  const page = await store.heldEvents.page({
+    record: polled,
+    page: { start: { from: "oldest" }, limit: 10 },
+  });
+  expect(page.outcome === "page" && page.events).toHaveLength(1);
+});
 
 // time: controlled
 test("the backlog of a shard says what each group has not read and not acked, and since when", async () => {

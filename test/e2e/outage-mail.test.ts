@@ -4,11 +4,9 @@ import { startMailServer, type TestMailServer } from "../harness/mail-server";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { openPollDue, type PollDue } from "../harness/poll-due";
 import { startCore } from "../harness/processes";
-import type { CoreClients } from "../harness/core-clients";
 import { publish, startService, textEvent, type TestService } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
-import { createWorkspaceApi } from "../harness/workspace-api";
 
 const SHARDS = 16;
 const FIVE_MINUTES_MS = 5 * 60 * 1000;
@@ -44,13 +42,9 @@ afterAll(async () => {
 });
 
 /** Makes the events of workspaces wait for five minutes. */
-async function startOutages(
-  workspaces: readonly MailedWorkspace[],
-  clients: CoreClients = service.clients,
-  passing: PollDue = due,
-): Promise<void> {
-  for (const { id } of workspaces) await publish(clients, textEvent(id, "hello"));
-  await Promise.all(workspaces.map(({ id }) => passing.pass(id, FIVE_MINUTES_MS)));
+async function startOutages(workspaces: readonly MailedWorkspace[]): Promise<void> {
+  for (const { id } of workspaces) await publish(service.clients, textEvent(id, "hello"));
+  await Promise.all(workspaces.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));
 }
 
 let owners = 0;
@@ -135,11 +129,9 @@ test("a mail that is refused for good is dropped, logged and counted, and no oth
 
 test("without SMTP_URL the mail is logged", async () => {
   const own = await openPollDue(shared.redis);
-  const workspace = await createWorkspaceApi(shared.clients.workspaces).make({
-    name: "unmailed",
-    ownerEmail: "owner@unmailed.test",
-  });
-  await startOutages([workspace], shared.clients, own);
+  const workspace = await shared.workspaces.make({ name: "unmailed", ownerEmail: "owner@unmailed.test" });
+  await publish(shared.clients, textEvent(workspace.id, "hello"));
+  await own.pass(workspace.id, FIVE_MINUTES_MS);
   const logged = await until("the mail in the log", () =>
     shared.core.log.find(({ to }) => to === "owner@unmailed.test"),
   );

@@ -3,7 +3,7 @@ import { published } from "../harness/contents";
 import { expectRefusal } from "../harness/refusals";
 import { publish, textEvent } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
-import { openTestStore, redisNowUs, type TestStore } from "../harness/store";
+import { redisNowUs, testStore } from "../harness/store";
 import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
@@ -11,11 +11,7 @@ const HOUR_US = 3_600_000_000;
 // Of parameters in any combination: test/unit/read-poll-query.test.ts; of any past: test/store/pages.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
-let store: TestStore;
-beforeAll(async () => {
-  store = await openTestStore(service.redis.url);
-});
-afterAll(() => store.close());
+const store = testStore({ redisUrl: service.redis.url });
 
 interface Page {
   readonly events: readonly { readonly sequence: number; readonly message: { readonly text: string } }[];
@@ -133,22 +129,6 @@ test("next equals the sent after, exactly as it was sent, when no event is newer
   }
   await publishTexts(["b"]);
   expect(textsOf(await page(`after=00${cursor}`))).toEqual(["b"]);
-});
-
-// contract: poll-latest
-test("after=latest means start from now: later events are served, earlier ones are not", async () => {
-  const [, cursor] = await publishTexts(["a", "b"]);
-  const latest = await page("after=latest");
-  expect(latest).toEqual(empty(cursor));
-  await publishTexts(["c"]);
-  expect(textsOf(await page(`after=${latest.next}`))).toEqual(["c"]);
-});
-
-test("a workspace is served its own events only", async () => {
-  const other = await service.workspaces.make();
-  await publishTexts(["of one"]);
-  await publishTexts(["of two"], other);
-  expect([textsOf(await page()), textsOf(await page("", other))]).toEqual([["of one"], ["of two"]]);
 });
 
 // time: controlled

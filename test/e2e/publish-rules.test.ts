@@ -49,14 +49,11 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   ["message_create.message", create("c1", { ...CARD, text: "x".repeat(64 * 1024) })],
   ["idempotency_key", create("c1"), { idempotencyKey: "k".repeat(129) }],
   ["lifetime", create("c1"), { lifetime: { seconds: 86_400, nanos: 1 } }],
-])(
-  "an event that breaks a rule is refused, and its field named in full: %s",
-  async (field, content, rest = {}) => {
-    const { id: workspaceId } = await service.workspaces.make();
-    const event = { workspaceId, ...(content === undefined ? {} : { content }), ...rest };
-    await expectRefused(event, PublishRefusal.INVALID, field);
-  },
-);
+])("an event that breaks a rule is refused, naming %s in full", async (field, content, rest = {}) => {
+  const { id: workspaceId } = await service.workspaces.make();
+  const event = { workspaceId, ...(content === undefined ? {} : { content }), ...rest };
+  await expectRefused(event, PublishRefusal.INVALID, field);
+});
 
 // Of every such workspace: test/store/publish.test.ts.
 test("publishing is refused as unknown to no workspace, and to one that was disconnected, under a key used before", async () => {

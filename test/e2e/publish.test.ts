@@ -94,18 +94,11 @@ test("a refused event is answered at its index and does not affect the others; a
   ]);
 });
 
-const data = {
-  round: 3,
-  open: true,
-  none: null,
-  list: [1, "two", [null]],
-  deep: { ключ: "значение", empty: {} },
-};
 const COMMON = {
   text: "*Which*,\n`this` \\| ~that~? 🎉",
   image: "https://a.example/i.gif",
   awaitsReply: true,
-  data,
+  data: { round: 3, open: true, none: null, list: [1, "two", [null]], deep: { ключ: "значение", empty: {} } },
 };
 const FULL: MessageInit = {
   ...COMMON,

@@ -56,22 +56,18 @@ describe.each([
   });
 
   test("what is published at one core is polled at another edge, signed and in order", async () => {
-    interface Page {
-      readonly events: readonly { readonly id: string; readonly sequence: number }[];
-      readonly next: string;
-    }
     for (const workspace of workspaces) {
       const events = ["a", "b", "c"].map((text) => textEvent(workspace.id, text));
       const [a, b, c] = (await publish(pair.clients[0], ...events)).map(published);
       const first = await poll(pair.urls[1], workspace, "limit=2");
-      const page = first.json as Page;
+      const page = first.json as { events: { id: string; sequence: number }[]; next: string };
       expect(page.events.map(({ id, sequence }) => [id, sequence])).toEqual([
         [a?.eventId, a?.sequence],
         [b?.eventId, b?.sequence],
       ]);
       const header = String(first.headers["service-signature"]);
       expect(header).toBe(signatureOf(workspace.secret, first.body, /^t=(\d+)/.exec(header)?.[1]));
-      const rest = (await poll(pair.urls[0], workspace, `after=${page.next}`)).json as Page;
+      const rest = (await poll(pair.urls[0], workspace, `after=${page.next}`)).json as typeof page;
       expect(rest.events.map(({ id }) => id)).toEqual([c?.eventId]);
     }
   });

@@ -13,6 +13,7 @@ const ca: TestCa = createTestCa();
 const otherCa: TestCa = createTestCa();
 const NAMES = ["edge.example"];
 const client = ca.issue(NAMES);
+const OWN = { CORE_TLS_CERT: client.certPath, CORE_TLS_KEY: client.keyPath };
 
 let redis: TestRedis;
 /** Cores with TLS, with mutual TLS, and with a certificate for another name. */
@@ -73,12 +74,7 @@ test.each<[string, keyof typeof cores, Record<string, string>, number]>([
   ["trusts another authority", "tls", { CORE_TLS_CA: otherCa.certPath }, 503],
   ["uses no TLS", "tls", {}, 503],
   ["trusts a core with another name's certificate", "misnamed", { CORE_TLS_CA: ca.certPath }, 503],
-  [
-    "shows its certificate",
-    "mutual",
-    { CORE_TLS_CA: ca.certPath, CORE_TLS_CERT: client.certPath, CORE_TLS_KEY: client.keyPath },
-    200,
-  ],
+  ["shows its certificate", "mutual", { CORE_TLS_CA: ca.certPath, ...OWN }, 200],
   ["shows no certificate", "mutual", { CORE_TLS_CA: ca.certPath }, 503],
 ])("a poll through an edge that %s is answered", async (_what, core, environment, status) => {
   const api = new WorkspaceServiceClient(`127.0.0.1:${cores.mutual.port}`, showing(client));
