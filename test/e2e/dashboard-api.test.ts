@@ -32,12 +32,12 @@ test("a workspace is made with its secret, which no later answer has", async () 
 
 describe("a refusal says why, and names the field at fault", () => {
   test.each([
-    ["name", "x".repeat(129), "The name must be 1 to 128 characters."],
-    ["ownerEmail", "nobody", "The owner's e-mail must be"],
+    ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
+    ["ownerEmail", "The owner's e-mail must be", "nobody"],
     // contract: push-https
-    ["targetUrl", "http://x.example", "must begin with https"],
-    ["targetUrl", "https://10.0.0.1/", "10.0.0.1"],
-  ])("%s of %s", async (field, value, words) => {
+    ["targetUrl", "must begin with https", "http://x.example"],
+    ["targetUrl", "10.0.0.1", "https://10.0.0.1/"],
+  ])("%s: %s", async (field, words, value) => {
     const answer = await ask("/workspaces", { method: "POST", body: { name: "x", [field]: value } });
     expect(answer.status).toBe(400);
     expect(answer.json).toMatchObject({ field, message: expect.stringContaining(words) as string });

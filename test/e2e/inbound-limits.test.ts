@@ -68,16 +68,16 @@ function expectLimited(answer: Answer): void {
 describe("at most 500 requests a second from one IP address", () => {
   // time: controlled
   // contract: check-2, order, error-429
-  test("the 500th passes; what follows is answered 429 after the body is read, which does not count, and before all other checks", async () => {
+  test("the 500th passes, and what follows is answered 429; a refused body is answered before and does not count, all else after", async () => {
     const from = freshAddress();
-    const expectUnread = async () => {
+    const expectBodyRefused = async () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);
       expectRefusal(await nowhere({ from, body: "x".repeat(65_537) }), 413);
     };
     await fill(addressKey(from), ADDRESS_LIMIT - 1);
-    await expectUnread();
+    await expectBodyRefused();
     expectRefusal(await nowhere({ from }), 404);
-    await expectUnread();
+    await expectBodyRefused();
     const unsigned = { headers: { "Service-Signature": "" }, from };
     expectLimited(await nowhere({ from }));
     expectLimited(await post(service.url, workspace, command(), { from }));
@@ -124,17 +124,17 @@ describe("at most 250 signed requests a second for one workspace", () => {
   // contract: order
   test("a wrong signature and an old timestamp are answered before this limit, and do not count; a broken rule after it, and counts", async () => {
     const body = command();
-    const expectUnsigned = async () => {
+    const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");
       expectRefusal(await post(service.url, workspace, body, wrong), 401);
       expectRefusal(await poll(service.url, { ...workspace, secret: "another secret" }), 401);
       expectRefusal(await post(service.url, workspace, body, signedAt(nowSeconds() - 400, body)), 409);
     };
     await fill(workspaceKey(), WORKSPACE_LIMIT - 2);
-    await expectUnsigned();
+    await expectCallerRefused();
     expectRefusal(await post(service.url, workspace, INVALID), 400, "user.id");
     expectRefusal(await poll(service.url, workspace, "limit=0"), 400, "limit");
-    await expectUnsigned();
+    await expectCallerRefused();
     expectLimited(await post(service.url, workspace, INVALID));
     expectLimited(await poll(service.url, workspace, "limit=0"));
   });

@@ -56,7 +56,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
 });
 
 // Of every such workspace: test/store/publish.test.ts.
-test("publishing is refused as unknown to no workspace, and to one that was disconnected, under a key used before", async () => {
+test("publishing is refused as unknown without a workspace, and to a disconnected one even under a key that was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };
   published((await publish(service.clients, event))[0]);

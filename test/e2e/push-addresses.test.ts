@@ -124,7 +124,7 @@ test("of several addresses another is tried when one does not take the connectio
 });
 
 test.each([
-  ["an address is asked for neither in TLS nor by another name", () => "127.0.0.1", () => undefined],
+  ["an address is asked for by no name in TLS", () => "127.0.0.1", () => undefined],
   [
     "a name that ends with a dot is asked for without it in TLS",
     (name: string) => `${name}.`,
