@@ -2,20 +2,8 @@
 export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "accepted"; readonly request: string }
   | { readonly saw: "delivered"; readonly group: string; readonly request: string; readonly delivery: string }
-  | {
-      readonly saw: "published";
-      readonly key: string;
-      readonly event: string;
-      readonly sequence: number;
-      readonly way: "push" | "poll";
-    }
-  | {
-      readonly saw: "served";
-      readonly after: number;
-      readonly next: number;
-      readonly gap: boolean;
-      readonly events: readonly SeenEvent[];
-    }
+  | ({ readonly saw: "published"; readonly way: "push" | "poll" } & SeenEvent)
+  | ({ readonly saw: "served"; readonly events: readonly SeenEvent[] } & Cursor)
   /** An attempt came to the bridge; `ok` when it answered a 2xx. */
   | ({ readonly saw: "pushed"; readonly ok: boolean } & SeenEvent)
   /** The log says that an event was given up. */
@@ -24,10 +12,17 @@ export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "wrong"; readonly what: string }
 );
 
-export interface SeenEvent {
+interface SeenEvent {
   readonly event: string;
   readonly key: string;
   readonly sequence: number;
+}
+
+/** What a page moved a poller from and to. */
+interface Cursor {
+  readonly after: number;
+  readonly next: number;
+  readonly gap: boolean;
 }
 
 export interface Terms {
@@ -38,50 +33,33 @@ export interface Terms {
 }
 
 /** What became of everything. */
-export interface Account {
-  readonly accepted: number;
-  /** Accepted events that came to every group. */
-  readonly delivered: number;
-  readonly published: number;
-  readonly served: number;
-  readonly pushed: number;
-  readonly dropped: Readonly<Record<string, number>>;
-  /** Deliveries and pushes that came again under their own id, as the contract allows. */
-  readonly again: number;
-  /** What came twice and cannot be told by its id. */
-  readonly duplicated: readonly string[];
-  readonly lost: readonly Lost[];
-  /** Whatever else was wrong: sequences, cursors, order, drops, answers. */
-  readonly wrong: readonly string[];
-}
+export type Account = ReturnType<typeof account>;
 
-export interface Lost {
-  readonly what: string;
-  /** When it was answered as stored. */
-  readonly at: number;
+/** What must not be there, except for what came again under its own id. */
+interface Findings {
+  /** Deliveries and pushes that came again under their own id, as the contract allows. */
+  again: number;
+  /** What came twice and cannot be told by its id. */
+  readonly duplicated: string[];
+  /** With the time at which it was answered as stored. */
+  readonly lost: { readonly what: string; readonly at: number }[];
+  /** Whatever else was wrong: sequences, cursors, order, drops, answers. */
+  readonly wrong: string[];
 }
 
 /** Accounts for every event. `facts` are in the order in which they were seen. */
-export function account(facts: readonly Fact[], terms: Terms): Account {
-  const inbound = accountInbound(facts, terms.groups);
-  const outbound = accountOutbound(facts, terms.drops ?? []);
-  const answers = facts.flatMap((fact) => (fact.saw === "wrong" ? [fact.what] : []));
-  return {
-    ...inbound,
-    ...outbound,
-    again: inbound.again + outbound.again,
-    duplicated: [...inbound.duplicated, ...outbound.duplicated],
-    lost: [...inbound.lost, ...outbound.lost],
-    wrong: [...inbound.wrong, ...outbound.wrong, ...answers],
-  };
+export function account(facts: readonly Fact[], { groups, drops = [] }: Terms) {
+  const found: Findings = { again: 0, duplicated: [], lost: [], wrong: [] };
+  const inbound = accountInbound(facts, groups, found);
+  const outbound = accountOutbound(facts, drops, found);
+  for (const fact of facts) if (fact.saw === "wrong") found.wrong.push(fact.what);
+  return { ...inbound, ...outbound, ...found };
 }
 
-function accountInbound(facts: readonly Fact[], groups: readonly string[]) {
-  const [duplicated, lost, wrong]: [string[], Lost[], string[]] = [[], [], []];
+function accountInbound(facts: readonly Fact[], groups: readonly string[], found: Findings) {
   const accepted = new Map<string, { readonly at: number; readonly place: number }>();
   const deliveries = new Map<string, string>();
   const reached = new Map<string, number>();
-  let again = 0;
   for (const fact of facts) {
     if (fact.saw !== "accepted") continue;
     const name = `${fact.workspace} ${fact.request}`;
@@ -93,39 +71,33 @@ function accountInbound(facts: readonly Fact[], groups: readonly string[]) {
     const inGroup = `${fact.group} ${name}`;
     const known = deliveries.get(inGroup);
     if (known !== undefined) {
-      if (known === fact.delivery) again += 1;
-      else duplicated.push(`request ${inGroup} as ${known} and ${fact.delivery}`);
+      if (known === fact.delivery) found.again += 1;
+      else found.duplicated.push(`request ${inGroup} as ${known} and ${fact.delivery}`);
       continue;
     }
     deliveries.set(inGroup, fact.delivery);
     const place = accepted.get(name)?.place;
     if (place === undefined) {
-      wrong.push(`${name} was delivered and never accepted`);
+      found.wrong.push(`${name} was delivered and never accepted`);
       continue;
     }
     const lane = `${fact.group} ${fact.workspace}`;
-    if (place < (reached.get(lane) ?? -1)) wrong.push(`${inGroup} was delivered out of order`);
+    if (place < (reached.get(lane) ?? -1)) found.wrong.push(`${inGroup} was delivered out of order`);
     reached.set(lane, Math.max(place, reached.get(lane) ?? -1));
   }
+  /** Accepted events that came to every group. */
   let delivered = 0;
   for (const [name, { at }] of accepted) {
     if (groups.every((group) => deliveries.has(`${group} ${name}`))) delivered += 1;
-    else lost.push({ what: `request ${name}`, at });
+    else found.lost.push({ what: `request ${name}`, at });
   }
-  return {
-    accepted: accepted.size,
-    delivered,
-    again,
-    duplicated,
-    lost,
-    wrong,
-  };
+  return { accepted: accepted.size, delivered };
 }
 
 type Published = Extract<Fact, { saw: "published" }>;
 
-function accountOutbound(facts: readonly Fact[], drops: readonly string[]) {
-  const [duplicated, lost, wrong]: [string[], Lost[], string[]] = [[], [], []];
+function accountOutbound(facts: readonly Fact[], drops: readonly string[], found: Findings) {
+  const { duplicated, lost, wrong } = found;
   const published = new Map<string, Published>();
   const byWorkspace = new Map<string, Published[]>();
   for (const fact of facts) {
@@ -144,7 +116,6 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[]) {
   const pushed = new Set<string>();
   const reasons = new Map<string, string>();
   const readTo = new Map<string, number>();
-  let again = 0;
 
   function recognise({ workspace }: Fact, { event, key, sequence }: SeenEvent): void {
     const known = events.get(`${workspace} ${key}`) ?? event;
@@ -177,7 +148,7 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[]) {
     if (fact.saw === "served") readPage(fact);
     if (fact.saw === "pushed") {
       recognise(fact, fact);
-      if (fact.ok && pushed.has(fact.event)) again += 1;
+      if (fact.ok && pushed.has(fact.event)) found.again += 1;
       if (fact.ok) pushed.add(fact.event);
     }
     if (fact.saw === "dropped") reasons.set(fact.event, fact.reason);
@@ -192,14 +163,5 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[]) {
     if (reason !== undefined && !drops.includes(reason))
       wrong.push(`${event} was dropped as ${reason}, which nothing here allows`);
   }
-  return {
-    published: published.size,
-    served: served.size,
-    pushed: pushed.size,
-    dropped,
-    again,
-    duplicated,
-    lost,
-    wrong,
-  };
+  return { published: published.size, served: served.size, pushed: pushed.size, dropped };
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as grpcStatus } from "@grpc/grpc-js";
 import { poll, post, type Answer } from "../harness/bridge";
+import type { Rig } from "../harness/rig";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import type { Facts } from "./facts";
-import type { Rig } from "./rig";
 
 /** The envelope of an event, as far as it is looked at here. */
 export interface Envelope {
@@ -13,14 +13,7 @@ export interface Envelope {
   readonly message: { readonly text: string };
 }
 
-/** What clients do until they are told to end. Whatever is not answered they send again, under the same id. */
-export interface Clients {
-  post(workspace: TestWorkspace, place: number): Promise<void>;
-  publish(workspace: TestWorkspace, place: number, way: "push" | "poll"): Promise<void>;
-  poll(workspace: TestWorkspace, place: number): Promise<void>;
-}
-
-export interface ClientsOptions {
+interface ClientsOptions {
   readonly rig: Rig;
   readonly facts: Facts;
   /** Between two requests, or publications, of a workspace. */
@@ -43,7 +36,8 @@ const NO_ANSWER: ReadonlySet<grpcStatus> = new Set([
   grpcStatus.CANCELLED,
 ]);
 
-export function createClients(options: ClientsOptions): Clients {
+/** What clients do until they are told to end. Whatever is not answered they send again, under the same id. */
+export function createClients(options: ClientsOptions) {
   const { rig, facts, everyMs, name, ending, over, isTooLate } = options;
 
   function wrong(workspace: string, what: string): void {
@@ -57,7 +51,7 @@ export function createClients(options: ClientsOptions): Clients {
     ask: (url: string) => Promise<Answer>,
   ): Promise<Answer | undefined> {
     for (let attempt = first; !isTooLate(); attempt++) {
-      const got = await ask(`http://127.0.0.1:${nth(rig.edges, attempt).port}`).catch(() => undefined);
+      const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);
       if (got !== undefined && got.status < 300) return got;
       if (got !== undefined && got.status !== 503) {
         wrong(workspace, `it was answered ${got.status}: ${got.body.toString("utf8")}`);
@@ -88,7 +82,7 @@ export function createClients(options: ClientsOptions): Clients {
   }
 
   return {
-    async post(workspace, place) {
+    async post(workspace: TestWorkspace, place: number): Promise<void> {
       const from = `127.0.1.${place + 1}`;
       for (let i = 0; !ending.aborted; i++) {
         const request = `${name}/${place}/${i}`;
@@ -100,13 +94,13 @@ export function createClients(options: ClientsOptions): Clients {
         await sleep(everyMs);
       }
     },
-    async publish({ id }, place, way) {
+    async publish({ id }: TestWorkspace, place: number, way: "push" | "poll"): Promise<void> {
       for (let i = 0; !ending.aborted; i++) {
         await publishOnce(id, `${name}/${place}/${i}`, i, way);
         await sleep(everyMs);
       }
     },
-    async poll(workspace, place) {
+    async poll(workspace: TestWorkspace, place: number): Promise<void> {
       const from = `127.0.2.${place + 1}`;
       for (let [turn, after] = [0, "0"]; !over.aborted; turn++) {
         const ask = (url: string): Promise<Answer> => poll(url, workspace, `after=${after}`, { from });

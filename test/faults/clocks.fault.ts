@@ -2,16 +2,15 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { status } from "../harness/behaviours";
 import type { ReceivedRequest } from "../harness/receiver";
+import { startTestRedis } from "../harness/redis";
+import { startRig, type Rig } from "../harness/rig";
 import { HANG_MS, until } from "../harness/wait";
 import { connectRedis } from "../../core/store/redis";
 import { asNumber, asList } from "../../core/store/reply";
-import { expectSound, suffer, testWhere } from "./fault";
-import { startRig, startRigOnRedis, type Rig } from "./rig";
-import { CLOCK_STEPS, startWrappedRedis, whyNoClockSteps } from "./wrapped-redis";
+import { survive, testWith } from "./fault";
 
 let rig: Rig;
-let close: () => Promise<void>;
-afterEach(() => close());
+afterEach(() => rig.close());
 
 const WRONG_MS = 180_000;
 const STEP_SECONDS = 60;
@@ -26,9 +25,8 @@ test("a core whose clock is 3 minutes wrong goes by the clock of the service: no
     NODE_OPTIONS: `--require ${join(__dirname, "clock-shift.js")}`,
     CLOCK_SHIFT_MS: String(WRONG_MS),
   };
-  ({ rig } = await startRigOnRedis({ settingsOf: (place) => (place === 0 ? wrong : {}) }));
-  close = () => rig.close();
-  const became = await suffer(rig, {
+  rig = await startRig(startTestRedis, { settingsOf: (place) => (place === 0 ? wrong : {}) });
+  await survive(rig, {
     name: "the clock of one core 3 minutes wrong",
     happens: async (load) => {
       await load.grows();
@@ -38,7 +36,6 @@ test("a core whose clock is 3 minutes wrong goes by the clock of the service: no
       await rig.cores[1]?.start();
     },
   });
-  expectSound(became);
   for (const request of rig.receiver.requests) {
     const { createdAt } = JSON.parse(request.body.toString("utf8")) as { createdAt: string };
     expect(Math.abs(request.atEpochMs - signedAt(request))).toBeLessThan(HANG_MS);
@@ -46,54 +43,56 @@ test("a core whose clock is 3 minutes wrong goes by the clock of the service: no
   }
 });
 
-/** A Redis whose clock can be stepped back, and the service over it. */
-async function startOnSteppedClock(): Promise<{ stepBack(): Promise<void> }> {
-  const redis = await startWrappedRedis(CLOCK_STEPS);
-  const admin = await connectRedis({ url: redis.url, onError: () => undefined });
-  rig = await startRig({ redisUrl: redis.url });
-  close = async () => {
-    await rig.close();
+/** Has the clock of a Redis be wrong by the seconds in the file "clock" of its folder. */
+const CLOCK_STEPS = [
+  `cc -shared -fPIC -O1 -o "$FOLDER/clock-step.so" ${join(__dirname, "clock-step.c")} || exit 1`,
+  'export LD_PRELOAD="$FOLDER/clock-step.so" CLOCK_STEP_FILE="$FOLDER/clock"',
+].join("\n");
+
+/** Starts the service over a Redis whose clock steps back when the function that is answered says so. */
+async function startOnSteppedClock(): Promise<() => Promise<void>> {
+  const own = await startRig(() => startTestRedis([], CLOCK_STEPS));
+  rig = own;
+  return async () => {
+    const admin = await connectRedis({ url: own.redis.url, onError: () => undefined });
+    const clock = join(own.redis.folder, "clock");
+    // Whole at once, as it may be read at any moment.
+    writeFileSync(`${clock}.new`, `-${STEP_SECONDS}\n`);
+    renameSync(`${clock}.new`, clock);
+    await until("it has stepped back", async () => {
+      const [seconds] = asList(await admin.command("", ["TIME"]));
+      return Date.now() - 1_000 * asNumber(seconds) > STEP_SECONDS * 1_000 - 1_000;
+    });
     await admin.close();
-    await redis.close();
-  };
-  const behindMs = async (): Promise<number> => {
-    const [seconds] = asList(await admin.command("", ["TIME"]));
-    return Date.now() - 1_000 * asNumber(seconds);
-  };
-  return {
-    async stepBack() {
-      // Whole at once, as it may be read at any moment.
-      writeFileSync(join(redis.folder, "clock.new"), `-${STEP_SECONDS}\n`);
-      renameSync(join(redis.folder, "clock.new"), join(redis.folder, "clock"));
-      await until("it has stepped back", async () => (await behindMs()) > STEP_SECONDS * 1_000 - 1_000);
-    },
   };
 }
 
+const WHY_CC = "builds what shifts the clock of Redis alone (apt-get install gcc libc6-dev)";
+
+const STEPS_BACK = "the clock of Redis steps back a minute";
 // contract: envelope-sequence
-testWhere(
-  whyNoClockSteps(),
-  "the clock of Redis steps back a minute",
+testWith(
+  "cc",
+  WHY_CC,
+  STEPS_BACK,
   "when the clock of Redis steps back a minute, sequences rise and nobody under the limits is refused",
   async () => {
-    const { stepBack } = await startOnSteppedClock();
-    const became = await suffer(rig, {
-      name: "the clock of Redis steps back a minute",
-      happens: stepBack,
-    });
-    expectSound(became);
+    const stepBack = await startOnSteppedClock();
+    await survive(rig, { name: STEPS_BACK, happens: stepBack });
   },
 );
 
-testWhere(
-  whyNoClockSteps(),
-  "the clock of Redis steps back while pushes fail",
+const STEPS_BACK_AND_FAILS = "the clock of Redis steps back while pushes fail";
+testWith(
+  "cc",
+  WHY_CC,
+  STEPS_BACK_AND_FAILS,
   "failed pushes are retried although the clock of Redis steps back a minute meanwhile",
   async () => {
-    const { stepBack } = await startOnSteppedClock();
+    const stepBack = await startOnSteppedClock();
     let isBad = false;
-    const became = await suffer(rig, {
-      name: "the clock of Redis steps back while pushes fail",
+    await survive(rig, {
+      name: STEPS_BACK_AND_FAILS,
       drops: ["failed"],
       answer: () => (isBad ? { ok: false, behaviour: status(500) } : { ok: true, behaviour: status(204) }),
       async happens({ facts, pushed }) {
@@ -109,6 +108,5 @@ testWhere(
         isBad = false;
       },
     });
-    expectSound(became);
   },
 );

@@ -1,42 +1,36 @@
 import { startTestCluster } from "../harness/redis-cluster";
 import { killFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel } from "../harness/redis-sentinel";
+import { startRig, type Rig } from "../harness/rig";
 import { until } from "../harness/wait";
 import type { Account } from "./account";
-import { expectSound, expectSums, report, underFault } from "./fault";
-import { startRig, type Rig } from "./rig";
+import { expectSound, expectSums, underFault } from "./fault";
 
 /** A Redis of several servers whose master can be killed. */
 interface Replicated {
   readonly url: string;
   master(): Promise<RedisNode>;
   replicaOf(master: RedisNode): Promise<RedisNode | undefined>;
-  untilWhole(): Promise<void>;
+  untilWhole(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-const START: Readonly<Record<string, () => Promise<Replicated>>> = {
-  async Sentinel() {
-    const watched = await startTestSentinel();
-    return { ...watched, replicaOf: async (master) => watched.servers.find((server) => server !== master) };
-  },
-  async "a cluster"() {
-    const cluster = await startTestCluster();
-    return {
-      ...cluster,
-      master: () => cluster.masterOf("cb:{s0}"),
-      replicaOf: async (master) => (await cluster.replicasOf(master))[0],
-    };
-  },
-};
+async function startSentinel(): Promise<Replicated> {
+  const watched = await startTestSentinel();
+  return { ...watched, replicaOf: async (master) => watched.servers.find((server) => server !== master) };
+}
 
-let redis: Replicated;
-let rig: Rig | undefined;
-afterEach(async () => {
-  await rig?.close();
-  rig = undefined;
-  await redis.close();
-});
+async function startCluster(): Promise<Replicated> {
+  const cluster = await startTestCluster();
+  return {
+    ...cluster,
+    master: () => cluster.masterOf("cb:{s0}"),
+    replicaOf: async (master) => (await cluster.replicasOf(master))[0],
+  };
+}
+
+let rig: Rig;
+afterEach(() => rig.close());
 
 interface FailedOver {
   readonly became: Account;
@@ -47,13 +41,15 @@ interface FailedOver {
 }
 
 /** Kills the master under load, waits until another one serves, and brings it back. */
-async function failOver(name: string, replicas: number): Promise<FailedOver> {
-  rig = await startRig({ redisUrl: redis.url, settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
-  const { cores } = rig;
-  const readiness = async () =>
-    (await Promise.all(cores.map((core) => core.readiness()))).map(({ status }) => status);
+async function failOver(
+  startRedis: () => Promise<Replicated>,
+  name: string,
+  replicas: number,
+): Promise<FailedOver> {
+  const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
+  const { redis, areReady } = (rig = own);
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
-  const { became, load, failures } = await underFault(rig, {
+  const { became } = await underFault(own, {
     name,
     async happens(load) {
       const killed = await redis.master();
@@ -61,7 +57,7 @@ async function failOver(name: string, replicas: number): Promise<FailedOver> {
       followedAt = performance.now();
       await killFollowed(killed, replica);
       killedAt = performance.now();
-      await until("a core is not ready", async () => (await readiness()).some((status) => status !== 200));
+      await until("a core is not ready", async () => !(await areReady()));
       await until(
         "there is another master",
         async () => (await redis.master().catch(() => killed)) !== killed,
@@ -72,29 +68,30 @@ async function failOver(name: string, replicas: number): Promise<FailedOver> {
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();
-      await until("the cores are ready", async () => (await readiness()).every((status) => status === 200));
+      await until("the cores are ready", areReady);
+    },
+    notes({ lost }) {
+      const early = lost.map(({ at }) => Math.round(killedAt - at));
+      return lost.length === 0 ? [] : [`lost: answered ${early.join(", ")} ms before the kill`];
     },
   });
-  const early = became.lost.map(({ at }) => Math.round(killedAt - at));
-  const lost = early.length === 0 ? [] : [`lost: answered ${early.join(", ")} ms before the kill`];
-  report(name, load, became, [...lost, ...failures]);
   return { became, followedAt, servedAt };
 }
 
-describe.each(Object.keys(START))("when the master of %s is killed under load", (kind) => {
-  beforeEach(async () => {
-    redis = (await START[kind]?.()) ?? redis;
-  });
-
+describe.each([
+  ["Sentinel", startSentinel],
+  ["a cluster", startCluster],
+])("when the master of %s is killed under load", (kind, startRedis) => {
   // contract: post-stored, poll-no-skip, envelope-sequence
   test("nothing that a replica had to confirm is lost", async () => {
-    const { became } = await failOver(`failover of ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
+    const { became } = await failOver(startRedis, `failover of ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
     expectSound(became);
   });
 
   // time: ordering
   test("only what its replica did not have yet is lost, which was answered just before", async () => {
-    const { became, followedAt, servedAt } = await failOver(`failover of ${kind}, no replica confirms`, 0);
+    const failedOver = await failOver(startRedis, `failover of ${kind}, no replica confirms`, 0);
+    const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
     // What the new master never had, a client whose answer broke off sends again, and it may be there by two ids.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);

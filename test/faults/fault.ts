@@ -1,27 +1,22 @@
+import { spawnSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
-import { DeliveryResult, ListDeliveriesRequest } from "../../proto/gen/chatbridge/v1/workspace";
-import { call } from "../harness/core-clients";
+import { DeliveryResult } from "../../proto/gen/chatbridge/v1/workspace";
+import { deliveriesOf } from "../harness/push";
+import { untilConnected, type Rig } from "../harness/rig";
 import type { Account, Terms } from "./account";
 import { startLoad, type Load, type LoadOptions } from "./load";
-import { untilConnected, type Rig } from "./rig";
 
 /** A fault that is done on purpose, while the service is under load. */
-export interface Fault extends LoadOptions, Partial<Terms> {
+interface Fault extends LoadOptions, Partial<Terms> {
   readonly name: string;
   /** Breaks something, and repairs it. */
   readonly happens: (load: Load) => Promise<void>;
+  /** More for the table. */
+  readonly notes?: (became: Account) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** What became of every event under a fault, and the load that it was. */
-interface Suffered {
-  readonly became: Account;
-  readonly load: Load;
-  /** For the table: how attempts to push failed, where any did. */
-  readonly failures: readonly string[];
-}
-
-/** Puts the service under load before, during and after a fault. */
-export async function underFault(rig: Rig, fault: Fault): Promise<Suffered> {
+/** Puts the service under load before, during and after a fault, with a line in the table. */
+export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly became: Account }> {
   const load = await startLoad(rig, fault);
   try {
     await load.grows();
@@ -33,18 +28,18 @@ export async function underFault(rig: Rig, fault: Fault): Promise<Suffered> {
     throw error;
   }
   const became = await load.finish(fault);
-  return { became, load, failures: await failuresOf(rig, load) };
+  const failures = await failuresOf(rig, load);
+  report(fault.name, load, became, [...((await fault.notes?.(became)) ?? []), ...failures]);
+  return { became };
 }
 
 /** Counts what the logs of deliveries say of attempts that failed, and of events given up. */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
-  const { workspaces } = core.clients;
   await untilConnected(core);
   const counts = new Map<string, number>();
   for (const workspaceId of pushed) {
-    const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
-    for (const { result } of (await call(workspaces, workspaces.listDeliveries, request)).deliveries) {
+    for (const { result } of await deliveriesOf(core.clients, workspaceId)) {
       const name = DeliveryResult[result]?.toLowerCase() ?? String(result);
       if (result !== DeliveryResult.SUCCESS) counts.set(name, (counts.get(name) ?? 0) + 1);
     }
@@ -53,14 +48,13 @@ async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<rea
   return words.length === 0 ? [] : [`attempts that failed: ${words.join(", ")}`];
 }
 
-/** The same, with a line in the table. */
-export async function suffer(rig: Rig, fault: Fault): Promise<Account> {
-  const { became, load, failures } = await underFault(rig, fault);
-  report(fault.name, load, became, failures);
+/** The same; fails unless everything came that had to, once, in order, and the account adds up. */
+export async function survive(rig: Rig, fault: Fault): Promise<Account> {
+  const { became } = await underFault(rig, fault);
+  expectSound(became);
   return became;
 }
 
-/** Fails unless everything came that had to, once, in order, and the account adds up. */
 export function expectSound(became: Account): void {
   expect(became.wrong).toEqual([]);
   expect(became.duplicated).toEqual([]);
@@ -76,17 +70,12 @@ export function expectSums({ accepted, delivered, published, served, pushed, dro
 }
 
 /** Adds a line to the table of all faults. */
-export function report(
-  fault: string,
-  load: Pick<Load, "words">,
-  became: Account,
-  notes: readonly string[] = [],
-): void {
+export function report(fault: string, { words }: Load, became: Account, notes: readonly string[]): void {
   const dropped = Object.entries(became.dropped).map(([reason, count]) => `${count} ${reason}`);
   write({
     ...became,
     fault,
-    load: load.words,
+    load: words,
     dropped: dropped.join(", ") || "0",
     duplicated: became.duplicated.length,
     lost: became.lost.length,
@@ -94,15 +83,17 @@ export function report(
   });
 }
 
-/** A test of a fault that this machine can do, or a line in the table that says why not. */
-export function testWhere(
-  skipped: string | undefined,
+/** A test of a fault that needs a program, or a line in the table that says why this machine cannot do it. */
+export function testWith(
+  program: string,
+  why: string,
   fault: string,
   title: string,
-  run: () => Promise<void>,
-): void {
-  (skipped === undefined ? test : test.skip)(title, run);
-  if (skipped !== undefined) write({ fault, skipped });
+  run: jest.ProvidesCallback,
+) {
+  const isThere = spawnSync(program, ["--version"]).status === 0;
+  (isThere ? test : test.skip)(title, run);
+  if (!isThere) write({ fault, skipped: `there is no ${program} here, which ${why}` });
 }
 
 function write(row: object): void {

@@ -1,8 +1,6 @@
-import { connect, type Socket } from "node:net";
 import { signatureOf } from "../harness/bridge";
-import { parseAnswers, rawRequest } from "../harness/raw-http";
+import { parseAnswers, rawRequest, statusesOf } from "../harness/raw-http";
 import type { TestWorkspace } from "../harness/service";
-import { HANG_MS } from "../harness/wait";
 
 /** Numbers below `n` that are the same in every run. */
 export type Random = (n: number) => number;
@@ -87,34 +85,23 @@ export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer 
 
 const BROKEN_WAIT_MS = 100;
 
-export interface Volley {
-  readonly statuses: readonly number[];
-  /** The requests that were sent. */
-  readonly sent: number;
-}
-
-/** Sends requests on one connection, the last one broken, and gathers what they are answered. */
-export function fire(port: number, from: string, framed: readonly Buffer[], broken: Buffer): Promise<Volley> {
-  return new Promise((resolve) => {
-    let received: Buffer = Buffer.alloc(0);
-    let sent = framed.length;
-    const statuses: number[] = [];
-    const socket: Socket = connect({ host: "127.0.0.1", port, localAddress: from });
-    let timer = setTimeout(() => socket.destroy(), HANG_MS);
-    socket.on("connect", () => socket.write(Buffer.concat(framed)));
-    socket.on("data", (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
-      if (sent > framed.length || parseAnswers(received).length < framed.length) return;
-      sent += 1;
-      socket.write(broken);
-      clearTimeout(timer);
-      timer = setTimeout(() => socket.destroy(), BROKEN_WAIT_MS);
-    });
-    socket.on("error", () => undefined);
-    socket.on("close", () => {
-      clearTimeout(timer);
-      statuses.push(...parseAnswers(received).map((answer) => answer.status));
-      resolve({ statuses, sent });
-    });
-  });
+/** Sends requests on one connection, the last one broken; answers the statuses, and how many requests were sent. */
+export async function fire(port: number, from: string, framed: readonly Buffer[], broken: Buffer) {
+  let sent = framed.length;
+  const statuses = await statusesOf(
+    `http://127.0.0.1:${port}`,
+    (socket) => {
+      let received: Buffer = Buffer.alloc(0);
+      socket.write(Buffer.concat(framed));
+      socket.on("data", (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+        if (sent > framed.length || parseAnswers(received).length < framed.length) return;
+        sent += 1;
+        socket.write(broken);
+        setTimeout(() => socket.destroy(), BROKEN_WAIT_MS);
+      });
+    },
+    { from },
+  );
+  return { statuses, sent };
 }

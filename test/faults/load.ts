@@ -1,31 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status, type Behaviour } from "../harness/behaviours";
 import type { ReceivedRequest } from "../harness/receiver";
+import { untilConnected, type Rig } from "../harness/rig";
 import { createWorkspace, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 import { account, type Account, type Fact, type Terms } from "./account";
 import { createClients, nth, seenOf, type Envelope } from "./clients";
 import { createFacts, type Facts } from "./facts";
-import { startFollower, type LoadFollower } from "./follower";
-import { untilConnected, type Rig } from "./rig";
+import { startFollower } from "./follower";
 
 export const GROUP = "load";
 
 /** Bridges that post, repeat themselves and poll, a bridge that is pushed to, and games that publish and follow. */
-export interface Load {
-  readonly facts: Facts;
-  /** Waits until so many more were accepted, delivered, published, and served or pushed, in every workspace. */
-  grows(by?: number): Promise<void>;
-  /** Stops without accounting; its followers go on until they are told. */
-  abandon(): Promise<void>;
-  stopFollowing(): Promise<void>;
-  /** Stops what comes in, waits until all is through or nothing moves any more, and accounts for it. */
-  finish(terms?: Partial<Terms>): Promise<Account>;
-  /** What it is made of. */
-  readonly words: string;
-  /** The workspaces that are pushed to. */
-  readonly pushed: readonly string[];
-}
+export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
   /** Of either kind. */
@@ -47,7 +34,7 @@ const QUIET_MS = 1_500;
 const TAKEN = { ok: true, behaviour: status(204) } as const;
 let loads = 0;
 
-export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Load> {
+export async function startLoad(rig: Rig, options: LoadOptions = {}) {
   const { everyMs = 150, answer = () => TAKEN, facts = createFacts() } = options;
   const count = options.workspaces ?? 4;
   const make = (targetUrl: string): Promise<TestWorkspace[]> =>
@@ -79,12 +66,10 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Lo
     over: over.signal,
     isTooLate: () => over.signal.aborted || performance.now() > giveUpAt,
   });
-  const games = rig.cores.map(({ clients }) => clients.games);
-  const followers: LoadFollower[] = [];
+  const stopFollowers: (() => Promise<void>)[] = [];
   if (options.facts === undefined) {
-    const reversed = games.toReversed();
-    followers.push(await startFollower({ group: GROUP, consumer: "one", games, facts }));
-    followers.push(await startFollower({ group: GROUP, consumer: "two", games: reversed, facts }));
+    stopFollowers.push(await startFollower(rig.cores, facts, GROUP, "one"));
+    stopFollowers.push(await startFollower(rig.cores.toReversed(), facts, GROUP, "two"));
   }
   const wayOf = (place: number): "push" | "poll" => (place < count ? "poll" : "push");
   const sending = Promise.all(
@@ -99,32 +84,35 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}): Promise<Lo
   const stillFor = (): number => performance.now() - (facts.all.at(-1)?.at ?? 0);
 
   const stopFollowing = async (): Promise<void> => {
-    await Promise.all(followers.map((follower) => follower.stop()));
+    await Promise.all(stopFollowers.map((stop) => stop()));
   };
   return {
     facts,
     stopFollowing,
+    /** The workspaces that are pushed to. */
     pushed: pushed.map(({ id }) => id),
+    /** What it is made of. */
     words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
+    /** Waits until so many more were accepted, delivered, published, and served or pushed, in every workspace. */
     async grows(by = GROWTH) {
-      const kinds = (place: number) =>
-        ["accepted", "delivered", "published", wayOf(place) === "poll" ? "served" : "pushed"] as const;
-      const before = all.map(({ id }, place) => kinds(place).map((kind) => facts.count(id, kind)));
-      await until(
-        "all workspaces are served",
-        () =>
-          all.every(({ id }, place) =>
-            kinds(place).every((kind, i) => facts.count(id, kind) >= (before[place]?.[i] ?? 0) + by),
-          ),
-        GROWN_MS,
-      );
+      const counts = () =>
+        all.flatMap(({ id }, place) =>
+          (
+            ["accepted", "delivered", "published", wayOf(place) === "poll" ? "served" : "pushed"] as const
+          ).map((kind) => facts.count(id, kind)),
+        );
+      const before = counts();
+      const hasGrown = () => counts().every((count, i) => count >= (before[i] ?? 0) + by);
+      await until("all workspaces are served", hasGrown, GROWN_MS);
     },
+    /** Stops without accounting; its followers go on until they are told. */
     async abandon() {
       ending.abort();
       over.abort();
       await Promise.all([sending, polling]);
     },
-    async finish(terms = {}) {
+    /** Stops what comes in, waits until all is through or nothing moves any more, and accounts for it. */
+    async finish(terms: Partial<Terms> = {}) {
       giveUpAt = performance.now() + GIVE_UP_MS;
       ending.abort();
       await sending;

@@ -1,21 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { post } from "../harness/bridge";
-import { connectRedis, type Redis } from "../../core/store/redis";
-import type { TestRedis } from "../harness/redis";
+import { connectRedis } from "../../core/store/redis";
+import { startTestRedis } from "../harness/redis";
+import { startRig, testRig, type Rig } from "../harness/rig";
 import { createWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 import { nth } from "./clients";
-import { expectSound, report, suffer, testWhere } from "./fault";
+import { expectSound, report, survive, testWith } from "./fault";
 import { startLoad } from "./load";
-import { startRig, startRigOnRedis, type Rig } from "./rig";
-import { startWrappedRedis, whyNoFileLimits } from "./wrapped-redis";
 
-let rig: Rig;
-let redis: TestRedis;
-beforeAll(async () => {
-  ({ rig, redis } = await startRigOnRedis());
-});
-afterAll(() => rig.close());
+const rig = testRig(startTestRedis);
 
 /** Waits until no core is ready, and each says that Redis is the reason. */
 async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
@@ -25,24 +19,19 @@ async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
       return status === 503 && /Redis/.test(reason);
     });
 }
-
-async function untilReady({ cores }: Rig): Promise<void> {
-  for (const core of cores)
-    await until("the core is ready", async () => (await core.readiness()).status === 200);
-}
+const untilReady = (of: Rig) => until("the cores are ready", of.areReady);
 
 // contract: post-stored, poll-no-skip
 test("when Redis is killed and comes back with its file, nothing that was answered is lost", async () => {
-  const became = await suffer(rig, {
+  await survive(rig, {
     name: "Redis restarted with its file",
     async happens() {
-      await redis.kill();
+      await rig.redis.kill();
       await untilRedisIsMissed(rig);
-      await redis.restart();
+      await rig.redis.restart();
       await untilReady(rig);
     },
   });
-  expectSound(became);
 });
 
 // contract: envelope-sequence
@@ -50,10 +39,10 @@ test("when Redis comes back empty, nothing that is accepted from then on is lost
   const before = await startLoad(rig);
   try {
     await before.grows();
-    await redis.kill();
+    await rig.redis.kill();
     await untilRedisIsMissed(rig);
     await before.abandon();
-    await redis.restart({ empty: true });
+    await rig.redis.restart({ empty: true });
     await untilReady(rig);
     // The followers are those that were there before.
     const after = await startLoad(rig, { facts: before.facts });
@@ -68,19 +57,18 @@ test("when Redis comes back empty, nothing that is accepted from then on is lost
 });
 
 test("when Redis is full, events are refused with 503, and none is half-written", async () => {
-  const admin: Redis = await connectRedis({ url: redis.url, onError: () => undefined });
+  const admin = await connectRedis({ url: rig.redis.url, onError: () => undefined });
   const limit = (bytes: string) => admin.command("", ["CONFIG", "SET", "maxmemory", bytes]);
   const probe = await createWorkspace(nth(rig.cores, 0).clients);
   let full = 0;
   try {
-    const became = await suffer(rig, {
+    await survive(rig, {
       name: "Redis at maxmemory",
       async happens() {
         await limit("1mb");
         await until("posts are refused", async () => {
           const event = { type: "message", id: `full ${full}`, channel: "c", user: { id: "u" }, text: "x" };
-          const url = `http://127.0.0.1:${nth(rig.edges, 0).port}`;
-          const { status, headers } = await post(url, probe, event, { from: "127.0.3.1" });
+          const { status, headers } = await post(nth(rig.edges, 0).url, probe, event, { from: "127.0.3.1" });
           expect([202, 503]).toContain(status);
           if (status === 202) return false;
           expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
@@ -90,35 +78,33 @@ test("when Redis is full, events are refused with 503, and none is half-written"
         await limit("0");
       },
     });
-    expectSound(became);
     expect(full).toBeGreaterThanOrEqual(20);
   } finally {
     await admin.close();
   }
 });
 
+const REFUSED = "a disk that refuses the append-only file";
 // contract: post-stored
-testWhere(
-  whyNoFileLimits(),
-  "a disk that refuses the append-only file",
+testWith(
+  "prlimit",
+  "bounds the files of a running process (util-linux)",
+  REFUSED,
   "when the disk is full, events are refused with 503, and everything that was answered is there afterwards",
   async () => {
-    const disk = await startWrappedRedis("trap '' XFSZ");
-    const own = await startRig({ redisUrl: disk.url });
+    const own = await startRig(() => startTestRedis([], "trap '' XFSZ"));
     try {
-      const became = await suffer(own, {
-        name: "a disk that refuses the append-only file",
+      await survive(own, {
+        name: REFUSED,
         async happens() {
-          execFileSync("prlimit", ["--pid", String(disk.pid), "--fsize=1000:1000"]);
+          execFileSync("prlimit", ["--pid", String(own.redis.pid), "--fsize=1000:1000"]);
           await untilRedisIsMissed(own);
-          await disk.restart();
+          await own.redis.restart();
           await untilReady(own);
         },
       });
-      expectSound(became);
     } finally {
       await own.close();
-      await disk.close();
     }
   },
 );

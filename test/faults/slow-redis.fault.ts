@@ -1,47 +1,40 @@
 import { startTestRedis } from "../harness/redis";
+import { testRig } from "../harness/rig";
 import { until } from "../harness/wait";
-import { expectSound, suffer } from "./fault";
-import { startRig, type Rig } from "./rig";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy";
-
-let rig: Rig;
-let proxy: TcpProxy;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  const redis = await startTestRedis();
-  proxy = await startTcpProxy({ path: redis.url.replace(/^unix:\/\//, "") });
-  rig = await startRig({ redisUrl: `redis://127.0.0.1:${proxy.port}` });
-  close = async () => {
-    await rig.close();
-    await proxy.close();
-    await redis.close();
-  };
-});
-afterAll(() => close());
+import { survive } from "./fault";
+import { startTcpProxy } from "./tcp-proxy";
 
 const SLOW_MS = 200;
 const CUTS = 30;
 
+const rig = testRig(async () => {
+  const redis = await startTestRedis();
+  const proxy = await startTcpProxy({ path: redis.url.replace(/^unix:\/\//, "") });
+  async function close(): Promise<void> {
+    await proxy.close();
+    await redis.close();
+  }
+  return { proxy, url: `redis://127.0.0.1:${proxy.port}`, close };
+});
+
 test("a Redis that answers 200 ms later makes everything slower, and nothing wrong", async () => {
-  const became = await suffer(rig, {
+  await survive(rig, {
     name: "a Redis that is 200 ms slower",
     async happens(load) {
-      proxy.delay(SLOW_MS);
+      rig.redis.proxy.delay(SLOW_MS);
       await load.grows();
-      proxy.delay(0);
+      rig.redis.proxy.delay(0);
     },
   });
-  expectSound(became);
 });
 
 // contract: repeat-id
 test("replies of Redis that break off in the middle are answered 503, and what is sent again is there once", async () => {
-  const became = await suffer(rig, {
+  await survive(rig, {
     name: "a Redis whose replies break off",
     async happens() {
-      proxy.cutReplies(CUTS);
-      await until("replies were cut", () => proxy.toCut === 0);
+      rig.redis.proxy.cutReplies(CUTS);
+      await until("replies were cut", () => rig.redis.proxy.toCut() === 0);
     },
   });
-  expectSound(became);
 });

@@ -1,20 +1,9 @@
 import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from "node:net";
 
 /** A proxy on a port of loopback whose manners a test chooses. */
-export interface TcpProxy {
-  readonly port: number;
-  /** Holds every reply back for so long. */
-  delay(ms: number): void;
-  /** Cuts so many of the replies to come in the middle, and the connection with them. */
-  cutReplies(count: number): void;
-  /** How many replies are still to be cut. */
-  readonly toCut: number;
-  /** Ends every connection at once, as the death of either side does. */
-  dropAll(): void;
-  close(): Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
-export async function startTcpProxy(target: NetConnectOpts): Promise<TcpProxy> {
+export async function startTcpProxy(target: NetConnectOpts) {
   const open = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
   let delayMs = 0;
@@ -58,20 +47,18 @@ export async function startTcpProxy(target: NetConnectOpts): Promise<TcpProxy> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
+  /** Ends every connection at once, as the death of either side does. */
   const dropAll = (): void => {
     for (const socket of open) socket.destroy();
   };
   return {
     port: (server.address() as AddressInfo).port,
-    delay(ms) {
-      delayMs = ms;
-    },
-    cutReplies(count) {
-      toCut = count;
-    },
-    get toCut() {
-      return toCut;
-    },
+    /** Holds every reply back for so long. */
+    delay: (ms: number) => void (delayMs = ms),
+    /** Cuts so many of the replies to come in the middle, and the connection with them. */
+    cutReplies: (count: number) => void (toCut = count),
+    /** How many replies are still to be cut. */
+    toCut: () => toCut,
     dropAll,
     async close() {
       for (const timer of timers) clearTimeout(timer);

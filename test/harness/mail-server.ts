@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 import { freePort } from "./processes";
 import { until } from "./wait";
@@ -17,27 +18,15 @@ export type MailBehaviour =
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
 
 /** An SMTP server of a test's own. */
-export interface TestMailServer {
-  readonly port: number;
-  /** smtp://127.0.0.1:port, without a login. */
-  readonly url: string;
-  readonly messages: readonly ReceivedMail[];
-  behave(behaviour: MailBehaviour): void;
-  /** Waits until so many messages were taken. */
-  waitFor(count: number, withinMs?: number): Promise<unknown>;
-  /** Goes down at once; `start` brings it back at the same port. */
-  stop(): Promise<void>;
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
+export type TestMailServer = Awaited<ReturnType<typeof startMailServer>>;
 
-export interface MailServerOptions {
+interface MailServerOptions {
   /** Demanded before a message is taken. */
   readonly login?: { readonly user: string; readonly password: string };
 }
 
 /** Starts an SMTP server that accepts all until it is told otherwise. */
-export async function startMailServer({ login }: MailServerOptions = {}): Promise<TestMailServer> {
+export async function startMailServer({ login }: MailServerOptions = {}) {
   const messages: ReceivedMail[] = [];
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
@@ -68,20 +57,15 @@ export async function startMailServer({ login }: MailServerOptions = {}): Promis
         done(refusalAt("recipient", address));
       },
       onData(stream, { envelope: { rcptTo } }, done) {
-        const chunks: Buffer[] = [];
-        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-        stream.on("end", () => {
+        const take = (raw: string): void => {
           const refusal = refusalAt("message");
-          if (refusal !== undefined) return done(refusal);
-          messages.push({
-            to: rcptTo.map(({ address }) => address),
-            raw: Buffer.concat(chunks).toString("utf8"),
-          });
-          done();
-        });
+          if (refusal === undefined) messages.push({ to: rcptTo.map(({ address }) => address), raw });
+          done(refusal);
+        };
+        // Clients that leave in the middle are what tests are about.
+        text(stream).then(take, () => undefined);
       },
     });
-    // Clients that leave in the middle are what tests are about.
     server.on("error", () => {});
     server.server.on("connection", (socket: Socket) => {
       sockets.add(socket);
@@ -106,13 +90,14 @@ export async function startMailServer({ login }: MailServerOptions = {}): Promis
   await start();
   return {
     port,
+    /** smtp://127.0.0.1:port, without a login. */
     url: `smtp://127.0.0.1:${port}`,
-    messages,
-    behave(how) {
-      behaviour = how;
-    },
-    waitFor: (count, withinMs) =>
+    messages: messages as readonly ReceivedMail[],
+    behave: (how: MailBehaviour) => void (behaviour = how),
+    /** Waits until so many messages were taken. */
+    waitFor: (count: number, withinMs?: number) =>
       until(`${count} messages by mail`, () => messages.length >= count, withinMs),
+    /** Goes down at once; `start` brings it back at the same port. */
     stop,
     start,
     close: stop,

@@ -1,6 +1,7 @@
 import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import type { Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { createLeaseBook } from "./memory-leases";
 
 export type MemoryFollowLog = ReturnType<typeof createMemoryFollowLog>;
 export type MemoryConnection = ReturnType<MemoryFollowLog["connect"]>;
@@ -10,7 +11,6 @@ interface Shard {
   /** Entries read so far, and the attempts of those that are not acked. */
   read: number;
   readonly pending: Map<string, number>;
-  lease: { token: string; until: number };
 }
 
 const LEASE_MS = 4_000;
@@ -31,12 +31,10 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     entries: [],
     read: 0,
     pending: new Map(),
-    lease: { token: "", until: 0 },
   }));
   const appended = new Map<string, number>();
-  const members = new Map<string, { token: string; seen: number; began: number }>();
+  const book = createLeaseBook(LEASE_MS);
   const wakes = new Set<(shard: number) => void>();
-  const now = (): number => performance.now();
   let latency = 0;
   let away = false;
 
@@ -45,9 +43,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     if (found === undefined) throw new RangeError(`no shard ${shard}`);
     return found;
   }
-  function holds({ token }: Member, { lease }: Shard): boolean {
-    return lease.token === token && lease.until > now();
-  }
+  /** A shard, if it is the member's now. */
+  const heldBy = ({ token }: Member, shard: number) => (book.holder(shard) === token ? at(shard) : undefined);
   function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
     return ids.flatMap((entryId) => {
       const attempt = (shard.pending.get(entryId) ?? 0) + 1;
@@ -106,35 +103,14 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
         shards: shards.length,
         streamsMax: Infinity,
         open: () => call(() => undefined),
-        join: ({ name: consumer, token }, fresh, ageMs = 0) =>
-          call(() => {
-            const known = members.get(consumer);
-            const began = now() - ageMs;
-            const isNewer = fresh && began >= (known?.began ?? 0);
-            const mine = isNewer || known === undefined || known.token === token;
-            if (mine) members.set(consumer, { token, seen: now(), began });
-            for (const [name, { seen }] of members) if (now() - seen > LEASE_MS) members.delete(name);
-            return mine ? [...members.keys()].toSorted() : "replaced";
-          }),
-        leave: ({ name: consumer, token }) =>
-          call(() => {
-            if (members.get(consumer)?.token === token) members.delete(consumer);
-          }),
-        take: ({ token }, shard) =>
-          call(() => {
-            const { lease } = at(shard);
-            if (lease.until > now() && lease.token !== token) return false;
-            at(shard).lease = { token, until: now() + LEASE_MS };
-            return true;
-          }),
-        drop: (member, shard) =>
-          call(() => {
-            if (holds(member, at(shard))) at(shard).lease = { token: "", until: 0 };
-          }),
+        join: (...who) => call(() => book.join(...who)),
+        leave: (member) => call(() => book.leave(member)),
+        take: (...what) => call(() => book.take(...what)),
+        drop: (...what) => call(() => book.drop(...what)),
         readNew: (member, shard, count) =>
           call(() => {
-            const state = at(shard);
-            if (!holds(member, state)) return undefined;
+            const state = heldBy(member, shard);
+            if (state === undefined) return undefined;
             const fresh = state.entries.slice(state.read, state.read + count);
             state.read += fresh.length;
             return fresh.map(({ id, workspaceId, number }) => {
@@ -144,8 +120,8 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
           }),
         readAgain: (member, shard, count, after) =>
           call(() => {
-            const state = at(shard);
-            if (!holds(member, state)) return undefined;
+            const state = heldBy(member, shard);
+            if (state === undefined) return undefined;
             const ids = state.entries.map(({ id }) => id).filter((id) => state.pending.has(id));
             const from =
               after === undefined ? ids : ids.filter((id) => parseInt(id, 10) > parseInt(after, 10));
@@ -153,7 +129,10 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
             return { entries: claim(state, page), last: page.at(-1) };
           }),
         readEntries: (member, shard, entryIds) =>
-          call(() => (holds(member, at(shard)) ? claim(at(shard), entryIds) : undefined)),
+          call(() => {
+            const state = heldBy(member, shard);
+            return state && claim(state, entryIds);
+          }),
         ack: (_group, shard, entryIds) =>
           call(() => {
             for (const id of entryIds) at(shard).pending.delete(id);

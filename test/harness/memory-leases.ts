@@ -1,42 +1,64 @@
-import { LEASE_MS, type Leases } from "../../core/ports/leases";
+import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
-/** Leases in memory, by the process's clock, which may be a test's; while it is away, every call fails. */
-export function createMemoryLeases(shards: number) {
+/** Who is a member and who has which shard, by the process's clock, which may be a test's. */
+export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
-  const members = new Map<string, number>();
+  const members = new Map<
+    string,
+    { readonly token: string; readonly seen: number; readonly began: number }
+  >();
+  const now = (): number => performance.now();
+  /** The token that has a shard, if any has it now. */
+  const holder = (shard: number): string | undefined => {
+    const lease = leases.get(shard);
+    return lease !== undefined && lease.until > now() ? lease.token : undefined;
+  };
+  return {
+    leases,
+    members,
+    holder,
+    join({ name, token }: Member, fresh: boolean, ageMs = 0) {
+      const known = members.get(name);
+      const began = now() - ageMs;
+      const isNewer = fresh && began >= (known?.began ?? 0);
+      const mine = isNewer || known === undefined || known.token === token;
+      if (mine) members.set(name, { token, seen: now(), began });
+      for (const [each, { seen }] of members) if (now() - seen > leaseMs) members.delete(each);
+      return mine ? [...members.keys()].toSorted() : "replaced";
+    },
+    leave({ name, token }: Member) {
+      if (members.get(name)?.token === token) members.delete(name);
+    },
+    take({ token }: Member, shard: number) {
+      if ((holder(shard) ?? token) !== token) return false;
+      leases.set(shard, { token, until: now() + leaseMs });
+      return true;
+    },
+    drop({ token }: Member, shard: number) {
+      if (holder(shard) === token) leases.delete(shard);
+    },
+  };
+}
+
+/** Leases in memory; while they are away, every call fails. */
+export function createMemoryLeases(shards: number) {
+  const book = createLeaseBook(LEASE_MS);
+  const { leases, members, holder } = book;
   const state = { away: false };
   const answer = async <T>(value: () => T): Promise<T> => {
     await new Promise((resolve) => setTimeout(resolve, 1));
     if (state.away) throw new StoreUnavailable("away");
     return value();
   };
-  /** The token that has a shard, if any has it now. */
-  const holder = (shard: number): string | undefined => {
-    const lease = leases.get(shard);
-    return lease !== undefined && lease.until > performance.now() ? lease.token : undefined;
-  };
   const store: Leases = {
     shards,
-    join: ({ name }) =>
-      answer(() => {
-        members.set(name, performance.now());
-        for (const [each, seen] of members) if (performance.now() - seen > LEASE_MS) members.delete(each);
-        return [...members.keys()].toSorted();
-      }),
-    leave: ({ name }) => answer(() => void members.delete(name)),
-    take: ({ token }, shard) =>
-      answer(() => {
-        if ((holder(shard) ?? token) !== token) return false;
-        leases.set(shard, { token, until: performance.now() + LEASE_MS });
-        return true;
-      }),
-    drop: ({ token }, shard) =>
-      answer(() => {
-        if (holder(shard) === token) leases.delete(shard);
-      }),
+    join: (...who) => answer(() => book.join(...who)),
+    leave: (member) => answer(() => book.leave(member)),
+    take: (...what) => answer(() => book.take(...what)),
+    drop: (...what) => answer(() => book.drop(...what)),
   };
   /** Gives a shard to somebody else, for good. */
   const steal = (shard: number): void => void leases.set(shard, { token: "a thief", until: Infinity });

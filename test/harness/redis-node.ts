@@ -1,55 +1,80 @@
 import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createClient } from "redis";
 import { hasEnded, spawnGuarded, stopChild } from "../../local/guarded-child";
 import { findRedisServer } from "../../local/redis-server";
+import { freePort } from "./processes";
 import { HANG_MS, until } from "./wait";
 
 /** One redis-server of several, on a port of loopback. */
-export interface RedisNode {
-  readonly port: number;
-  /** host:port */
-  readonly name: string;
-  readonly isUp: boolean;
-  command(...args: readonly (string | number)[]): Promise<unknown>;
-  /** The value of a line of INFO. */
-  info(field: string): Promise<string>;
-  /** Ends it at once, as a crash would; its files stay. */
-  kill(): Promise<void>;
-  /** Stops it in its tracks, and lets it go on. */
-  pause(): void;
-  resume(): void;
-  start(): Promise<void>;
-  close(): Promise<void>;
+export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
+
+interface RedisNodeOptions {
+  /** Of its configuration, besides those that every server has. */
+  readonly lines: readonly string[];
+  readonly password?: string;
+  readonly isSentinel?: boolean;
 }
 
-export interface RedisNodeOptions {
-  readonly port: number;
-  readonly folder: string;
-  /** As arguments; the first may be a file. */
-  readonly settings: readonly string[];
-  /** For commands of the test, where the server wants one. */
-  readonly password?: string;
+/** How long several servers may take to agree. */
+export const WHOLE_WITHIN_MS = 60_000;
+
+/** The lines of a server that keeps events on disk, and of its replica. */
+export const durableLines = (password: string): readonly string[] => [
+  "appendonly yes",
+  "appendfsync always",
+  'save ""',
+  "repl-diskless-sync-delay 0",
+  password && `masterauth ${password}`,
+];
+
+/** Starts several servers in a folder that is gone with them; none is left when one cannot be started. */
+export async function startRedisNodes<T>(
+  start: (startNode: (options: RedisNodeOptions) => Promise<RedisNode>) => Promise<T>,
+) {
+  const folder = mkdtempSync(join(tmpdir(), "cb-nodes-"));
+  const nodes: RedisNode[] = [];
+  async function close(): Promise<void> {
+    await Promise.all(nodes.map((node) => node.close()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+  try {
+    const started = await start(async (options) => {
+      const node = await startRedisNode(folder, options);
+      nodes.push(node);
+      return node;
+    });
+    return { ...started, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Starts one. It does not outlive this process. */
-export async function startRedisNode({
-  port,
-  folder,
-  settings,
-  password,
-}: RedisNodeOptions): Promise<RedisNode> {
+async function startRedisNode(folder: string, { lines, password = "", isSentinel }: RedisNodeOptions) {
   const server = await findRedisServer((line) => process.stderr.write(`${line}\n`));
-  const url = `redis://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
-  const spawn = () => spawnGuarded([server, ...settings], { logFile: `${folder}/${port}.log` });
+  const port = await freePort();
+  const own = join(folder, String(port));
+  mkdirSync(own);
+  // A file, as sentinels have the servers write their roles down.
+  const file = join(own, "redis.conf");
+  const first = [`port ${port}`, "bind 127.0.0.1", `dir ${own}`, password && `requirepass ${password}`];
+  writeFileSync(file, [...first, ...lines, ""].join("\n"));
+  const args = [server, file, ...(isSentinel === true ? ["--sentinel"] : [])];
+  const spawn = () => spawnGuarded(args, { logFile: `${folder}/${port}.log` });
   let child = spawn();
 
-  async function command(...args: readonly (string | number)[]): Promise<unknown> {
+  async function command(...words: readonly (string | number)[]): Promise<unknown> {
     const socket = { connectTimeout: HANG_MS, socketTimeout: HANG_MS, reconnectStrategy: false as const };
+    const url = `redis://${password && `:${password}@`}127.0.0.1:${port}`;
     const client = createClient({ url, socket, RESP: 2 });
     client.on("error", () => undefined);
     await client.connect();
     try {
-      return await client.sendCommand(args.map(String));
+      return await client.sendCommand(words.map(String));
     } finally {
       client.destroy();
     }
@@ -57,26 +82,27 @@ export async function startRedisNode({
   async function ready(): Promise<void> {
     await until(`redis-server on port ${port} is ready`, () => command("PING").then(Boolean, () => false));
   }
-  async function kill(): Promise<void> {
-    if (hasEnded(child)) return;
-    const exited = once(child, "exit");
-    child.kill("SIGKILL");
-    await exited;
-  }
 
   await ready();
   return {
     port,
+    /** host:port */
     name: `127.0.0.1:${port}`,
-    get isUp() {
-      return !hasEnded(child);
-    },
+    isUp: () => !hasEnded(child),
     command,
-    async info(field) {
+    /** The value of a line of INFO. */
+    async info(field: string): Promise<string> {
       const text = String(await command("INFO"));
       return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(text)?.[1] ?? "";
     },
-    kill,
+    /** Ends it at once, as a crash would; its files stay. */
+    async kill() {
+      if (hasEnded(child)) return;
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    },
+    /** Stops it in its tracks, and lets it go on. */
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     async start() {

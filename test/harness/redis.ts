@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findRedisServer } from "../../local/redis-server";
@@ -7,9 +7,14 @@ import { startPrivateRedis } from "../../local/private-redis";
 /** A Redis of one test file's own, on a socket in a temporary folder. */
 export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 
-export async function startTestRedis(settings: readonly string[] = []) {
-  const server = await findRedisServer((line) => process.stderr.write(`${line}\n`));
+/** @param setUp lines of shell before the server takes the shell's place; "$FOLDER" is the folder */
+export async function startTestRedis(settings: readonly string[] = [], setUp = "") {
+  const found = await findRedisServer((line) => process.stderr.write(`${line}\n`));
   const folder = mkdtempSync(join(tmpdir(), "cb-"));
+  const script = join(folder, "redis.sh");
+  const lines = ["#!/bin/sh", `FOLDER=${folder}`, setUp, `exec ${found} "$@"`];
+  if (setUp !== "") writeFileSync(script, lines.join("\n"), { mode: 0o700 });
+  const server = setUp === "" ? found : script;
   let redis = await startPrivateRedis({ server, folder, settings });
 
   /** Ends it at once, as a crash would; its file stays. */
@@ -23,6 +28,7 @@ export async function startTestRedis(settings: readonly string[] = []) {
 
   return {
     url: redis.url,
+    folder,
     get pid() {
       return redis.pid;
     },

@@ -23,7 +23,7 @@ let cluster: TestCluster;
 let store: TestStore;
 const advice: RedisAdvice[] = [];
 beforeAll(async () => {
-  cluster = await startTestCluster({ password: PASSWORD, settings: ["--appendfsync", "no"] });
+  cluster = await startTestCluster({ password: PASSWORD, settings: ["appendfsync no"] });
   store = await openTestStore(cluster.url, { onAdvice: (each) => advice.push(each) });
   await cluster.untilWhole();
 });

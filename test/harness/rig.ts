@@ -1,0 +1,134 @@
+import { promisify } from "node:util";
+import { send } from "./bridge";
+import { connectToCore, type CoreClients } from "./core-clients";
+import { startNames } from "./names";
+import { freePort, startCore, startEdge, type LogLine, type TestProcess } from "./processes";
+import { pushEnvironment } from "./push";
+import { startReceiver } from "./receiver";
+import type { TestRedis } from "./redis";
+import { createTestCa } from "./test-ca";
+import { HANG_MS } from "./wait";
+
+/** A core or an edge that can be killed and comes back at its ports. */
+export type Member = Awaited<ReturnType<typeof startMember>>;
+export type Core = Member & { readonly clients: CoreClients };
+
+/** Where the events are. */
+type RigRedis = Pick<TestRedis, "url" | "close">;
+
+interface RigOptions {
+  readonly cores?: number;
+  readonly edges?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of one core, by its place. */
+  readonly settingsOf?: (place: number) => Readonly<Record<string, string>>;
+}
+
+export type Rig<R extends RigRedis = RigRedis> = Awaited<ReturnType<typeof startRig<R>>>;
+
+const BRIDGE = "bridge.test";
+
+/** The whole service in real processes, with a bridge that is pushed to, made to be broken. */
+export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>, options: RigOptions = {}) {
+  const closers: (() => unknown)[] = [];
+  const log: (readonly LogLine[])[] = [];
+  async function close(): Promise<void> {
+    for (const each of closers.splice(0).toReversed()) await each();
+  }
+  try {
+    const redis = await startRedis();
+    closers.push(() => redis.close());
+    const ca = createTestCa();
+    closers.push(() => ca.close());
+    const names = await startNames({ [BRIDGE]: ["127.0.0.1"] });
+    closers.push(() => names.close());
+    const receiver = await startReceiver({ certificate: ca.issue([BRIDGE]), names: [BRIDGE] });
+    closers.push(() => receiver.close());
+    const settings = { ...pushEnvironment(ca, names.server), ...options.settings };
+    const places = (count = 2): readonly number[] => Array.from({ length: count }, (_, place) => place);
+    const cores: readonly Core[] = await Promise.all(
+      places(options.cores).map(async (place) => {
+        const own = { ...settings, ...options.settingsOf?.(place) };
+        const member = await startMember(
+          (listen) => startCore(redis.url, { ...own, CORE_LISTEN: listen }),
+          (process) => log.push(process.log),
+        );
+        const clients = connectToCore(member.port);
+        closers.push(member.kill, clients.close);
+        return Object.assign(member, { clients });
+      }),
+    );
+    const CORE_ADDRESS = `ipv4:${cores.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
+    const edges: readonly Member[] = await Promise.all(
+      places(options.edges).map(async () => {
+        const member = await startMember((listen) => startEdge(0, { CORE_ADDRESS, EDGE_LISTEN: listen }));
+        closers.push(member.kill);
+        return member;
+      }),
+    );
+    return {
+      redis,
+      cores,
+      edges,
+      ca,
+      names,
+      receiver,
+      /** Under which the bridge is pushed to. */
+      bridgeName: BRIDGE,
+      /** All that cores logged, those that are gone included. */
+      coreLog: (): readonly LogLine[] => log.flat(),
+      /** Whether all cores say that they are ready. */
+      async areReady() {
+        const answers = await Promise.all(cores.map((core) => core.readiness()));
+        return answers.every(({ status }) => status === 200);
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The same for all tests of a file. */
+export function testRig<R extends RigRedis>(startRedis: () => Promise<R>, options?: RigOptions): Rig<R> {
+  const rig = {} as Rig<R>;
+  beforeAll(async () => void Object.assign(rig, await startRig(startRedis, options)));
+  afterAll(() => rig.close());
+  return rig;
+}
+
+async function startMember(
+  start: (listen: string) => Promise<TestProcess>,
+  began: (process: TestProcess) => void = () => undefined,
+) {
+  const port = await freePort();
+  let process = await start(`127.0.0.1:${port}`);
+  began(process);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    get process() {
+      return process;
+    },
+    async kill() {
+      process.child.kill("SIGCONT");
+      await process.stop("SIGKILL");
+    },
+    async start() {
+      process = await start(`127.0.0.1:${port}`);
+      began(process);
+    },
+    /** What its probe of readiness says. */
+    async readiness() {
+      const { status, json } = await send(`http://127.0.0.1:${process.healthPort}`, "/ready");
+      return { status, reason: (json as { reason?: string }).reason ?? "" };
+    },
+  };
+}
+
+/** Waits until calls reach a core, which may have been killed and be back only now. */
+export async function untilConnected({ clients }: Core): Promise<void> {
+  for (const client of [clients.workspaces, clients.games])
+    await promisify(client.waitForReady.bind(client))(Date.now() + HANG_MS);
+}
