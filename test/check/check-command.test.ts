@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { readCommand } from "../../bridge/check/options";
@@ -11,11 +10,13 @@ import { createReceiver } from "../../bridge/receiver";
 import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
+import { testFolder } from "../harness/folder";
 import { unbuiltProject } from "../harness/kit-package";
 import { sharedService } from "../harness/shared-service";
 import { createTestCa } from "../harness/test-ca";
 
 const service = sharedService();
+const folder = testFolder();
 const MAIN = join(__dirname, "../../dist/bridge/check/main.js");
 
 /** Runs the command with these words. */
@@ -94,7 +95,6 @@ test("the service is checked by its base address, a workspace and a secret", asy
 });
 
 test("in a project that is not built, check-bridge builds itself, and chat-bridge says what to run", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cb-unbuilt-"));
   const cwd = unbuiltProject(folder);
   const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });
   const list = await inProject("npm run --silent check-bridge -- --list");
@@ -103,7 +103,6 @@ test("in a project that is not built, check-bridge builds itself, and chat-bridg
     code: 78,
     stderr: expect.stringContaining("npm run build") as string,
   });
-  rmSync(folder, { recursive: true });
 });
 
 test("--help explains all options, and --list names all rules", async () => {
@@ -143,11 +142,9 @@ test.each([
 });
 
 test("all faults of a command are printed at once, with exit code 2", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cb-check-"));
   const ca = join(folder, "not.pem");
   writeFileSync(ca, "no certificate");
   const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });
-  rmSync(folder, { recursive: true });
   expect([code, output]).toEqual([2, ""]);
   const faults = ["--secret is missing", "is no PEM certificate", "--within", "--url must be", "--help"];
   for (const fault of faults) expect(errors).toContain(fault);

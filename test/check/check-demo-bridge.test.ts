@@ -5,19 +5,15 @@ import { RULES } from "../../bridge/check/rules";
 import { nowSeconds, signatureOf } from "../harness/bridge";
 import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { docBlocks } from "../harness/doc-blocks";
-import { startProgram, type Program } from "../harness/program";
+import { startProgram } from "../harness/program";
 import { HANG_MS, until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 let demo: DemoChat;
-const programs: Program[] = [];
 beforeAll(async () => {
   demo = await startDemoChat({}, { CHAT_OBSERVE: "on" });
 });
-afterAll(async () => {
-  for (const program of programs) await program.stop("SIGKILL");
-  await demo.close();
-});
+afterAll(() => demo.close());
 const observeUrl = () => new URL("/observe", demo.targetUrl);
 
 /** Asks what the chat shows; without a signature where it is null. */
@@ -52,7 +48,6 @@ test("the demo's bridge passes every rule by the commands of its README", async 
     cwd: ROOT,
     environment,
   });
-  programs.push(check);
   await until("it is over", () => check.output().includes("exit code"));
   const output = check.output();
   expect(output).not.toContain("FAILED");

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { runCli, startCli, startCliProcess } from "../harness/cli";
 import { poll } from "../harness/bridge";
+import { testFolder } from "../harness/folder";
 import { freePort, startCore, TOKENS } from "../harness/processes";
 import { startService } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
@@ -13,11 +13,7 @@ import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
 const service = sharedService();
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cli-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const LIST = "workspace list";
 

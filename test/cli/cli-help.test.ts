@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
@@ -9,6 +8,9 @@ import { EXIT, EXIT_CODE_WORDS } from "../../cli/exit-code";
 import { createProgram } from "../../cli/program";
 import { createTerminal } from "../../cli/terminal";
 import { CLI_MAIN, runCli } from "../harness/cli";
+import { testFolder } from "../harness/folder";
+
+const folder = testFolder();
 
 const program = createProgram(
   { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
@@ -42,7 +44,6 @@ test("--help names every exit code", async () => {
 });
 
 test("bash completes commands, choices and, where neither fits, files", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cli-"));
   const command = `#!/bin/sh\nexec "${process.execPath}" "${CLI_MAIN}" "$@"\n`;
   writeFileSync(join(folder, "chat-bridge"), command, { mode: 0o755 });
   const script = `
@@ -51,7 +52,6 @@ test("bash completes commands, choices and, where neither fits, files", async ()
     ask wor; ask workspace ''; ask publish w1 --kind hang; ask publish w1 --channel ''; complete -p chat-bridge`;
   const env = { PATH: [folder, process.env["PATH"]].join(delimiter) };
   const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
-  rmSync(folder, { recursive: true });
   expect(stdout.split("\n")).toEqual([
     "workspace",
     "create rotate connect list show update set-url disconnect delete",

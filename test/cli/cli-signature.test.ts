@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { runCli, startCliProcess } from "../harness/cli";
+import { testFolder } from "../harness/folder";
 import { SIGNATURE_VECTORS } from "../e2e/vectors";
 
+const folder = testFolder();
 const SECRET = { SIGNING_SECRET: "secret-one" };
 const AT = "--at 1700000000";
 const BODY = '{"a":1}';
@@ -26,7 +27,6 @@ test.each(SIGNATURE_VECTORS)("sign and verify agree with openssl: $what", async 
 });
 
 test("sign and verify read bodies from stdin and files, queries from --query, secrets from a file", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cli-"));
   const [body, secrets] = [join(folder, "body"), join(folder, "secrets")];
   writeFileSync(body, BODY);
   writeFileSync(secrets, "new\nsecret-one\n");
@@ -34,7 +34,6 @@ test("sign and verify read bodies from stdin and files, queries from --query, se
   expect(stdout).toMatch(/^t=1700000000,v1=[0-9a-f]{64},v1=[0-9a-f]{64}\n$/);
   const options = { role: "nobody", stdin: BODY, environment: SECRET } as const;
   expect((await startCliProcess(`verify ${stdout.trim()} - ${AT}`, options).ended).code).toBe(EXIT.DONE);
-  rmSync(folder, { recursive: true });
 
   const query = await run(`sign --query limit=10 ${AT}`);
   expect(query.stdout).toBe(`${await signed("limit=10")}\n`);

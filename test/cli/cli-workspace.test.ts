@@ -1,20 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
 import { poll } from "../harness/bridge";
 import { runCli, startCliProcess } from "../harness/cli";
+import { testFolder } from "../harness/folder";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
 const service = sharedService();
 const { workspaces: api } = service;
 const corePort = service.core.port;
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cli-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
 

@@ -1,12 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { findRedisServer } from "../../local/redis-server";
 import { joinChat } from "../harness/chat-member";
 import { readComposeFile, ROOT } from "../harness/compose-file";
 import { dashboardUrlOf } from "../harness/dashboard";
+import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
@@ -16,13 +16,11 @@ import { until } from "../harness/wait";
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
 
-let folder: string;
 let redis: ChildProcess;
 const ports: Record<string, number> = {};
 const started: TestProcess[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cb-compose-"));
   for (const name of SECRETS) mkdirSync(join(folder, name));
   mkdirSync(join(folder, "data"));
   runOnce("secrets");
@@ -38,8 +36,8 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const each of started.toReversed()) await each.stop();
   redis.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
 });
+const folder = testFolder();
 
 /** A setting as it would be inside, for this machine. */
 function local(text: string): string {

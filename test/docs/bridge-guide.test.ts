@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpClient } from "../../bridge/check/http-client";
 import { createObservedChat } from "../../bridge/check/push/observed-chat";
@@ -8,8 +7,9 @@ import { checkBridge } from "../../bridge/check/push/check-bridge";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { testFolder } from "../harness/folder";
 import { plainHost } from "../harness/kit-receiver";
-import { startProgram, type Program } from "../harness/program";
+import { startProgram } from "../harness/program";
 import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { HANG_MS, until } from "../harness/wait";
@@ -20,28 +20,19 @@ const COMPILE_MS = 400_000;
 
 const push = sharedPush();
 let consumer: Consumer;
-let folder: string;
-const programs: Program[] = [];
+const folder = testFolder();
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cb-guide-"));
   consumer = await startConsumer(push.service.clients.games, { group: "bridge-guide" }).opened();
   consumer.ackAll();
 });
-afterAll(async () => {
-  for (const program of programs) await program.stop("SIGKILL");
-  consumer.cancel();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => consumer.cancel());
 
 /** Writes the program that names itself so in its first line. */
 const save = (language: string, name: string) =>
   writeFileSync(join(folder, name), docProgram(GUIDE, language, name));
 
-function start(command: readonly [string, ...string[]], environment: Record<string, string>): Program {
-  const program = startProgram(command, { cwd: folder, environment });
-  programs.push(program);
-  return program;
-}
+const start = (command: readonly [string, ...string[]], environment: Record<string, string>) =>
+  startProgram(command, { cwd: folder, environment });
 
 const environmentOf = ({ id, secret }: { readonly id: string; readonly secret: string }) => ({
   BASE_URL: push.service.url,

@@ -2,23 +2,19 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startConsumer, type Consumer } from "../harness/consumer";
-import { packKit, type KitPackage } from "../harness/kit-package";
+import { packKit } from "../harness/kit-package";
 import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 
 const push = sharedPush();
 let consumer: Consumer;
-let kit: KitPackage;
+const kit = packKit();
 beforeAll(async () => {
-  kit = packKit();
   consumer = await startConsumer(push.service.clients.games, { group: "bridge-readme" }).opened();
   consumer.ackAll();
 });
-afterAll(async () => {
-  consumer.cancel();
-  await kit.close();
-});
+afterAll(() => consumer.cancel());
 
 const environmentOf = (id: string, secret: string) => {
   return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { transformSync } from "@swc/core";
 import { poll, post } from "../harness/bridge";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
+import { testFolder } from "../harness/folder";
 import { TOKENS } from "../harness/processes";
-import { startProgram, type Program } from "../harness/program";
+import { startProgram } from "../harness/program";
 import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
@@ -15,15 +15,9 @@ const GUIDE = "docs/game-service-guide.md";
 const ROOT = join(__dirname, "../..");
 
 const service = sharedService();
-let folder: string;
-const programs: Program[] = [];
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cb-game-guide-"));
+const folder = testFolder();
+beforeAll(() => {
   for (const each of ["node_modules", "proto"]) symlinkSync(join(ROOT, each), join(folder, each));
-});
-afterAll(async () => {
-  for (const program of programs) await program.stop("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Shown {
@@ -41,7 +35,6 @@ const heldEvents = (workspace: TestWorkspace, count: number) =>
 async function playDice(command: readonly [string, ...string[]]): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd: folder, environment });
-  programs.push(program);
   await until("it follows", () => program.output().includes("following"));
 
   const workspace = await service.workspaces.make();

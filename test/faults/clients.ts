@@ -45,11 +45,7 @@ export function createClients(options: ClientsOptions) {
   }
 
   /** Asks one edge after the other until there is an answer for good; undefined when that is wrong or it is too late. */
-  async function persist(
-    workspace: string,
-    first: number,
-    ask: (url: string) => Promise<Answer>,
-  ): Promise<Answer | undefined> {
+  async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {
       const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);
       if (got !== undefined && got.status < 300) return got;

@@ -3,7 +3,6 @@ import { killFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel } from "../harness/redis-sentinel";
 import { startRig, type Rig } from "../harness/rig";
 import { until } from "../harness/wait";
-import type { Account } from "./account";
 import { expectSound, expectSums, underFault } from "./fault";
 
 /** A Redis of several servers whose master can be killed. */
@@ -32,22 +31,11 @@ async function startCluster(): Promise<Replicated> {
 let rig: Rig;
 afterEach(() => rig.close());
 
-interface FailedOver {
-  readonly became: Account;
-  /** What was answered before, the replica had when the master was killed. */
-  readonly followedAt: number;
-  /** There was another master. */
-  readonly servedAt: number;
-}
-
 /** Kills the master under load, waits until another one serves, and brings it back. */
-async function failOver(
-  startRedis: () => Promise<Replicated>,
-  name: string,
-  replicas: number,
-): Promise<FailedOver> {
+async function failOver(startRedis: () => Promise<Replicated>, name: string, replicas: number) {
   const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
   const { redis, areReady } = (rig = own);
+  // What was answered before followedAt, the replica had; from servedAt on there was another master.
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
   const { became } = await underFault(own, {
     name,

@@ -67,12 +67,7 @@ export function post(
 }
 
 /** Polls with a query string, signed now unless headers say otherwise. */
-export function poll(
-  base: string,
-  { id, secret }: TestWorkspace,
-  query = "",
-  options: SendOptions = {},
-): Promise<Answer> {
+export function poll(base: string, { id, secret }: TestWorkspace, query = "", options: SendOptions = {}) {
   const headers = { "Service-Signature": signatureOf(secret, query), ...options.headers };
   return send(base, `/hooks/${id}/events${query && `?${query}`}`, { ...options, headers });
 }

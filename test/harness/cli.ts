@@ -25,11 +25,7 @@ export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
 const wordsOf = (args: string | readonly string[]) =>
   typeof args === "string" ? args.split(" ").filter(Boolean) : args;
 
-function environmentOf({
-  role = "operator",
-  corePort,
-  environment = {},
-}: CliOptions): Record<string, string> {
+function environmentOf({ role = "operator", corePort, environment = {} }: CliOptions) {
   return {
     ...(role === "nobody" ? {} : { CORE_TOKEN: TOKENS[role] }),
     ...(corePort === undefined ? {} : { CORE_ADDRESS: `127.0.0.1:${corePort}` }),

@@ -2,10 +2,7 @@ import { asList, asText } from "../../core/store/reply";
 import { evaluate, keyOf, type TestStore } from "./store";
 
 /** Each held event, as a sequence and its JSON. */
-async function readHeld(
-  store: TestStore,
-  workspaceId: string,
-): Promise<readonly { readonly sequence: number; readonly json: string }[]> {
+async function readHeld(store: TestStore, workspaceId: string) {
   const key = keyOf(store, workspaceId, "held");
   const entries = asList(await store.redis.command(key, ["XRANGE", key, "-", "+"])).map(asList);
   return entries.map(([id = null, fields = null]) => ({

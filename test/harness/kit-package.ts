@@ -1,22 +1,19 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startProgram, type Program } from "./program";
+import { testFolder } from "./folder";
+import { startProgram } from "./program";
 
 const PROJECT = join(__dirname, "../..");
 
-export type KitPackage = ReturnType<typeof packKit>;
-
 /** The kit as it is published, in the node_modules of an empty project. */
 export function packKit() {
-  const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));
+  const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", pack(folder), "-C", installed, "--strip-components=1"]);
   const readme = readFileSync(join(installed, "README.md"), "utf8");
   const examples = compileExamples(folder, readme);
-  const programs: Program[] = [];
 
   return {
     folder,
@@ -24,15 +21,8 @@ export function packKit() {
     /** The files that the examples were written to. */
     examples,
     /** Starts an example of the README that was compiled. */
-    start(example: `${string}.mjs`, environment: Record<string, string>) {
-      const program = startProgram([process.execPath, example], { cwd: folder, environment });
-      programs.push(program);
-      return program;
-    },
-    async close() {
-      await Promise.all(programs.map((program) => program.stop("SIGKILL")));
-      rmSync(folder, { recursive: true, force: true });
-    },
+    start: (example: `${string}.mjs`, environment: Record<string, string>) =>
+      startProgram([process.execPath, example], { cwd: folder, environment }),
   };
 }
 

@@ -4,7 +4,7 @@ import fastify from "fastify";
 import type { OutboundEvent } from "../../bridge/events";
 import { fastifyReceiver } from "../../bridge/fastify-receiver";
 import { createReceiver, type Receiver, type ReceiverOptions } from "../../bridge/receiver";
-import { send, signatureOf, type Answer } from "./bridge";
+import { send, signatureOf } from "./bridge";
 import { gate } from "./gate";
 import { WORKSPACE } from "./sample-events";
 
@@ -68,11 +68,7 @@ export async function setUpReceiver(
 }
 
 /** Pushes as the service does; a header that is changed to nothing is left out. */
-export function pushTo(
-  url: string,
-  event: object | Buffer,
-  change: Record<string, string> = {},
-): Promise<Answer> {
+export function pushTo(url: string, event: object | Buffer, change: Record<string, string> = {}) {
   const body = Buffer.isBuffer(event) ? event : Buffer.from(JSON.stringify(event));
   const { id, workspace } = event as { id?: string; workspace?: string };
   const headers = {

@@ -9,9 +9,7 @@ export interface ReadMetric {
 }
 
 /** What a process answers at /metrics, by name. */
-export async function readMetrics({
-  healthPort,
-}: Pick<TestProcess, "healthPort">): Promise<ReadonlyMap<string, ReadMetric>> {
+export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort">) {
   const { status, headers, body } = await send(`http://127.0.0.1:${healthPort}`, "/metrics");
   expect(status).toBe(200);
   expect(headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);

@@ -3,7 +3,10 @@ import { once } from "node:events";
 
 export type Program = ReturnType<typeof startProgram>;
 
-/** Starts a program in any language, as a terminal does. */
+const running = new Set<Program>();
+afterAll(() => Promise.all([...running].map((program) => program.stop("SIGKILL"))));
+
+/** Starts a program in any language, as a terminal does. It does not outlive the tests of the file. */
 export function startProgram(
   [command, ...args]: readonly [string, ...string[]],
   { cwd, environment }: { readonly cwd: string; readonly environment: Record<string, string> },
@@ -15,7 +18,7 @@ export function startProgram(
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   }
-  return {
+  const program = {
     /** What it printed so far, errors too. */
     output: () => output,
     /** Types a line. */
@@ -27,4 +30,6 @@ export function startProgram(
       return code;
     },
   };
+  running.add(program);
+  return program;
 }

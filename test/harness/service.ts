@@ -1,5 +1,5 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
-import { OutboundEvent, PublishEventsRequest, type PublishResult } from "../../proto/gen/chatbridge/v1/game";
+import { OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { call, connectToCore, type CoreClients } from "./core-clients";
 import { startCore, startEdge, type RunningProcess, type TestProcess } from "./processes";
 import { startTestRedis, type TestRedis } from "./redis";
@@ -62,10 +62,7 @@ export function createWorkspace({ workspaces }: CoreClients, request?: CreateIni
 type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 
 /** Publishes events and answers the results, one for each. */
-export async function publish(
-  { games }: CoreClients,
-  ...events: readonly EventInit[]
-): Promise<readonly PublishResult[]> {
+export async function publish({ games }: CoreClients, ...events: readonly EventInit[]) {
   const request = PublishEventsRequest.create({ events: events.map((event) => OutboundEvent.create(event)) });
   return (await call(games, games.publishEvents, request)).results;
 }

@@ -28,10 +28,7 @@ export interface TestStore extends Store {
 }
 
 /** @param options over those of a core's store as it is by default */
-export async function openTestStore(
-  redisUrl: string,
-  options: Partial<StoreOptions> = {},
-): Promise<TestStore> {
+export async function openTestStore(redisUrl: string, options: Partial<StoreOptions> = {}) {
   const onError = (): void => undefined;
   const secretBox = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
   const store = await openStore({
@@ -96,10 +93,7 @@ export async function stopClock(store: TestStore): Promise<(us: number) => Promi
 }
 
 /** Creates a workspace and answers its record. */
-export async function addWorkspace(
-  { workspaces }: Store,
-  fields: Partial<Workspace> = {},
-): Promise<WorkspaceRecord> {
+export async function addWorkspace({ workspaces }: Store, fields: Partial<Workspace> = {}) {
   const workspace = newWorkspace(fields);
   await workspaces.create(workspace);
   const record = await workspaces.read(workspace.id);

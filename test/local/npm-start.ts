@@ -157,10 +157,7 @@ export async function nothingIsLeft(folder: string): Promise<void> {
 }
 
 /** Ends a run with a signal: its parts stop in order, it exits with 0, and no process is left. */
-export async function stop(
-  { child, exited, folder, printed }: Run,
-  kill = () => child.kill("SIGTERM"),
-): Promise<void> {
+export async function stop({ child, exited, folder, printed }: Run, kill = () => child.kill("SIGTERM")) {
   kill();
   expect(await exited).toBe(0);
   expect(printed()).toMatch(

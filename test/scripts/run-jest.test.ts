@@ -1,18 +1,16 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { testFolder } from "../harness/folder";
 
 const ROOT = join(__dirname, "../..");
 
-let folder: string;
+const folder = testFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "cb-run-jest-"));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "jest.config.js"), 'module.exports = { testMatch: ["**/*.spec.js"] };');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs test files through `runJest`, and answers what it made of them. */
 async function outcomeOf(files: Readonly<Record<string, string>>): Promise<unknown> {

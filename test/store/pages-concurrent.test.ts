@@ -13,12 +13,7 @@ interface Seen {
 }
 
 /** Publishes `sizes` batches, one after the other, and answers what was published. */
-async function write(
-  store: TestStore,
-  workspaceId: string,
-  name: string,
-  sizes: readonly number[],
-): Promise<Seen[]> {
+async function write(store: TestStore, workspaceId: string, name: string, sizes: readonly number[]) {
   const written: Seen[] = [];
   for (const [batch, size] of sizes.entries()) {
     const publishing = Array.from({ length: size }, async (_, i) => {

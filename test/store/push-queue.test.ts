@@ -18,22 +18,14 @@ const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
 const keepLease = (shard: number) => store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
 /** Publishes an event whose sequence is followed by something, as it is in an envelope; answers its sequence. */
-async function publish(
-  { id }: Workspace,
-  label: string,
-  fields: Parameters<typeof publication>[2] = {},
-): Promise<number> {
+async function publish({ id }: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
   const envelope = { beforeSequence: `{"label":"${label}","sequence":`, afterSequence: ',"z":1}' };
   const published = await store.outboundEvents.publish(publication(id, label, { envelope, ...fields }));
   if (published.outcome !== "published") throw new Error(published.outcome);
   return published.sequence;
 }
 
-async function queueOf(
-  workspace: Workspace,
-  after?: string,
-  most = { events: 100, bytes: 1_000_000 },
-): Promise<readonly QueuedPush[]> {
+async function queueOf(workspace: Workspace, after?: string, most = { events: 100, bytes: 1_000_000 }) {
   await keepLease(shardOf(workspace));
   const read = await store.pushQueue.read(TOKEN, shardOf(workspace), after, most);
   if (read === undefined) throw new Error("the lease is lost");
@@ -41,11 +33,7 @@ async function queueOf(
 }
 
 /** Publishes an event, and answers how it is queued. */
-async function queue(
-  workspace: Workspace,
-  label: string,
-  fields: Parameters<typeof publication>[2] = {},
-): Promise<QueuedPush> {
+async function queue(workspace: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
   await publish(workspace, label, fields);
   const push = (await queueOf(workspace)).at(-1);
   if (push?.eventId !== `evt_${label}`) throw new Error("it is not queued");

@@ -1,0 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A folder for the tests of a file, which is gone after them. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cb-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
