@@ -29,13 +29,8 @@ export async function holdSince(
 ): Promise<void> {
   const [held, state] = ["held", "st"].map((kind) => keyOf(store, workspaceId, kind));
   for (const [i, event] of events.entries()) {
-    await store.redis.command("", [
-      "XADD",
-      held ?? "",
-      `${event.sequence}-0`,
-      String(i + 1),
-      JSON.stringify(event),
-    ]);
+    const fields = [String(i + 1), JSON.stringify(event)];
+    await store.redis.command("", ["XADD", held ?? "", `${event.sequence}-0`, ...fields]);
   }
   const [first, last] = [events[0], events.at(-1)].map((event) => String(event?.sequence));
   const fields = ["sequence", last, "held", last, "oldest", first, "total", events.length].map(String);

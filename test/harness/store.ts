@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CONTRACT_LIMITS } from "../../core/domain/contract";
 import type { Workspace } from "../../core/domain/workspace";
 import type { Append } from "../../core/ports/inbound-log";
-import type { Publication } from "../../core/ports/outbound-events";
+import type { Publication, Published } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { createFunctions, type Functions } from "../../core/store/functions";
 import { createKeys, type Keys } from "../../core/store/keys";
@@ -75,14 +75,9 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
 
 /** Stops the clock that a store's functions read; the function that is answered sets it, in µs since the epoch. */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
+  const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
   const setClock = (us: number): Promise<void> =>
-    evaluate(
-      store,
-      "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])",
-      ["clock"],
-      Math.floor(us / 1e6),
-      us % 1e6,
-    );
+    evaluate(store, script, ["clock"], Math.floor(us / 1e6), us % 1e6);
   await setClock(await redisNowUs(store));
   const [library = null] = asList(await store.redis.command("", ["FUNCTION", "LIST", "WITHCODE"]));
   const code = asText(asList(library).at(-1) ?? null);
@@ -92,7 +87,21 @@ export async function stopClock(store: TestStore): Promise<(us: number) => Promi
   return setClock;
 }
 
-/** Creates a workspace and answers its record. */
+/** The same from the first test of a file on, at a whole millisecond. */
+export function testClock(store: TestStore) {
+  let setClock: (us: number) => Promise<void>;
+  const clock = {
+    us: 0,
+    set: (us: number) => setClock((clock.us = us)),
+    pass: (us: number) => clock.set(clock.us + us),
+  };
+  beforeAll(async () => {
+    setClock = await stopClock(store);
+    await clock.set(Math.floor((await redisNowUs(store)) / 1_000) * 1_000);
+  });
+  return clock;
+}
+
 export async function addWorkspace({ workspaces }: Store, fields: Partial<Workspace> = {}) {
   const workspace = newWorkspace(fields);
   await workspaces.create(workspace);
@@ -113,12 +122,10 @@ export async function addNeighbour(
   return addWorkspace(store, { id, ...fields });
 }
 
-/** The prefix of the keys of a workspace's shard. */
 export function prefixOf({ keys }: TestStore, workspaceId: string): string {
   return keys.prefix(keys.shard(workspaceId));
 }
 
-/** An inbound event with a request id. */
 export function inbound(record: WorkspaceRecord, id: string, text = "hello"): Append {
   return { record, event: { identity: { by: "id", id }, bytes: Buffer.from(text) } };
 }
@@ -142,18 +149,22 @@ export function publication(
   };
 }
 
+/** The sequence under which an event was published; throws when it was not. */
+export function sequenceOf(published: Published): number {
+  if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
+  return published.sequence;
+}
+
 /** The name of a key of a workspace, such as "full" or "rate". */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }
 
-/** Redis's clock in µs since the epoch. */
 export async function redisNowUs({ redis }: TestStore): Promise<number> {
   const [seconds, microseconds] = asList(await redis.command("", ["TIME"]));
   return asNumber(seconds) * 1_000_000 + asNumber(microseconds);
 }
 
-/** A command's reply as a list of texts. */
 export async function texts({ redis }: TestStore, ...command: Argument[]): Promise<readonly string[]> {
   return asList(await redis.command("", command)).map(asText);
 }

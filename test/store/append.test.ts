@@ -3,17 +3,7 @@ import * as fc from "fast-check";
 import type { Append, Appended } from "../../core/ports/inbound-log";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/reply";
-import {
-  addNeighbour,
-  addWorkspace,
-  inbound,
-  keyOf,
-  prefixOf,
-  redisNowUs,
-  stopClock,
-  testStore,
-  texts,
-} from "../harness/store";
+import { addNeighbour, addWorkspace, inbound, prefixOf, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;
 const HALF_DAY = 43_200;
@@ -22,14 +12,11 @@ const DAY = 86_400;
 const store = testStore();
 const other = testStore(store);
 
-let setClock: (us: number) => Promise<void>;
+const clock = testClock(store);
 /** When the next half day begins: ahead of the real clock, by which keys expire. */
 let slotUs: number;
-beforeAll(async () => {
-  setClock = await stopClock(store);
-  slotUs = Math.ceil((await redisNowUs(store)) / SECOND_US / HALF_DAY) * HALF_DAY * SECOND_US;
-});
-beforeEach(() => setClock(slotUs));
+beforeAll(() => void (slotUs = Math.ceil(clock.us / SECOND_US / HALF_DAY) * HALF_DAY * SECOND_US));
+beforeEach(() => clock.set(slotUs));
 
 const byBytes = (record: WorkspaceRecord, timestamp: number, body: string): Append => ({
   record,
@@ -38,8 +25,7 @@ const byBytes = (record: WorkspaceRecord, timestamp: number, body: string): Appe
 const outcomes = (appended: readonly Appended[]): readonly string[] => appended.map(({ outcome }) => outcome);
 const shardKeys = ({ workspace }: WorkspaceRecord, kind: string): Promise<readonly string[]> =>
   texts(store, "KEYS", `${prefixOf(store, workspace.id)}:${kind}:*`);
-const expiresAt = async (key: string): Promise<number> =>
-  asNumber(await store.redis.command(key, ["EXPIRETIME", key]));
+const expiresAt = async (key: string) => asNumber(await store.redis.command(key, ["EXPIRETIME", key]));
 
 /** What the log has of a workspace, oldest first. */
 async function logged({ workspace }: WorkspaceRecord): Promise<readonly string[]> {
@@ -82,9 +68,9 @@ test("a request id is remembered for 24 hours, and for a second more at most", a
     fc.asyncProperty(fc.nat(HALF_DAY), second, ages, second, async (sinceNoon, us, ago, andUs) => {
       const record = await addWorkspace(store);
       const at = slotUs + sinceNoon * SECOND_US + us;
-      await setClock(at);
+      await clock.set(at);
       expect(await store.inboundLog.append(inbound(record, "1"))).toEqual({ outcome: "stored" });
-      await setClock(at + ago * SECOND_US + andUs);
+      await clock.set(at + ago * SECOND_US + andUs);
       const { outcome } = await store.inboundLog.append(inbound(record, "1"));
       if (ago < DAY || (ago === DAY && andUs === 0)) expect(outcome).toBe("repeated");
       if (ago > DAY) expect(outcome).toBe("stored");
@@ -109,7 +95,8 @@ test("a refused request's id is not remembered", async () => {
   const append = inbound(record, "1");
   const outdated = { ...append, record: { ...record, version: record.version + 1 } };
   expect(await store.inboundLog.append(outdated)).toEqual({ outcome: "stale" });
-  const rate = keyOf(store, record.workspace.id, "rate");
+  const { id } = record.workspace;
+  const rate = `${prefixOf(store, id)}:rate:${id}`;
   await store.redis.command(rate, ["RPUSH", rate, ...Array<string>(250).fill(String(slotUs))]);
   expect(await store.inboundLog.append(append)).toEqual({ outcome: "limited", retryAfterSeconds: 1 });
   await store.redis.command(rate, ["DEL", rate]);

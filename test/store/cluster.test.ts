@@ -13,6 +13,7 @@ import {
   openTestStore,
   prefixOf,
   publication,
+  sequenceOf,
   type TestStore,
 } from "../harness/store";
 import { until } from "../harness/wait";
@@ -32,24 +33,16 @@ afterAll(async () => {
   await cluster.close();
 });
 
-const everyPrefix = (): readonly string[] =>
-  Array.from({ length: 16 }, (_, shard) => store.keys.prefix(shard));
+const everyPrefix = () => Array.from({ length: 16 }, (_, shard) => store.keys.prefix(shard));
 const ownersOf = (prefixes: readonly string[]): Promise<readonly RedisNode[]> =>
   Promise.all(prefixes.map((prefix) => cluster.masterOf(prefix)));
 const publish = (id: string) => store.outboundEvents.publish(publication(id, 1));
 
-async function publishedSequence(id: string): Promise<number> {
-  const published = await publish(id);
-  if (published.outcome !== "published") throw new Error(published.outcome);
-  return published.sequence;
-}
+const publishedSequence = async (id: string) => sequenceOf(await publish(id));
 
 /** What a call comes to, in a word. */
 const outcomeOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "done",
-    (error: unknown) => (error instanceof StoreUnavailable ? "unavailable" : String(error)),
-  );
+  call.then(() => "done").catch((e) => (e instanceof StoreUnavailable ? "unavailable" : String(e)));
 
 /** Asks again for as long as the store is unavailable. */
 function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
@@ -63,10 +56,8 @@ function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
 
 test("a key's slot is the one that the cluster says", async () => {
   const odd = fc.array(fc.constantFrom("{", "}", "a", "é", ":"), { minLength: 1, maxLength: 8 });
-  const key = fc.oneof(
-    fc.string({ minLength: 1, maxLength: 20 }),
-    odd.map((parts) => parts.join("")),
-  );
+  const joined = odd.map((parts) => parts.join(""));
+  const key = fc.oneof(fc.string({ minLength: 1, maxLength: 20 }), joined);
   await fc.assert(
     fc.asyncProperty(key, async (key) => {
       expect(slotOf(key)).toBe(await cluster.nodes[0]?.command("CLUSTER", "KEYSLOT", key));
@@ -111,9 +102,8 @@ test("functions that one master has lost are loaded again, also while a slot has
 
 test("workspaces of all shards are listed together, newest first", async () => {
   const now = Date.now() + 1_000_000;
-  const made = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => addWorkspace(store, { createdAtMs: now + i })),
-  );
+  const add = (_: unknown, i: number) => addWorkspace(store, { createdAtMs: now + i });
+  const made = await Promise.all(Array.from({ length: 40 }, add));
   const listed = await store.workspaces.list(40, undefined);
   expect(listed?.workspaces).toEqual(made.map(({ workspace }) => workspace).toReversed());
 });
@@ -136,17 +126,16 @@ test("a slot on its way to another master is out of reach until it is there", as
   const from = await cluster.masterOf(prefix);
   const to = (await ownersOf(everyPrefix())).find((each) => each !== from);
   if (to === undefined) throw new Error("there is but one master");
-  const [fromId, toId] = await Promise.all(
-    [from, to].map(async (node) => String(await node.command("CLUSTER", "MYID"))),
-  );
+  const idOf = async (node: RedisNode) => String(await node.command("CLUSTER", "MYID"));
+  const [fromId, toId] = [await idOf(from), await idOf(to)];
   const first = await publishedSequence(workspace.id);
-  await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", fromId ?? "");
-  await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", toId ?? "");
+  await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", fromId);
+  await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", toId);
   expect(await outcomeOf(publish(workspace.id))).toBe("unavailable");
 
   const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 10_000)) as string[];
   await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "AUTH", PASSWORD, "KEYS", ...keys);
-  for (const node of [to, from]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", toId ?? "");
+  for (const node of [to, from]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", toId);
   await until("every server knows it", async () => {
     const views = await Promise.all(cluster.nodes.map((node) => node.command("CLUSTER", "SLOTS")));
     return (views as [number, number, [string, number]][][]).every((ranges) =>

@@ -2,7 +2,7 @@ import { GROUP_STREAMS_MAX } from "../../core/domain/contract";
 import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import { LEASE_MS, type Member } from "../../core/ports/leases";
 import { asNumber, asText } from "../../core/store/reply";
-import { addWorkspace, inbound, redisNowUs, stopClock, testStore } from "../harness/store";
+import { addWorkspace, inbound, testClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 const store = testStore();
@@ -167,12 +167,7 @@ describe("reading", () => {
 });
 
 describe("the register of a group", () => {
-  let now: number;
-  let setClock: (us: number) => Promise<void>;
-  beforeAll(async () => {
-    setClock = await stopClock(store);
-    await setClock((now = Math.floor((await redisNowUs(store)) / 1_000) * 1_000));
-  });
+  const clock = testClock(store);
 
   test("names who is alive, in order", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
@@ -198,14 +193,13 @@ describe("the register of a group", () => {
     expect(await log.join(newer, true, 200)).toEqual(["c"]);
     expect(await log.join(older, true, 60_000)).toBe("replaced");
     expect(await log.join(newer, true, 900)).toEqual(["c"]);
-    const newest = member("late");
-    expect(await log.join(newest, true, 0)).toEqual(["c"]);
+    expect(await log.join(member("late"), true, 0)).toEqual(["c"]);
   });
 
   test("reads the members of a release that knows no ages", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
-    await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${now / 1_000}`]);
+    await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);
     expect(await log.join(newer, false, 0)).toBe("replaced");
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
   });
@@ -220,9 +214,8 @@ describe("the register of a group", () => {
     expect(await log.join(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
     // Those that are silent take no place.
-    await setClock(now + (LEASE_MS + 1) * 1_000);
+    await clock.pass((LEASE_MS + 1) * 1_000);
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
-    await setClock(now);
   });
 
   test("is not read by a beat while nobody comes, leaves or may have fallen silent", async () => {
@@ -233,21 +226,17 @@ describe("the register of a group", () => {
       /cmdstat_hgetall:calls=\d+/.exec(asText(await store.redis.command("", ["INFO", "commandstats"])))?.[0];
     const before = await reads();
     for (let beat = 0; beat < 3; beat++) {
-      await setClock(now + beat * 750_000);
-      expect([await log.join(a, false), await log.join(b, false)]).toEqual([
-        ["a", "b"],
-        ["a", "b"],
-      ]);
+      await clock.pass(750_000);
+      for (const each of [a, b]) expect(await log.join(each, false)).toEqual(["a", "b"]);
     }
     expect(await reads()).toBe(before);
-    await setClock(now);
   });
 
   test("sees at once whom a release has added or taken away that keeps no names", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
-    await store.redis.command(key, ["HSET", key, "b", `${b.token} 0 ${now / 1_000}`]);
+    await store.redis.command(key, ["HSET", key, "b", `${b.token} 0 ${clock.us / 1_000}`]);
     expect(await log.join(a, false)).toEqual(["a", "b"]);
     await store.redis.command(key, ["HDEL", key, "b"]);
     expect(await log.join(a, false)).toEqual(["a"]);
@@ -257,9 +246,9 @@ describe("the register of a group", () => {
   test("forgets who is silent for longer than a lease lasts", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
-    await setClock(now + LEASE_MS * 1_000);
+    await clock.pass(LEASE_MS * 1_000);
     expect(await log.join(alive, true)).toEqual(["a", "b"]);
-    await setClock(now + (LEASE_MS + 1) * 1_000);
+    await clock.pass(1_000);
     expect(await log.join(alive, false)).toEqual(["b"]);
     expect(await log.join(silent, false)).toEqual(["a", "b"]);
   });

@@ -1,22 +1,14 @@
 import * as fc from "fast-check";
 import { asList, asNumber, asText } from "../../core/store/reply";
-import { addWorkspace, keyOf, redisNowUs, stopClock, testStore, texts } from "../harness/store";
+import { addWorkspace, keyOf, redisNowUs, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;
 
 const store = testStore();
 const other = testStore(store);
 
-let now: number;
-let setClock: (us: number) => Promise<void>;
-beforeAll(async () => {
-  setClock = await stopClock(store);
-  await setClock((now = await redisNowUs(store)));
-});
-
-async function pass(us: number): Promise<void> {
-  await setClock((now += us));
-}
+const clock = testClock(store);
+const { pass } = clock;
 
 let names = 0;
 const freshAddress = (): string => `address-${names++}`;
@@ -53,10 +45,10 @@ test("no second, wherever it begins, lets more than the limit through; refusals 
           await pass(passUs);
           const answers = await judge(address, limit, requests);
           const expected = answers.map(() => {
-            const recent = passed.filter((at) => at > now - SECOND_US);
+            const recent = passed.filter((at) => at > clock.us - SECOND_US);
             const [oldest] = recent;
-            if (oldest !== undefined && recent.length >= limit) return oldest + SECOND_US - now;
-            passed.push(now);
+            if (oldest !== undefined && recent.length >= limit) return oldest + SECOND_US - clock.us;
+            passed.push(clock.us);
             return 0;
           });
           expect(answers).toEqual(expected);
@@ -84,10 +76,8 @@ test.each([
 // contract: check-2
 test("all cores share the 500 a second of a sending address", async () => {
   const address = freshAddress();
-  const burst = (count: number) =>
-    Promise.all(
-      Array.from({ length: count }, (_, i) => (i % 2 ? store : other).requestLimits.admitAddress(address)),
-    );
+  const admit = (i: number) => (i % 2 ? store : other).requestLimits.admitAddress(address);
+  const burst = (count: number) => Promise.all(Array.from({ length: count }, (_, i) => admit(i)));
   const answers = await burst(700);
   expect(answers.filter((retryAfter) => retryAfter === undefined)).toHaveLength(500);
   expect(answers.filter((retryAfter) => retryAfter === 1)).toHaveLength(200);
@@ -154,7 +144,7 @@ test("limits, and polls in a row that bring nothing but the first of a minute, w
     const before = await fileBytes();
     await store.heldEvents.page({ record, address: freshAddress(), page });
     logged.push((await fileBytes()) > before);
-    expected.push(polls === 0 || minute(now) !== minute(now - 2 * SECOND_US));
+    expected.push(polls === 0 || minute(clock.us) !== minute(clock.us - 2 * SECOND_US));
     await pass(2 * SECOND_US);
   }
   expect(logged).toEqual(expected);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import type { PageStart } from "../../core/domain/cursor";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { addWorkspace, publication, testStore, type TestStore } from "../harness/store";
+import { addWorkspace, publication, sequenceOf, testStore, type TestStore } from "../harness/store";
 
 const store = testStore();
 const stores = [store, testStore(store), testStore(store)] as const;
@@ -18,9 +18,8 @@ async function write(store: TestStore, workspaceId: string, name: string, sizes:
   for (const [batch, size] of sizes.entries()) {
     const publishing = Array.from({ length: size }, async (_, i) => {
       const label = `${name}/${batch}/${i}`;
-      const answer = await store.outboundEvents.publish(publication(workspaceId, label));
-      if (answer.outcome !== "published") throw new Error(answer.outcome);
-      return { label, sequence: answer.sequence };
+      const published = await store.outboundEvents.publish(publication(workspaceId, label));
+      return { label, sequence: sequenceOf(published) };
     });
     written.push(...(await Promise.all(publishing)));
   }

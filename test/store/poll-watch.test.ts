@@ -1,14 +1,6 @@
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asText } from "../../core/store/reply";
-import {
-  addWorkspace,
-  evaluate,
-  prefixOf,
-  publication,
-  redisNowUs,
-  stopClock,
-  testStore,
-} from "../harness/store";
+import { addWorkspace, evaluate, prefixOf, publication, testClock, testStore } from "../harness/store";
 
 const OUTBOX_MAX = 10_000;
 const MS = 1_000;
@@ -17,14 +9,8 @@ const DAY_AND_MORE = 26 * 3_600_000 * MS;
 
 const store = testStore();
 
-let now: number;
-let setClock: (us: number) => Promise<void>;
-beforeAll(async () => {
-  setClock = await stopClock(store);
-  await setClock((now = Math.floor((await redisNowUs(store)) / MS) * MS));
-});
+const { pass } = testClock(store);
 
-const pass = (us: number): Promise<void> => setClock((now += us));
 const publish = ({ workspace }: WorkspaceRecord) =>
   store.outboundEvents.publish(publication(workspace.id, "waits"));
 const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(workspace.id);

@@ -1,16 +1,13 @@
 import * as fc from "fast-check";
 import type { Published } from "../../core/ports/outbound-events";
 import { asNumber } from "../../core/store/reply";
-import { addWorkspace, testStore, publication, redisNowUs, stopClock, texts } from "../harness/store";
+import { randomUUID } from "node:crypto";
+import { addWorkspace, publication, sequenceOf, testClock, testStore, texts } from "../harness/store";
 import { heldSequences } from "../harness/held-events";
 
 const store = testStore();
 const other = testStore(store);
-
-function sequenceOf(published: Published): number {
-  if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
-  return published.sequence;
-}
+const clock = testClock(store);
 
 /** What a game service is answered. */
 function answered(published: Published): object {
@@ -22,26 +19,20 @@ function answered(published: Published): object {
 // time: controlled
 // contract: envelope-sequence
 test("a sequence is the microsecond clock's, or one above the last, however the clock steps", async () => {
-  const setClock = await stopClock(store);
-  const start = await redisNowUs(store);
+  const start = clock.us;
   const step = fc.record({
     size: fc.integer({ min: 1, max: 8 }),
-    aheadUs: fc.oneof(
-      fc.integer({ min: -5, max: 5 }),
-      fc.constantFrom(-3_600_000_000, 1_000_000, 43_200_000_000),
-    ),
+    aheadUs: fc.oneof(fc.integer({ min: -5, max: 5 }), fc.constantFrom(-3_600e6, 1e6, 43_200e6)),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
       const { id } = (await addWorkspace(store)).workspace;
       const expected: number[] = [];
       for (const { size, aheadUs } of steps) {
-        await setClock(start + aheadUs);
-        const answers = await Promise.all(
-          Array.from({ length: size }, (_, i) =>
-            (i % 2 ? other : store).outboundEvents.publish(publication(id, i)),
-          ),
-        );
+        await clock.set(start + aheadUs);
+        const publish = (_: unknown, i: number) =>
+          (i % 2 ? other : store).outboundEvents.publish(publication(id, i));
+        const answers = await Promise.all(Array.from({ length: size }, publish));
         for (let i = 0; i < size; i++) expected.push(Math.max(start + aheadUs, (expected.at(-1) ?? 0) + 1));
         expect(answers.map(sequenceOf).toSorted((a, b) => a - b)).toEqual(expected.slice(-size));
       }
@@ -113,10 +104,7 @@ test.each([
   ["a disconnected one", { connected: false }],
   ["one of a native platform", { platform: "native" as const }],
 ])("for %s nothing is published or kept", async (_which, fields) => {
-  const id =
-    fields === undefined
-      ? "00000000-0000-4000-8000-000000000000"
-      : (await addWorkspace(store, fields)).workspace.id;
+  const id = fields ? (await addWorkspace(store, fields)).workspace.id : randomUUID();
   expect(await store.outboundEvents.publish(publication(id, 1))).toEqual({ outcome: "unknown-workspace" });
   expect(await texts(store, "KEYS", `*:held:${id}`)).toEqual([]);
 });

@@ -45,8 +45,7 @@ function losing({ writes, isDone, then }: Loss): WorkspaceContext {
 async function stored(id: string): Promise<Workspace | undefined> {
   return (await store.workspaces.read(id))?.workspace;
 }
-const secretsOf = async (id: string): Promise<readonly string[] | undefined> =>
-  (await stored(id))?.secrets.map(({ value }) => value);
+const secretsOf = async (id: string) => (await stored(id))?.secrets.map(({ value }) => value);
 const secretIn = (answer: object): unknown => ("secret" in answer ? answer.secret : "none");
 
 test.each([
