@@ -72,7 +72,6 @@ test("the page says when the dashboard's server cannot be reached", async () => 
   await page.getByRole("link", { name: "Connect a workspace" }).first().click();
   await page.getByLabel("Name").fill("nobody hears this");
   await page.getByRole("button", { name: "Connect" }).click();
-  await page
-    .getByText("The dashboard's server cannot be reached. Whether this was done is unknown")
-    .waitFor();
+  const words = "The dashboard's server cannot be reached. Whether this was done is unknown";
+  await page.getByText(words).waitFor();
 });

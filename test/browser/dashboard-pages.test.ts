@@ -26,8 +26,7 @@ beforeAll(async () => {
   failing.behave(status(500));
   await push.publish({ workspaceId, content: update("c1") });
   await push.logged(workspaceId, 7);
-  const off = await push.workspaces.make({ name: "Closed club" });
-  await push.workspaces.disconnect(off.id);
+  await push.workspaces.disconnect((await push.workspaces.make({ name: "Closed club" })).id);
   visitor = await browser.visitSignedIn(dashboardUrl);
 });
 
@@ -125,10 +124,8 @@ test("the keyboard reaches everything, and the focus is always visible", async (
     );
     expect(outline).toContain("solid");
   }
-  expect(reached.slice(0, 2)).toEqual([
-    "Connect a workspace",
-    "Search by name, id, owner's e-mail or target URL",
-  ]);
+  const search = "Search by name, id, owner's e-mail or target URL";
+  expect(reached.slice(0, 2)).toEqual(["Connect a workspace", search]);
 
   await page.goto(`${dashboardUrl}${pageOf(polling.id)}`);
   await untilFocused(page, "Harbour quiz night");

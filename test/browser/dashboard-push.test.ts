@@ -12,8 +12,8 @@ beforeAll(async () => {
   ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));
 });
 
-const pageOf = (bridge: PushedBridge): string =>
-  `${push.service.dashboardUrl}/workspaces/${bridge.workspaceId}`;
+const { dashboardUrl } = push.service;
+const pageOf = ({ workspaceId }: PushedBridge) => `${dashboardUrl}/workspaces/${workspaceId}`;
 
 test("pushes appear as they happen, in the health, the log and the chart", async () => {
   const bridge = await push.bridge();
@@ -26,9 +26,8 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   await page.getByText("All 3 attempts of the last hour went well").waitFor();
   const rows = page.locator(".log tbody tr");
   await rows.nth(2).waitFor();
-  expect(await rows.allInnerTexts()).toEqual(
-    Array(3).fill(expect.stringMatching(/message\.create\s+Accepted 204/)),
-  );
+  const accepted = expect.stringMatching(/message\.create\s+Accepted 204/) as unknown;
+  expect(await rows.allInnerTexts()).toEqual(Array(3).fill(accepted));
   await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Given up: 0/ }).waitFor();
   // The charts are drawn a moment after the page is there.
   const charts = page.locator(".chart canvas");
@@ -79,8 +78,10 @@ test("the log shows each delivery's outcome and what to do about it, and has fil
   await rows.getByText("Refused by bridge 410").waitFor();
   await rows.getByRole("button", { name: /^Details of ping/ }).click();
   await page.getByText("Check the path of the target URL: it must take POST requests.").last().waitFor();
-  const details = page.locator(".log-details");
-  await details.getByText(logged[1]?.eventId ?? "?").waitFor();
+  await page
+    .locator(".log-details")
+    .getByText(logged[1]?.eventId ?? "?")
+    .waitFor();
 
   await page.getByLabel("Outcome").selectOption("");
   await page.getByLabel("Event type").selectOption("");

@@ -109,10 +109,8 @@ describe("with many workspaces", () => {
   });
 
   test("the list shows the mode and the health of each workspace", async () => {
-    const polling = await service.workspaces.make({ name: "Polls now" });
-    await poll(service.url, polling);
-    const off = await service.workspaces.make({ name: "Off now" });
-    await service.workspaces.disconnect(off.id);
+    await poll(service.url, await service.workspaces.make({ name: "Polls now" }));
+    await service.workspaces.disconnect((await service.workspaces.make({ name: "Off now" })).id);
     await page.goto(dashboardUrl);
     const row = (name: string) =>
       page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });

@@ -19,8 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => demo.close());
 
-const join = (name: string, size = DESKTOP): Promise<ChatPlayer> =>
-  joinChatPage(browser, demo.url, name, size);
+const join = (name: string, size = DESKTOP) => joinChatPage(browser, demo.url, name, size);
 
 test("each tab is a member of its own, and the same one with the same posts after a reload", async () => {
   const dot = await join("Dot");
@@ -172,8 +171,8 @@ test("three players play a game over a bridge that polls, is cut off, and is pus
   const [ada, bob, cyd] = await Promise.all([join("Ada"), join("Bob *the* builder", PHONE), join("Cyd")]);
   const all = [ada, bob, cyd] as const;
   const each = (does: (player: ChatPlayer) => Promise<void>) => Promise.all(all.map(does));
-  const atDesktop = (words: string) =>
-    Promise.all([ada, cyd].map(({ page }) => page.getByText(words).waitFor()));
+  const atDesktop = (text: string) =>
+    Promise.all([ada, cyd].map(({ page }) => page.getByText(text).waitFor()));
   const pushes = ada.bridge.getByText("Push", { exact: true });
 
   await ada.page.getByRole("radio", { name: /^Polls/ }).click();
@@ -197,11 +196,8 @@ test("three players play a game over a bridge that polls, is cut off, and is pus
   await bob.game.locator("[aria-busy=true]").waitFor();
   await cyd.page.getByRole("button", { name: "Restore the network" }).click();
   await expectUsableFor([ada, bob], "a question");
-  await ada.bridge
-    .locator("summary")
-    .filter({ hasText: /\d events?/ })
-    .first()
-    .click();
+  const polls = ada.bridge.locator("summary").filter({ hasText: /\d events?/ });
+  await polls.first().click();
   expect(await ada.bridge.getByLabel("Request").innerText()).toMatch(
     /^GET \/hooks\/[0-9a-f-]+\/events(\?after=\d+)?\nservice-signature: t=\d+,v1=[0-9a-f]{8}…/,
   );

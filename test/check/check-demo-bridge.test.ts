@@ -56,19 +56,19 @@ test("the demo's bridge passes every rule by the commands of its README", async 
   expect(output).toContain("exit code 0");
 });
 
-test.each<[string, () => string | null, string, number]>([
+test.each<[string, () => string | null, string, number, "POST"?]>([
   ["no signature", () => null, "", 401],
   ["a signature under another secret", () => signatureOf("another secret", ""), "", 401],
   ["the signature of another query", () => signed("a=1"), "a=2", 401],
   ["a malformed signature", () => "v1=00", "", 401],
   ["a signature that is 6 minutes old", () => signed("", nowSeconds() - 360), "", 409],
   ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
-])("a request with %s is answered by what it may see", async (_how, signature, query, status) => {
-  const reply = await ask(signature(), query);
-  expect(reply.status).toBe(status);
-  expect(reply.body.toString("utf8").includes("messages")).toBe(status === 200);
-});
-
-test("a POST to the observation endpoint is answered 404", async () => {
-  expect((await ask(signed(""), "", "POST")).status).toBe(404);
-});
+  ["the method POST", () => signed(""), "", 404, "POST"],
+])(
+  "a request with %s is answered by what it may see",
+  async (_how, signature, query, status, verb = "GET") => {
+    const reply = await ask(signature(), query, verb);
+    expect(reply.status).toBe(status);
+    expect(reply.body.toString("utf8").includes("messages")).toBe(status === 200);
+  },
+);

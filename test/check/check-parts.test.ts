@@ -46,6 +46,7 @@ test("all events that the check makes are as the contract has them, and can be t
   );
 });
 
+const button = (action: string) => ({ label: "a", action });
 const EVENT = createEventMaker({ workspace: WORKSPACE, channel: "c", user: "u" }).create("text");
 
 test.each<[string, object, RegExp]>([
@@ -58,12 +59,8 @@ test.each<[string, object, RegExp]>([
   ["a type of its own", { type: "message.delete" }, /type is "message.delete"/],
   ["no channel", { channel: undefined }, /must have channel/],
   ["another message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
-  ["buttons without rows", { message: { ...EVENT.message, buttons: [{ label: "a", action: "b" }] } }, /rows/],
-  [
-    "an action that is too long",
-    { message: { ...EVENT.message, buttons: [[{ label: "a", action: "x".repeat(513) }]] } },
-    /rows/,
-  ],
+  ["buttons without rows", { message: { ...EVENT.message, buttons: [button("b")] } }, /rows/],
+  ["too long an action", { message: { ...EVENT.message, buttons: [[button("x".repeat(513))]] } }, /rows/],
   ["an image that is no URI", { message: { ...EVENT.message, image: "picture" } }, /image/],
   ["awaitsReply missing", { message: { ...EVENT.message, awaitsReply: undefined } }, /awaitsReply/],
   ["data that is a list", { message: { ...EVENT.message, data: [] } }, /data/],
@@ -106,13 +103,8 @@ test.each<[string, string, Alter, RegExp]>([
   const { url, close } = await startBrokenService(undefined, alter);
   // However long the bursts take, they take no time.
   jest.spyOn(performance, "now").mockReturnValue(0);
-  const { rules } = await checkService({
-    url,
-    workspace: WORKSPACE,
-    secrets: ["s"],
-    withLimits: true,
-    only: [rule],
-  });
+  const options = { url, workspace: WORKSPACE, secrets: ["s"], withLimits: true, only: [rule] };
+  const { rules } = await checkService(options);
   await close();
   expect(rules.map(({ id }) => id)).toEqual(["accepts", rule]);
   const { found, note } = rules[1] as { readonly found?: string; readonly note?: string };

@@ -70,12 +70,7 @@ const restatus =
 /** What a service does wrong, the rules that it breaks, and what the check finds of the first. */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
-  [
-    "answers an event with words",
-    rewrite(202, () => ({ message: "hi" })),
-    "accepts",
-    /not 202 \{"ok":true\}/,
-  ],
+  ["answers an event in words", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
   [
     "does not name the field at fault",
     rewrite(400, ({ field: _field, ...body }) => body),

@@ -140,9 +140,8 @@ test("tail events shows what members do in the contract's words, and acks it", a
   const tail = await tailEvents("--json", "cli-acks");
   await send({ id: "r1", text: "start" });
   await until("the event is shown", () => tail.lines().length > 0);
-  expect(parsed(tail)).toMatchObject([
-    { workspace: workspace.id, event: { ...COMMAND, id: "r1", text: "start" } },
-  ]);
+  const event = { ...COMMAND, id: "r1", text: "start" };
+  expect(parsed(tail)).toMatchObject([{ workspace: workspace.id, event }]);
   tail.interrupt();
   expect((await tail.ended).code).toBe(EXIT.DONE);
 

@@ -27,16 +27,13 @@ describe("the token", () => {
   const run = (args: string, environment: Record<string, string>) =>
     runCli(`${LIST}${args}`, { role: "nobody", corePort: service.core.port, environment });
   const { operator, game } = TOKENS;
+  const SETTINGS = JSON.stringify({ tokens: TOKENS });
 
   test.each<[string, () => string, () => Record<string, string>]>([
     ["CORE_TOKEN", () => "", () => ({ CORE_TOKEN: operator })],
     ["the file of --token-file", () => ` --token-file ${file("a", `${operator}\n`)}`, () => ({})],
     ["the file of CORE_TOKEN_FILE", () => "", () => ({ CORE_TOKEN_FILE: file("b", operator) })],
-    [
-      "npm start's settings",
-      () => "",
-      () => ({ CORE_TOKEN_FILE: file("s.json", JSON.stringify({ tokens: TOKENS })) }),
-    ],
+    ["npm start's settings", () => "", () => ({ CORE_TOKEN_FILE: file("s.json", SETTINGS) })],
     ["--token-file first", () => ` --token-file ${file("c", operator)}`, () => ({ CORE_TOKEN: game })],
   ])("is taken from %s", async (_what, args, environment) => {
     const { code, stderr } = await run(args(), environment());

@@ -5,17 +5,10 @@ import { promisify } from "node:util";
 import type { Command } from "commander";
 import { COMPLETE } from "../../cli/completion";
 import { EXIT, EXIT_CODE_WORDS } from "../../cli/exit-code";
-import { createProgram } from "../../cli/program";
-import { createTerminal } from "../../cli/terminal";
-import { CLI_MAIN, runCli } from "../harness/cli";
+import { CLI_MAIN, PROGRAM, runCli } from "../harness/cli";
 import { testFolder } from "../harness/folder";
 
 const folder = testFolder();
-
-const program = createProgram(
-  { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
-  () => undefined,
-);
 
 /** The words of every command and its subcommands. */
 function commandsOf(command: Command, before: readonly string[] = []): readonly (readonly string[])[] {
@@ -25,7 +18,7 @@ function commandsOf(command: Command, before: readonly string[] = []): readonly 
   });
 }
 
-test.each([[[]], ...commandsOf(program).map((words) => [words])])(
+test.each([[[]], ...commandsOf(PROGRAM).map((words) => [words])])(
   "--help of %j has a description and examples, needs no settings, and never offers --token",
   async (words: readonly string[]) => {
     const { code, stdout, stderr } = await runCli([...words, "--help"], { role: "nobody" });

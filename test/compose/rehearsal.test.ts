@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { findRedisServer } from "../../local/redis-server";
@@ -125,10 +125,5 @@ test("add-key puts a fresh key first and keeps the one before", () => {
 });
 
 function filesOf(name: string): readonly string[] {
-  const files: Record<string, readonly string[]> = {
-    kept: ["settings.json"],
-    redis: ["redis.conf", "password"],
-    operator: ["tokens.json"],
-  };
-  return (files[name] ?? [`${name}.env`]).map((file) => join(folder, name, file));
+  return readdirSync(join(folder, name)).map((file) => join(folder, name, file));
 }

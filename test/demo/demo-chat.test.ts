@@ -58,9 +58,8 @@ test("after a cut the bridge catches up: expired events are dropped, and of seve
   }
   await ada.say("into the void");
   await until("the stale event has expired", () => Date.now() > (stale?.expiresAt?.getTime() ?? Infinity));
-  await until("a request has failed", () =>
-    exchanges("report").some(({ failure }) => failure === "the network is cut"),
-  );
+  const isCut = () => exchanges("report").some(({ failure }) => failure === "the network is cut");
+  await until("a request has failed", isCut);
   expect(shownIn("lounge")).toEqual([]);
   expect(ada.link()).toMatchObject({ isCut: true, mode: "poll" });
 

@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { freePort, TOKENS } from "../harness/processes";
+import { startProgram } from "../harness/program";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
@@ -67,15 +68,12 @@ test.each([
 });
 
 test("the game waits for a core that is not there, and exits with 0 on SIGTERM", async () => {
-  const game = spawn(process.execPath, [mainOf("game")], {
-    env: { ...LISTEN, CORE_ADDRESS: `127.0.0.1:${await freePort()}`, CORE_TOKEN: TOKENS.game },
-    stdio: ["ignore", "pipe", "inherit"],
+  const settings = { CORE_ADDRESS: `127.0.0.1:${await freePort()}`, CORE_TOKEN: TOKENS.game };
+  const game = startProgram([process.execPath, mainOf("game")], {
+    cwd: __dirname,
+    environment: { ...LISTEN, ...settings },
   });
-  let said = "";
-  game.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const ended = new Promise((resolve) => game.once("close", resolve));
-  await until("two attempts", () => said.split("not following, trying again").length > 2);
-  expect(said).not.toContain("is ready");
-  game.kill();
-  expect(await ended).toBe(0);
+  await until("two attempts", () => game.output().split("not following, trying again").length > 2);
+  expect(game.output()).not.toContain("is ready");
+  expect(await game.stop()).toBe(0);
 });

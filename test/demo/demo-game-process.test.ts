@@ -51,8 +51,7 @@ test("an event delivered again after a crash is not published twice, and its gam
   const lobby = await chat.sees("message.create", "game_start");
   expect(first).toMatchObject({ outcome: { value: { messageId: lobby.message.id } } });
   await chat.command("ann", "stop");
-  const end = await chat.sees("message.update", "game_end");
-  expect(end.message.id).toBe(lobby.message.id);
+  expect((await chat.sees("message.update", "game_end")).message.id).toBe(lobby.message.id);
   expect(chat.shown.filter(({ type }) => type === "message.create")).toHaveLength(1);
 });
 
@@ -79,13 +78,9 @@ test("a game survives an outage of core, and hears again what members do", async
   await service.core.stop("SIGKILL");
   await until("the game has noticed", async () => !(await isReady(game)));
   const core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
-  await until(
-    "the game and the edge are connected",
-    async () => (await isReady(game)) && isReady(service.edge),
-  );
+  await until("both are connected", async () => (await isReady(game)) && isReady(service.edge));
   await chat.press("ann", lobby, "Start");
-  const question = await chat.sees("message.update", "question");
-  expect(question.message.id).toBe(lobby.message.id);
+  expect((await chat.sees("message.update", "question")).message.id).toBe(lobby.message.id);
   expect(await game.stop()).toBe(0);
   await core.stop();
 });

@@ -56,7 +56,7 @@ test("games of several channels and workspaces go on at once, each in one messag
   const kinds = live.map(({ message }) => message.kind);
   const phases = kinds.filter((kind) => kind !== "answer_update" && kind !== "game_start");
   expect(phases).toEqual(["question", "time_up", "question", "time_up", "game_end"]);
-  const links = live.flatMap(({ message }) => message.buttons.flat()).filter(({ url }) => url !== undefined);
+  const links = live.flatMap(({ message }) => message.buttons.flat()).filter((button) => "url" in button);
   expect(links).toHaveLength(2);
 
   const winner = offer.user ?? "";
@@ -66,38 +66,6 @@ test("games of several channels and workspaces go on at once, each in one messag
   expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
-test("each press is answered to its member alone: locked in, already answered, over", async () => {
-  const chat = await newChat();
-  await chat.command("ann", "start");
-  const lobby = await chat.sees("message.create", "game_start");
-  await chat.press("ann", lobby, "Start");
-  const question = await chat.sees("message.update", "question");
-  const pressed = async (label: string) => {
-    await chat.press("bob", question, label);
-    return (await chat.sees("message.ephemeral", "card", { user: "bob" })).message.text;
-  };
-  // Ann plays too and keeps silent, so the question stays open.
-  expect(await pressed("A · ")).toMatch(/^Locked in: \*\*A · /);
-  expect(await pressed("B · ")).toMatch(/^You have already answered: \*\*A · /);
-  await chat.command("ann", "stop");
-  await chat.sees("message.update", "game_end");
-  expect(await pressed("B · ")).toContain("is over");
-});
-
-// contract: outbound-channel, message-awaits-reply
-test("a direct message asks for a topic, and what is typed there reaches the channel", async () => {
-  const chat = await newChat();
-  await chat.command("ann", "suggest");
-  const prompt = await chat.sees("dm.create", "card", { user: "ann" });
-  expect(prompt.message.awaitsReply).toBe(true);
-  await chat.types("ann", "_volcanoes_", { channel: "dm:ann" });
-  const thanks = await chat.sees("message.update", "card", { channel: "dm:ann" });
-  expect(thanks.message.id).toBe(prompt.message.id);
-  expect((await chat.sees("message.create", "card", { channel: "c1" })).message.text).toContain(
-    "> \\_volcanoes\\_",
-  );
-});
-
 test("the settings card changes at each press of its buttons", async () => {
   const chat = await newChat();
   await chat.command("ann", "settings");
@@ -105,10 +73,7 @@ test("the settings card changes at each press of its buttons", async () => {
   expect(card.message.data).toEqual({ rounds: 2, secondsPerQuestion: 20 });
   await chat.press("ann", card, "More rounds");
   const changed = await chat.sees("message.update", "settings");
-  expect([changed.message.id, changed.message.data]).toEqual([
-    card.message.id,
-    { rounds: 3, secondsPerQuestion: 20 },
-  ]);
+  expect(changed.message).toMatchObject({ id: card.message.id, data: { rounds: 3, secondsPerQuestion: 20 } });
 });
 
 test("pictures are served as PNG, and there are no others", async () => {

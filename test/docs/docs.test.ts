@@ -4,9 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { status } from "@grpc/grpc-js";
 import type { Command } from "commander";
 import { EXIT_CODE_WORDS } from "../../cli/exit-code";
-import { createProgram } from "../../cli/program";
-import { createTerminal } from "../../cli/terminal";
-import { runCli } from "../harness/cli";
+import { PROGRAM, runCli } from "../harness/cli";
 import { COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
 function git(...patterns: readonly string[]): readonly string[] {
@@ -30,9 +28,8 @@ function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): r
   return [...new Set(found)].toSorted();
 }
 
-const sources = git("*.ts", "*.tsx", "*.mjs", "*.proto", "*.lua", "*.yml").filter(
-  (path) => !path.startsWith("test/"),
-);
+const kinds = ["*.ts", "*.tsx", "*.mjs", "*.proto", "*.lua", "*.yml"];
+const sources = git(...kinds).filter((path) => !path.startsWith("test/"));
 const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
@@ -144,9 +141,8 @@ describe("commands", () => {
   });
 
   test("every command of the command line that pages name exists", async () => {
-    const names = named(
-      /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g,
-    );
+    const form = /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g;
+    const names = named(form);
     expect(names).toContain("workspace rotate");
     for (const name of names) {
       expect((await runCli(`${name} --help`)).stdout).toContain(`Usage: chat-bridge ${name} `);
@@ -175,9 +171,8 @@ describe("calls", () => {
     const full = named(/((?:Bridge|Game|Workspace)Service\/[A-Z]\w+)/g);
     expect(full).toContain("GameService/Follow");
     expect(full.filter((name) => !rpcs.includes(name))).toEqual([]);
-    const short = named(
-      /`((?:Create|Get|List|Update|Connect|Disconnect|Delete|Rotate|Set|Send|Watch|Publish)[A-Z]\w+)`/g,
-    );
+    const verbs = "Create|Get|List|Update|Connect|Disconnect|Delete|Rotate|Set|Send|Watch|Publish";
+    const short = named(new RegExp(`\`((?:${verbs})[A-Z]\\w+)\``, "g"));
     expect(short).toContain("ListDeliveries");
     expect(short.filter((name) => !rpcs.some((rpc) => rpc.endsWith(`/${name}`)))).toEqual([]);
   });
@@ -190,10 +185,7 @@ describe("calls", () => {
     );
     expect(paths).toEqual(expect.arrayContaining(["/hooks/{workspaceId}", "/ready", "/metrics"]));
     const missing = paths.filter((path) => {
-      const plain = path
-        .replace(/\?.*$/, "")
-        .replaceAll(/\{(\w+)\}/g, ":$1")
-        .replace(/^\/api(?=\/)/, "");
+      const plain = path.replace(/\?.*$|^\/api(?=\/)/g, "").replaceAll(/\{(\w+)\}/g, ":$1");
       return !served.includes(`"${plain}"`);
     });
     expect(missing).toEqual([]);
@@ -208,15 +200,11 @@ test("the page of the command line has all its settings, commands and options, a
     const row = text.split("\n").find((line) => line.startsWith(`| ${code} `));
     expect(row?.split("|")[2]?.trim()).toBe(words);
   }
-  const program = createProgram(
-    { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
-    () => undefined,
-  );
   const leaves = (command: Command): readonly Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-  for (const command of leaves(program)) {
+  for (const command of leaves(PROGRAM)) {
     expect(text).toMatch(new RegExp(`^\\|.*\\b${command.name()}\\b.*\\| (operator|game|none) `, "m"));
   }
-  const options = program.createHelp().visibleOptions(program);
+  const options = PROGRAM.createHelp().visibleOptions(PROGRAM);
   for (const { long = "" } of options) if (long !== "--help") expect(text).toContain(`\`${long}`);
 });

@@ -32,7 +32,6 @@ export interface Terms {
   readonly groups: readonly string[];
 }
 
-/** What became of everything. */
 export type Account = ReturnType<typeof account>;
 
 /** What must not be there, except for what came again under its own id. */

@@ -1,17 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as grpcStatus } from "@grpc/grpc-js";
+import type { MessageCreate } from "../../bridge/events";
 import { poll, post, type Answer } from "../harness/bridge";
 import type { Rig } from "../harness/rig";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import type { Facts } from "./facts";
-
-/** The envelope of an event, as far as it is looked at here. */
-export interface Envelope {
-  readonly id: string;
-  readonly workspace: string;
-  readonly sequence: number;
-  readonly message: { readonly text: string };
-}
 
 interface ClientsOptions {
   readonly rig: Rig;
@@ -30,11 +23,8 @@ interface ClientsOptions {
 
 const AGAIN_MS = 100;
 const REPEAT_EVERY = 5;
-const NO_ANSWER: ReadonlySet<grpcStatus> = new Set([
-  grpcStatus.UNAVAILABLE,
-  grpcStatus.DEADLINE_EXCEEDED,
-  grpcStatus.CANCELLED,
-]);
+const { UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED } = grpcStatus;
+const NO_ANSWER = new Set<grpcStatus>([UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED]);
 
 /** What clients do until they are told to end. Whatever is not answered they send again, under the same id. */
 export function createClients(options: ClientsOptions) {
@@ -102,7 +92,7 @@ export function createClients(options: ClientsOptions) {
         const ask = (url: string): Promise<Answer> => poll(url, workspace, `after=${after}`, { from });
         const got = await persist(workspace.id, turn, ask);
         if (got === undefined) return;
-        const page = got.json as { events: Envelope[]; next: string; gap: boolean; hasMore: boolean };
+        const page = got.json as { events: MessageCreate[]; next: string; gap: boolean; hasMore: boolean };
         const events = page.events.map(seenOf);
         const moved = { after: Number(after), next: Number(page.next), gap: page.gap, events };
         if (events.length > 0 || page.next !== after || page.gap)
@@ -115,7 +105,7 @@ export function createClients(options: ClientsOptions) {
 }
 
 /** What an account wants to know of an event. */
-export function seenOf({ id, sequence, message }: Envelope) {
+export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }
 

@@ -77,8 +77,7 @@ testWith(
   STEPS_BACK,
   "when the clock of Redis steps back a minute, sequences rise and nobody under the limits is refused",
   async () => {
-    const stepBack = await startOnSteppedClock();
-    await survive(rig, { name: STEPS_BACK, happens: stepBack });
+    await survive(rig, { name: STEPS_BACK, happens: await startOnSteppedClock() });
   },
 );
 

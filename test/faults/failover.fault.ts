@@ -46,10 +46,8 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       await killFollowed(killed, replica);
       killedAt = performance.now();
       await until("a core is not ready", async () => !(await areReady()));
-      await until(
-        "there is another master",
-        async () => (await redis.master().catch(() => killed)) !== killed,
-      );
+      const next = () => redis.master().catch(() => killed);
+      await until("there is another master", async () => (await next()) !== killed);
       servedAt = performance.now();
       // One that comes back at once takes itself for the master until it is told, and what it answers in that
       // moment is lost, too, unless a replica has to confirm it.

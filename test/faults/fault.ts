@@ -69,7 +69,6 @@ export function expectSums({ accepted, delivered, published, served, pushed, dro
   expect(Math.min(accepted, published)).toBeGreaterThan(0);
 }
 
-/** Adds a line to the table of all faults. */
 export function report(fault: string, { words }: Load, became: Account, notes: readonly string[]): void {
   const dropped = Object.entries(became.dropped).map(([reason, count]) => `${count} ${reason}`);
   write({

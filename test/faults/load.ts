@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageCreate } from "../../bridge/events";
 import { status, type Behaviour } from "../harness/behaviours";
 import type { ReceivedRequest } from "../harness/receiver";
 import { untilConnected, type Rig } from "../harness/rig";
 import { createWorkspace, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
-import { account, type Account, type Fact, type Terms } from "./account";
-import { createClients, nth, seenOf, type Envelope } from "./clients";
+import { account, type Fact, type Terms } from "./account";
+import { createClients, nth, seenOf } from "./clients";
 import { createFacts, type Facts } from "./facts";
 import { startFollower } from "./follower";
 
@@ -37,10 +38,9 @@ let loads = 0;
 export async function startLoad(rig: Rig, options: LoadOptions = {}) {
   const { everyMs = 150, answer = () => TAKEN, facts = createFacts() } = options;
   const count = options.workspaces ?? 4;
+  const places = Array.from({ length: count }, (_, place) => place);
   const make = (targetUrl: string): Promise<TestWorkspace[]> =>
-    Promise.all(
-      Array.from({ length: count }, (_, i) => createWorkspace(nth(rig.cores, i).clients, { targetUrl })),
-    );
+    Promise.all(places.map((place) => createWorkspace(nth(rig.cores, place).clients, { targetUrl })));
   await Promise.all(rig.cores.map(untilConnected));
   const pollers = await make("");
   const pushed = await make(rig.receiver.urlOf(rig.bridgeName));
@@ -52,7 +52,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
 
   rig.receiver.behave((request) => {
     const { ok, behaviour } = answer(request);
-    const envelope = JSON.parse(request.body.toString("utf8")) as Envelope;
+    const envelope = JSON.parse(request.body.toString("utf8")) as MessageCreate;
     facts.add({ saw: "pushed", workspace: envelope.workspace, ok, ...seenOf(envelope) });
     return behaviour;
   });
@@ -76,11 +76,10 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
     all.flatMap((each, place) => [clients.post(each, place), clients.publish(each, place, wayOf(place))]),
   );
   const polling = Promise.all(pollers.map(clients.poll));
-  const accountFor = (terms: Partial<Terms>): Account =>
-    account(
-      [...facts.all, ...drops(rig)].filter(({ workspace }) => ids.has(workspace)),
-      { groups: [GROUP], ...terms },
-    );
+  const accountFor = (terms: Partial<Terms>) => {
+    const ours = [...facts.all, ...drops(rig)].filter(({ workspace }) => ids.has(workspace));
+    return account(ours, { groups: [GROUP], ...terms });
+  };
   const stillFor = (): number => performance.now() - (facts.all.at(-1)?.at ?? 0);
 
   const stopFollowing = async (): Promise<void> => {
@@ -91,7 +90,6 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
     stopFollowing,
     /** The workspaces that are pushed to. */
     pushed: pushed.map(({ id }) => id),
-    /** What it is made of. */
     words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
     /** Waits until so many more were accepted, delivered, published, and served or pushed, in every workspace. */
     async grows(by = GROWTH) {

@@ -11,16 +11,14 @@ export async function startTcpProxy(target: NetConnectOpts) {
 
   const server = createServer((near) => {
     const far = connect(target);
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
+    for (const socket of [near, far]) {
       open.add(socket);
       socket.setNoDelay(true);
       socket.on("error", () => undefined);
       socket.on("close", () => {
         open.delete(socket);
-        other.destroy();
+        near.destroy();
+        far.destroy();
       });
     }
     const replies: Buffer[] = [];

@@ -45,19 +45,15 @@ export function holdAnswers() {
   };
 }
 
-/** Takes the request and says nothing. */
 export const sayNothing = (): Behaviour => ({ answer() {} });
 
 /** Writes just these bytes and leaves the connection open. */
 export const raw = (bytes: string): Behaviour => ({ answer: ({ stream }) => void stream.write(bytes) });
 
-/** Answers something that is not HTTP. */
 export const garbage = () => raw("SSH-2.0-this is not a web server\r\n\r\n");
 
-/** Ends the connection with a TCP reset. */
 export const reset = (): Behaviour => ({ answer: ({ tcp }) => void tcp.resetAndDestroy() });
 
-/** Closes the connection in an orderly way, without an answer. */
 export const closeWithoutAnswer = (): Behaviour => ({ answer: ({ stream }) => void stream.end() });
 
 /** Writes `first`, and then `again` every so often, for ever. */

@@ -8,7 +8,6 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The body as JSON. */
   readonly json: unknown;
 }
 

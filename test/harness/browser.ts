@@ -67,7 +67,6 @@ export function testBrowser() {
 
   return {
     visit,
-    /** Visits the dashboard by a sign-in link. */
     async visitSignedIn(url: string, path = "/", options?: BrowserContextOptions) {
       const visitor = await visit(`${url}${await signInPath(url)}`, options);
       await visitor.page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
@@ -96,7 +95,6 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
   await until(`the focus is on ${words}`, async () => (await focusedWords(page)) === words);
 }
 
-/** The path of a link that signs in once. */
 export async function signInPath(url: string): Promise<string> {
   const authorization = `Bearer ${TOKENS.operator}`;
   const { json } = await askApi(url, "/sign-in-links", { method: "POST", headers: { authorization } });

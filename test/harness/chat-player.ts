@@ -1,6 +1,5 @@
 import { DESKTOP, type TestBrowser } from "./browser";
 
-/** A player on the demo chat's page. */
 export type ChatPlayer = Awaited<ReturnType<typeof joinChatPage>>;
 
 /**
@@ -15,17 +14,12 @@ export async function joinChatPage(browser: TestBrowser, url: string, name: stri
   await page.getByRole("heading", { name: "#general", level: 1 }).waitFor();
   const log = page.getByRole("log");
   const live = ".kind-game_start, .kind-question, .kind-answer_update, .kind-time_up, .kind-game_end";
-  const game = log
-    .locator("article")
-    .filter({ has: page.locator(live) })
-    .last();
+  const game = log.locator("article", { has: page.locator(live) }).last();
   return {
     ...visitor,
     /** The message of the newest game. */
     game,
-    /** The panel of the bridge. */
     bridge: page.getByRole("complementary", { name: "The bridge" }),
-    /** Presses a button of the game's message. */
     press: (label: string | RegExp) => game.getByRole("button", { name: label }).click(),
     seesInGame: (words: string | RegExp) => game.getByText(words).first().waitFor(),
     sees: (words: string | RegExp) => log.getByText(words).last().waitFor(),

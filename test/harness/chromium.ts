@@ -31,8 +31,6 @@ export async function findChromium(say: (line: string) => void = () => undefined
 
 async function onPath(): Promise<string | undefined> {
   const look = COMMANDS.map((command) => `command -v ${command}`).join(" || ");
-  return run("/bin/sh", ["-c", look]).then(
-    ({ stdout }) => stdout.trim(),
-    () => undefined,
-  );
+  const found = run("/bin/sh", ["-c", look]);
+  return found.then(({ stdout }) => stdout.trim()).catch(() => undefined);
 }

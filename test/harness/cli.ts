@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
+import { createProgram } from "../../cli/program";
 import { runCli as runInProcess } from "../../cli/run-cli";
 import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
@@ -11,11 +12,16 @@ export interface CliOptions {
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
-  /** Whether stdin is a terminal. */
   readonly isTTY?: boolean;
   /** Over what the role and the port make. */
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+/** The command line's commands and options. */
+export const PROGRAM = createProgram(
+  { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
+  () => undefined,
+);
 
 /** A run that has not ended, or has; `interrupt` is Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
@@ -40,7 +46,6 @@ function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>
   const ended = code.then((exit) => ({
     code: exit,
     ...said,
-    /** The last line of stdout as JSON. */
     get json() {
       return JSON.parse(said.stdout.trimEnd().split("\n").at(-1) ?? "") as unknown;
     },

@@ -20,13 +20,10 @@ export interface Seen {
   readonly workspaceId: string;
   /** The text of a command or of a typed message. */
   readonly text: string;
-  /** All of it. */
   readonly received: ReceivedEvent;
 }
 
-/** One stream of Follow. */
 export interface Consumer extends ReturnType<typeof streamOf> {
-  /** Waits for the opening answer. */
   opened(): Promise<Consumer>;
 }
 
@@ -63,7 +60,6 @@ function streamOf(games: GameServiceClient, token: string) {
   stream.on("status", ({ code, details }: { code: status; details: string }) => (end ??= { code, details }));
 
   return {
-    /** Every delivery so far, in order. */
     seen: seen as readonly Seen[],
     get isOpen() {
       return isOpen;
@@ -85,7 +81,6 @@ function streamOf(games: GameServiceClient, token: string) {
     /** Ends the client's side, as a client does that is done. */
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),
-    /** Waits for `count` deliveries and answers all so far. */
     sees: (count: number): Promise<readonly Seen[]> =>
       until(`${count} deliveries, there are ${seen.length}`, () => seen.length >= count && seen),
     ended: () => until("the stream has ended", () => end),

@@ -23,7 +23,6 @@ export function connectToCore(port: number) {
   };
 }
 
-/** Metadata that carries a bearer token. */
 export function bearer(token: string): Metadata {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);

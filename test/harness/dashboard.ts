@@ -1,7 +1,6 @@
 import { send, type Answer } from "./bridge";
 import { startEdge, TOKENS, type RunningProcess } from "./processes";
 
-/** An edge that serves the dashboard. */
 export type DashboardEdge = Awaited<ReturnType<typeof startDashboardEdge>>;
 
 export async function startDashboardEdge(corePort: number, environment: Record<string, string> = {}) {
@@ -17,7 +16,6 @@ export function dashboardUrlOf({ log }: RunningProcess): string {
 
 export interface ApiRequest {
   readonly method?: string;
-  /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** As signIn answered it. */

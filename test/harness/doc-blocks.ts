@@ -4,9 +4,8 @@ import { join } from "node:path";
 /** The fenced blocks of a language in a page, its path from the root of the project. */
 export function docBlocks(page: string, language: string): readonly string[] {
   const text = readFileSync(join(__dirname, "../..", page), "utf8");
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(
-    ([, block = ""]) => block,
-  );
+  const fenced = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms");
+  return [...text.matchAll(fenced)].map(([, block = ""]) => block);
 }
 
 /** The program of a page that names itself in its first line. */

@@ -1,11 +1,6 @@
 import { follow, type Follower } from "../../core/operations/follow";
 import type { NotJoined } from "../../core/ports/leases";
-import {
-  createMemoryFollowLog,
-  numberOf,
-  type MemoryConnection,
-  type MemoryFollowLog,
-} from "./memory-follow-log";
+import { createMemoryFollowLog, numberOf, type MemoryConnection } from "./memory-follow-log";
 
 export const DEADLINE_MS = 3_000;
 const SHARD_OF = { a: 0, b: 0, c: 1, d: 2, e: 3 } as const;
@@ -36,7 +31,7 @@ export interface Stream {
 
 /** A group of streams over one log, with what is known of each event. */
 export function createGroup(window: number) {
-  const memory: MemoryFollowLog = createMemoryFollowLog(SHARD_OF);
+  const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
   const latest = new Map<string, Delivered & { readonly stream: Stream }>();
   const streams: Stream[] = [];
@@ -65,7 +60,7 @@ export function createGroup(window: number) {
     const out = unacked.filter(
       ([, { workspaceId, number }]) =>
         !unacked.some(
-          ([, last]) => last.atMs <= overdue && last.workspaceId === workspaceId && last.number <= number,
+          ([, last]) => last.atMs <= overdue && last.workspaceId === workspaceId && number >= last.number,
         ),
     );
     if (out.length > window) faults.push(`${out.length} events are out of a window of ${window}`);

@@ -15,12 +15,10 @@ export function useFollowers() {
     for (const consumer of consumers.splice(0)) consumer.cancel();
   });
   return {
-    /** Opens a stream at a core. */
     start: ({ games }: CoreClients, open: Parameters<typeof startConsumer>[1]) =>
       keep(startConsumer(games, open)),
     /** Opens a stream that says nothing. */
     startSilent: ({ games }: CoreClients) => keep(startStream(games)),
-    /** A group that no other test has. */
     newGroup: () => `group-${process.pid}-${++groups}-${Date.now()}`,
   };
 }
@@ -30,6 +28,5 @@ export async function typeIn(url: string, to: TestWorkspace, ...texts: readonly 
   for (const text of texts) expect(await type(url, to, text)).toBe(true);
 }
 
-/** Deliveries as text/attempt. */
 export const attemptsOf = (seen: readonly Seen[]): readonly string[] =>
   seen.map(({ text, attempt }) => `${text}/${attempt}`);

@@ -1,3 +1,4 @@
+import type { Message } from "../../bridge/events";
 import { post, poll } from "./bridge";
 import { startProcess, TOKENS, type TestProcess } from "./processes";
 import type { TestWorkspace } from "./service";
@@ -11,16 +12,7 @@ export interface Shown {
   readonly type: string;
   readonly channel?: string;
   readonly user?: string;
-  readonly message: {
-    readonly id: string;
-    readonly kind: string;
-    readonly text: string;
-    readonly buttons: readonly (readonly Readonly<
-      Record<"label" | "action" | "url", string | undefined>
-    >[])[];
-    readonly awaitsReply: boolean;
-    readonly data: Record<string, unknown> | null;
-  };
+  readonly message: Message;
 }
 
 export type Chat = ReturnType<typeof openChat>;
@@ -55,7 +47,8 @@ export function openChat(url: string, workspace: TestWorkspace) {
       report({ type: "command", channel, user: user(who), text }),
     /** Presses the button whose label has these words. */
     press(who: string, { message, channel = "c1" }: Shown, label: string, at = channel) {
-      const { action } = message.buttons.flat().find((each) => each.label?.includes(label)) ?? {};
+      const button = message.buttons.flat().find((each) => each.label.includes(label));
+      const action = button && "action" in button ? button.action : "";
       return report({ type: "action", channel: at, user: user(who), messageId: message.id, action });
     },
     types: (who: string, text: string, { channel = "c1", ...more }: { channel?: string; replyTo?: string }) =>

@@ -60,8 +60,7 @@ export function table() {
 
 export const kinds = (outputs: readonly Output[]): readonly string[] =>
   outputs.map(({ type, content }) => `${type} ${MessageKind[content.kind ?? 0]}`);
-export const texts = (outputs: readonly Output[]): string =>
-  outputs.map(({ content }) => content.text).join("\n");
+export const texts = (outputs: readonly Output[]) => outputs.map(({ content }) => content.text).join("\n");
 
 /** A table at which the first question is on, for Ann and Bob. */
 export function atQuestion() {

@@ -37,7 +37,6 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
   const isShared = files.some((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
   // Any worker may get the file that shares.
-  globalThis.sharedServices = await startSharedServices(
-    isShared ? Math.min(run.maxWorkers, files.length) : 0,
-  );
+  const count = isShared ? Math.min(run.maxWorkers, files.length) : 0;
+  globalThis.sharedServices = await startSharedServices(count);
 }

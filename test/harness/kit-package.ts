@@ -18,7 +18,6 @@ export function packKit() {
   return {
     folder,
     readme,
-    /** The files that the examples were written to. */
     examples,
     /** Starts an example of the README that was compiled. */
     start: (example: `${string}.mjs`, environment: Record<string, string>) =>

@@ -4,11 +4,9 @@ import { SMTPServer } from "smtp-server";
 import { freePort } from "./processes";
 import { until } from "./wait";
 
-/** A message that was taken. */
 export interface ReceivedMail {
   /** Of the envelope, not of the headers. */
   readonly to: readonly string[];
-  /** Headers and body, as sent. */
   readonly raw: string;
 }
 
@@ -17,7 +15,6 @@ export type MailBehaviour =
   | "accept"
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
 
-/** An SMTP server of a test's own. */
 export type TestMailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 interface MailServerOptions {

@@ -3,8 +3,7 @@ import type { Member } from "../../core/ports/leases";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { createLeaseBook } from "./memory-leases";
 
-export type MemoryFollowLog = ReturnType<typeof createMemoryFollowLog>;
-export type MemoryConnection = ReturnType<MemoryFollowLog["connect"]>;
+export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLog>["connect"]>;
 
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];

@@ -6,10 +6,7 @@ export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 /** Who is a member and who has which shard, by the process's clock, which may be a test's. */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
-  const members = new Map<
-    string,
-    { readonly token: string; readonly seen: number; readonly began: number }
-  >();
+  const members = new Map<string, { token: string; seen: number; began: number }>();
   const now = (): number => performance.now();
   /** The token that has a shard, if any has it now. */
   const holder = (shard: number): string | undefined => {

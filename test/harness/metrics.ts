@@ -36,8 +36,7 @@ export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
       if (metric === undefined || value === undefined || !name.startsWith(last)) {
         throw new Error(`not a line of metrics: ${line}`);
       }
-      const ending = name.slice(last.length);
-      metric.values.set([ending, labels].filter(Boolean).join(" "), Number(value));
+      metric.values.set([name.slice(last.length), labels].filter(Boolean).join(" "), Number(value));
     }
   }
   return metrics;

@@ -7,7 +7,6 @@ export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence"
 /** The same answer to all, or one by how often the name was asked for this type: 1 the first time. */
 type NameRecord = NameAnswer | ((query: { readonly number: number }) => NameAnswer);
 
-/** A DNS server of a test's own. */
 export type TestNames = ReturnType<typeof createNames>;
 
 const TYPE_NAMES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };

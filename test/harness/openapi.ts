@@ -29,7 +29,6 @@ export function contractOf(document: OpenApiDocument, closed = false) {
     return response;
   };
   return {
-    /** A validator, by the name of a component. */
     component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
     /** What answers of a status look like; fails for a status that is not documented. */
     answer(path: string, method: Method, status: number) {
@@ -37,7 +36,6 @@ export function contractOf(document: OpenApiDocument, closed = false) {
       if (schema === undefined) throw new Error(`${method} ${path} ${status} has no body`);
       return compile(schema);
     },
-    /** Validators of the headers of answers of a status. */
     headers: (path: string, method: Method, status: number) =>
       Object.fromEntries(
         Object.entries(responseOf(path, method, status).headers ?? {}).map(([name, { schema }]) => [
@@ -135,15 +133,13 @@ function found(ref: string, components: Components): Schema {
   return schema;
 }
 
-/** What a value may be swapped for. */
 const OTHERS = [null, true, 0, "", "dm:", "dm:u1", "\ud800", "x", "command", "message", [], {}, { id: "" }];
+const LENGTH = fc.constantFrom(127, 128, 129, 131, 132, 512, 513, 2000, 2001, 4000, 4001);
 const OTHER = fc.oneof(
   fc.constantFrom<unknown>(...OTHERS),
   fc
-    .constantFrom(127, 128, 129, 131, 132, 512, 513, 2000, 2001, 4000, 4001)
-    .chain((length) =>
-      fc.constantFrom("y", "😀", "dm:").map((start) => [...start.repeat(length)].slice(0, length).join("")),
-    ),
+    .tuple(fc.constantFrom("y", "😀", "dm:"), LENGTH)
+    .map(([start, length]) => [...start.repeat(length)].slice(0, length).join("")),
   fc.jsonValue({ maxDepth: 1 }),
 );
 

@@ -1,4 +1,4 @@
-import type { RunningProcess } from "./processes";
+import type { LogLine, RunningProcess } from "./processes";
 
 const ERROR_LEVEL = 50;
 
@@ -10,9 +10,8 @@ export function outputOf({ log, errors }: RunningProcess): string {
 /** Fails when a process logged anything unexpected, a stack trace, or one of `secrets`. */
 export function expectQuiet(processes: readonly RunningProcess[], secrets: readonly string[]): void {
   for (const each of processes) {
-    expect(each.log.filter(({ level, err }) => Number(level) >= ERROR_LEVEL || err !== undefined)).toEqual(
-      [],
-    );
+    const isUnexpected = ({ level, err }: LogLine) => Number(level) >= ERROR_LEVEL || err !== undefined;
+    expect(each.log.filter(isUnexpected)).toEqual([]);
     const text = outputOf(each);
     expect(text).not.toMatch(/\bat [^"]*\.[jt]s:\d+/);
     for (const secret of secrets) expect(text).not.toContain(secret);

@@ -16,8 +16,7 @@ export function pageOf(
   change: Partial<Record<keyof EventPage, unknown>> = {},
   signed = (body: string) => signatureOf(SECRET, body),
 ): Behaviour {
-  const page = { events: [], next: "7", hasMore: false, gap: false, ...change };
-  const body = JSON.stringify(page);
+  const body = JSON.stringify({ events: [], next: "7", hasMore: false, gap: false, ...change });
   const headers = { "Service-Signature": signed(body), "Service-Workspace": WORKSPACE };
   return status(200, { headers, body });
 }
@@ -62,11 +61,8 @@ export async function startPolledService() {
       queries: requests.map(({ path }) => path.replace(`/hooks/${WORKSPACE}/events`, "")),
       pages: pages.slice(pagesBefore),
       problems,
-      /** The waits between polls, in ms. */
       pauses: timing.pauses,
-      /** What the poller rejected with, if it did. */
       error,
-      /** The cursor it kept. */
       cursor: await all.cursors.load(),
     };
   }

@@ -12,7 +12,6 @@ export const TOKENS = {
 } as const;
 export const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/** A line of a process's log, parsed. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** A real process of ours, started from dist. */
@@ -40,9 +39,7 @@ export function startCore(redisUrl: string, environment: Environment = {}): Prom
   return startProcess("core", {
     REDIS_URL: redisUrl,
     CORE_LISTEN: "127.0.0.1:0",
-    CORE_TOKENS: Object.entries(TOKENS)
-      .map(([role, token]) => `${role}=${token}`)
-      .join(","),
+    CORE_TOKENS: String(Object.entries(TOKENS).map((each) => each.join("="))),
     SECRETS_KEY,
     ...environment,
   });
@@ -115,8 +112,8 @@ export function startProcess(
         },
       });
     });
-    void exited.then((code) =>
-      reject(new Error(`${name} ended with ${code} before it was ready:\n${errors}`)),
-    );
+    const fail = (code: number | null) =>
+      new Error(`${name} ended with ${code} before it was ready:\n${errors}`);
+    void exited.then((code) => reject(fail(code)));
   });
 }

@@ -21,7 +21,6 @@ export function startProgram(
   const program = {
     /** What it printed so far, errors too. */
     output: () => output,
-    /** Types a line. */
     type: (line: string) => void child.stdin.write(`${line}\n`),
     /** Ends it; answers its exit code, null when a signal ended it. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {

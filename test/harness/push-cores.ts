@@ -64,7 +64,6 @@ export async function startPushCores() {
   };
 }
 
-/** An event of a workspace. */
 export interface Sent {
   readonly workspaceId: string;
   readonly eventId: string;

@@ -18,7 +18,6 @@ export interface PushedBridge extends Receiver {
 
 /** The service with names and certificates of a test's own, so that it pushes to loopback over real TLS. */
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
-/** A push service of a test file's own. */
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
 /** What lets a core push to loopback, and to nothing else that is not public; and log every push that it drops. */
@@ -103,7 +102,6 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
       if (health?.mode?.$case !== "push") throw new Error("not a push workspace");
       return health.mode.value;
     },
-    /** Sends a ping to a push workspace. */
     async ping(workspaceId: string) {
       const { outcome } = await workspaces.sendTestEvent(workspaceId);
       if (outcome?.$case !== "push") throw new Error("it was not pushed");
@@ -123,7 +121,6 @@ export function cardUpdate(workspaceId: string, text = "x"): EventInit {
   return { workspaceId, content: update("c1", { ...CARD, id: MESSAGE_ID, text }) };
 }
 
-/** The id of the event that a request pushes. */
 export function eventIdOf({ headers }: Pick<ReceivedRequest, "headers">): string {
   return String(headers["service-event-id"]);
 }

@@ -41,7 +41,6 @@ export function exchange(
   });
 }
 
-/** The statuses of the answers of an exchange. */
 export async function statusesOf(...sent: Parameters<typeof exchange>): Promise<readonly number[]> {
   return (await exchange(...sent)).answers.map(({ status }) => status);
 }
@@ -76,8 +75,6 @@ export function rawRequest(
 ): Buffer {
   const all = { Host: "bridge.test", ...headers, "Content-Length": String(Buffer.byteLength(body)) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([
-    Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`),
-    Buffer.from(body),
-  ]);
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
+  return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }

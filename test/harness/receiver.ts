@@ -13,13 +13,11 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The exact bytes. */
   readonly body: Buffer;
   /** The number of its connection; the same number again is a connection used again. */
   readonly connection: number;
   /** The name asked for in TLS (SNI). */
   readonly servername: string | undefined;
-  /** Whether its connection resumed a TLS session. */
   readonly isResumed: boolean;
   /** 1 the first time that this `Service-Event-Id` came, 2 the second time, and so on. */
   readonly attempt: number;
@@ -43,7 +41,6 @@ export interface ReceiverOptions {
   readonly host?: string;
   /** A free one by default. */
   readonly port?: number;
-  /** More of TLS, such as maxVersion. */
   readonly tls?: SecureContextOptions;
 }
 
@@ -126,14 +123,10 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     urlOf,
     requests: requests as readonly ReceivedRequest[],
     connections: connections as readonly Connection[],
-    /** Says how requests are answered from now on. */
     behave(how: Behaviour | ((request: ReceivedRequest) => Behaviour)) {
       behaviourFor = typeof how === "function" ? how : () => how;
     },
-    /** Says what is done with connections from now on. */
-    welcome(how: Welcome) {
-      welcome = how;
-    },
+    welcome: (how: Welcome) => void (welcome = how),
     waitFor,
     /** Waits for the request of that number, 1 for the first. */
     async nth(number: number): Promise<ReceivedRequest> {

@@ -54,14 +54,17 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return found;
     }
 
+    /** What a node knows of each. */
+    const linesOf = async (node: RedisNode) =>
+      String(await node.command("CLUSTER", "NODES"))
+        .trim()
+        .split("\n");
+
     /** Whether a node sees all slots served, by masters and replicas that are all well. */
     async function seesAll(node: RedisNode): Promise<boolean> {
       const info = String(await node.command("CLUSTER", "INFO"));
       if (!/cluster_state:ok/.test(info) || !info.includes(`cluster_slots_ok:${SLOTS}`)) return false;
-      const lines = String(await node.command("CLUSTER", "NODES"))
-        .trim()
-        .split("\n");
-      const live = lines.filter((line) => !/fail|handshake|noaddr/.test(line));
+      const live = (await linesOf(node)).filter((line) => !/fail|handshake|noaddr/.test(line));
       if (live.length !== up().length) return false;
       return (await node.info("role")) === "master" || (await node.info("master_link_status")) === "up";
     }
@@ -81,17 +84,15 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       await node.command("CLUSTER", "ADDSLOTSRANGE", from, to);
       await node.command("CLUSTER", "SET-CONFIG-EPOCH", i + 1).catch(() => undefined);
     }
-    const known = (text: unknown) =>
-      !/handshake/.test(String(text)) && String(text).trim().split("\n").length;
-    const views = () => Promise.all(nodes.map((node) => node.command("CLUSTER", "NODES")));
-    const haveMet = async () => (await views()).every((text) => known(text) === NODES);
+    const haveMet = async () => {
+      const known = await Promise.all(nodes.map(linesOf));
+      return known.every((lines) => lines.length === NODES && !/handshake/.test(lines.join()));
+    };
     await until("all have met", haveMet, WHOLE_WITHIN_MS);
-    for (const [i, master] of masters.entries())
-      await nodes[MASTERS + i]?.command(
-        "CLUSTER",
-        "REPLICATE",
-        String(await master.command("CLUSTER", "MYID")),
-      );
+    for (const [i, master] of masters.entries()) {
+      const id = String(await master.command("CLUSTER", "MYID"));
+      await nodes[MASTERS + i]?.command("CLUSTER", "REPLICATE", id);
+    }
     await untilWhole();
 
     const names = masters.map(({ name }) => name).join(",");

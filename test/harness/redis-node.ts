@@ -53,7 +53,6 @@ export async function startRedisNodes<T>(
   }
 }
 
-/** Starts one. It does not outlive this process. */
 async function startRedisNode(folder: string, { lines, password = "", isSentinel }: RedisNodeOptions) {
   const server = await findRedisServer((line) => process.stderr.write(`${line}\n`));
   const port = await freePort();
@@ -86,14 +85,12 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   await ready();
   return {
     port,
-    /** host:port */
     name: `127.0.0.1:${port}`,
     isUp: () => !hasEnded(child),
     command,
     /** The value of a line of INFO. */
     async info(field: string): Promise<string> {
-      const text = String(await command("INFO"));
-      return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(text)?.[1] ?? "";
+      return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(String(await command("INFO")))?.[1] ?? "";
     },
     /** Ends it at once, as a crash would; its files stay. */
     async kill() {

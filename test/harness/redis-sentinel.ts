@@ -74,8 +74,7 @@ export const startTestSentinel = ({
     }
 
     /** Waits until all sentinels agree on the master, and the other server follows it. */
-    const untilWhole = () =>
-      until("the sentinels and servers agree", () => isWhole().catch(() => false), WHOLE_WITHIN_MS);
+    const untilWhole = () => until("all agree", () => isWhole().catch(() => false), WHOLE_WITHIN_MS);
 
     await untilWhole();
     const names = sentinels.map(({ name }) => name).join(",");

@@ -13,14 +13,12 @@ import { HANG_MS } from "./wait";
 export type Member = Awaited<ReturnType<typeof startMember>>;
 export type Core = Member & { readonly clients: CoreClients };
 
-/** Where the events are. */
 type RigRedis = Pick<TestRedis, "url" | "close">;
 
 interface RigOptions {
   readonly cores?: number;
   readonly edges?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Settings of one core, by its place. */
   readonly settingsOf?: (place: number) => Readonly<Record<string, string>>;
 }
 

@@ -12,7 +12,6 @@ export interface Service {
   readonly edge: RunningProcess;
   readonly clients: CoreClients;
   readonly workspaces: WorkspaceApi;
-  /** http://127.0.0.1:port of the edge. */
   readonly url: string;
 }
 
@@ -48,7 +47,6 @@ export async function startService(
   };
 }
 
-/** A workspace as tests need it. */
 export interface TestWorkspace {
   readonly id: string;
   readonly secret: string;
@@ -67,7 +65,6 @@ export async function publish({ games }: CoreClients, ...events: readonly EventI
   return (await call(games, games.publishEvents, request)).results;
 }
 
-/** A message.create of plain text in channel "c1". */
 export function textEvent(workspaceId: string, text: string): EventInit {
   const value = { channel: "c1", message: { kind: MessageKind.TEXT, text } };
   return { workspaceId, content: { $case: "messageCreate", value } };

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import type { LogLine, RunningProcess } from "./processes";
 import { connectToCore } from "./core-clients";
 import type { Service, TestWorkspace } from "./service";
@@ -9,7 +9,6 @@ export interface SharedProcess {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
-  /** Where all that it prints is written. */
   readonly file: string;
   readonly dashboardPort: number;
 }
@@ -28,7 +27,6 @@ export interface SharedService {
 
 /** A test file's view of the shared service. */
 export interface SharedServiceClient extends Service {
-  /** http://127.0.0.1:port of the edge's dashboard. */
   readonly dashboardUrl: string;
 }
 
@@ -68,28 +66,16 @@ export function readSharedService(): SharedService {
 
 function attach({ file, ...process }: SharedProcess): RunningProcess {
   const from = statSync(file).size;
-  const lines = (): readonly string[] => readFrom(file, from).split("\n").filter(Boolean);
+  /** Those that are whole. */
+  const lines = () => readFileSync(file).subarray(from).toString().split("\n").slice(0, -1);
   return {
     ...process,
     get log() {
       return lines().flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as LogLine] : []));
     },
     get errors() {
-      return lines()
-        .filter((line) => !line.startsWith("{"))
-        .join("\n");
+      const others = lines().filter((line) => line !== "" && !line.startsWith("{"));
+      return others.join("\n");
     },
   };
-}
-
-/** The whole lines of a file from a byte on. */
-function readFrom(file: string, from: number): string {
-  const opened = openSync(file, "r");
-  try {
-    const bytes = Buffer.alloc(fstatSync(opened).size - from);
-    readSync(opened, bytes, 0, bytes.length, from);
-    return bytes.subarray(0, bytes.lastIndexOf("\n") + 1).toString();
-  } finally {
-    closeSync(opened);
-  }
 }

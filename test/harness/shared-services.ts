@@ -8,17 +8,14 @@ import type { SharedProcess, SharedService } from "./shared-service";
 import { createTestCa, type TestCa } from "./test-ca";
 
 /** The services that test files share, one for each of the runner's workers. */
-export interface SharedServices {
-  close(): Promise<void>;
-}
+export type SharedServices = Awaited<ReturnType<typeof startSharedServices>>;
 
 /** Starts `count` services, and names them in the environment that the runner's workers inherit. */
-export async function startSharedServices(count: number): Promise<SharedServices> {
+export async function startSharedServices(count: number) {
   const folder = mkdtempSync(join(tmpdir(), "cb-shared-"));
   const ca = createTestCa();
-  const services = await Promise.all(
-    Array.from({ length: count }, (_, i) => startShared(folder, ca, String(i + 1))),
-  );
+  const workers = Array.from({ length: count }, (_, i) => String(i + 1));
+  const services = await Promise.all(workers.map((worker) => startShared(folder, ca, worker)));
   return {
     async close() {
       await Promise.all(services.map((service) => service.close()));

@@ -3,7 +3,6 @@ import { REAL_TIMING, type Timing } from "../../bridge/back-off";
 
 /** A clock for the kit whose pauses are over at once and are on record. */
 export interface SkippedTime extends Timing {
-  /** Every pause so far, in ms. */
   readonly pauses: readonly number[];
 }
 

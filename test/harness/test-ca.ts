@@ -4,7 +4,6 @@ import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A certificate with its key, in PEM. */
 export interface Certificate {
   readonly key: Buffer;
   readonly cert: Buffer;
@@ -76,7 +75,6 @@ function described(names: readonly string[]): readonly string[] {
   return ["-subj", "/CN=Test bridge", "-addext", `subjectAltName=${entries.join(",")}`];
 }
 
-/** Reads the files of a certificate. */
 export function readCertificate(paths: Paths): Certificate {
   return { ...paths, key: readFileSync(paths.keyPath), cert: readFileSync(paths.certPath) };
 }

@@ -37,7 +37,6 @@ export const queued = (number: number, fields: Partial<QueuedPush> = {}): Queued
   ...fields,
 });
 
-/** Events of the numbers 1 to `count`. */
 export const queuedMany = (count: number, fields: Partial<QueuedPush> = {}): QueuedPush[] =>
   Array.from({ length: count }, (_, i) => queued(i + 1, fields));
 
@@ -153,7 +152,6 @@ export function createShard() {
     drops,
     faults,
     lose,
-    /** When each attempt began. */
     times: () => attempts.map((attempt) => attempt.atMs),
     /** Has a new holder of the lease begin. */
     start() {
@@ -163,7 +161,6 @@ export function createShard() {
       const hold: Hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal, isOver };
       runs.push(dispatchShard(context, hold));
     },
-    /** Publishes more. */
     add(...pushes: readonly QueuedPush[]) {
       world.queue.push(...pushes);
       for (const wake of wakes) wake(0);

@@ -26,9 +26,8 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
       const faults = await page.evaluate(
         "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`)))",
       );
-      const fits = await page.evaluate(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth",
-      );
+      const root = "document.documentElement";
+      const fits = await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`);
       expect({ look, faults, fits }).toEqual({ look, faults: [], fits: true });
     }
   }

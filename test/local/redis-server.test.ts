@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { until } from "../harness/wait";
 import { newFolder, NO_DEMO, nothingIsLeft, paste, pathWith, start, stop } from "./npm-start";
 
-const REAL_SERVER = execFileSync("sh", ["-c", "command -v redis-server || command -v valkey-server"])
-  .toString()
-  .trim();
+const FIND = "command -v redis-server || command -v valkey-server";
+const REAL_SERVER = execFileSync("sh", ["-c", FIND]).toString().trim();
 
 /** An apt-get that notes its arguments and "installs" a server beside itself. */
 function fakeAptGet(notes: string): string {
@@ -22,33 +21,24 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? test : test.skip;
 
 const BY_HAND = "install redis-server or valkey-server and have it on the PATH";
+const TOO_OLD = 'echo "Redis server v=6.2.14 sha=00000000:0"';
 const FAILING = '[ "$1" = --version ] && exit 0\necho "E: Unable to locate package" >&2\nexit 100';
 const FAILED =
   ", and apt-get could not install it (E: Unable to locate package): " +
   "run sudo apt-get install -y --no-install-recommends redis-server";
 
-test.each<[string, Record<string, string>, string]>([
+type Row = [string, Record<string, string>, string];
+const FAILURE: Row = ["where the package manager fails", { "apt-get": FAILING }, FAILED];
+
+test.each<Row>([
   ["without a Redis and a package manager", {}, `: ${BY_HAND}`],
-  [
-    "with one too old for functions",
-    { "redis-server": 'echo "Redis server v=6.2.14 sha=00000000:0"' },
-    `: ${BY_HAND}`,
-  ],
-  ...(isRoot
-    ? [
-        ["where the package manager fails", { "apt-get": FAILING }, FAILED] as [
-          string,
-          Record<string, string>,
-          string,
-        ],
-      ]
-    : []),
+  ["with one too old for functions", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
+  ...(isRoot ? [FAILURE] : []),
 ])("%s, one line says what to do", async (_what, scripts, words) => {
   const run = await start({ env: { PATH: pathWith(scripts) } });
   expect(await run.exited).toBe(1);
-  expect(run.printedErrors()).toBe(
-    `Redis 7 or Valkey is needed${words}, or set REDIS_URL to one that runs.\n`,
-  );
+  const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to one that runs.\n`;
+  expect(run.printedErrors()).toBe(line);
   await nothingIsLeft(run.folder);
 });
 
@@ -65,8 +55,7 @@ exec ${REAL_SERVER} "$@"`,
 
 asRoot("the package manager installs a missing Redis, once", async () => {
   const notes = join(newFolder(), "notes");
-  const path = pathWith({ "apt-get": fakeAptGet(notes) });
-  const env = { PATH: path, ...NO_DEMO };
+  const env = { PATH: pathWith({ "apt-get": fakeAptGet(notes) }), ...NO_DEMO };
   const first = await start({ env });
   const page = await first.ready();
   expect(first.printed()).toContain("There is no Redis 7 here: apt-get installs one …");

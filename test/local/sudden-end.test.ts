@@ -31,9 +31,8 @@ describe("after a start was killed", () => {
   test("nothing is left of it, and the next one starts at once, at the same addresses, with everything that was held", async () => {
     const killed = await start();
     const page = await killed.ready();
-    const [edgeHealth = "", coreHealth = ""] = [...page.matchAll(/http:\/\/(\S+)\/ready/g)].map(
-      ([, at]) => at,
-    );
+    const probes = [...page.matchAll(/http:\/\/(\S+)\/ready/g)];
+    const [edgeHealth = "", coreHealth = ""] = probes.map(([, at]) => at);
     const env = {
       EDGE_LISTEN: fact(page, "edge").replace("http://", ""),
       CORE_LISTEN: fact(page, "core"),
@@ -54,8 +53,7 @@ describe("after a start was killed", () => {
 
   test("the next one ends a Redis that was left behind, and reads what it held", async () => {
     const killed = await start({ env: NO_DEMO });
-    const page = await killed.ready();
-    await paste(page, "publish");
+    await paste(await killed.ready(), "publish");
     const redis = pidOf(killed.folder, PARTS.redis);
     for (const { pid, command } of living(killed.folder)) {
       if (pid !== redis && GUARD.test(command)) killIfThere(pid);
