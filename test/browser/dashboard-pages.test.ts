@@ -92,14 +92,11 @@ const PAGES: readonly (readonly [
   ["the API reference", "/docs", async () => {}],
 ];
 
-test.each(PAGES)(
-  "%s is accessible and fits, in both themes, on a desktop and on a phone",
-  async (name, path, act) => {
-    await visitor.page.goto(`${dashboardUrl}${typeof path === "string" ? path : path()}`);
-    await act(visitor.page);
-    await expectUsable(visitor.page, name);
-  },
-);
+test.each(PAGES)("%s is accessible and fits, in both themes, on both screens", async (name, path, act) => {
+  await visitor.page.goto(`${dashboardUrl}${typeof path === "string" ? path : path()}`);
+  await act(visitor.page);
+  await expectUsable(visitor.page, name);
+});
 
 test("the sign-in page is accessible and fits, in both themes, on a desktop and on a phone", async () => {
   const { page } = await browser.visit(dashboardUrl);

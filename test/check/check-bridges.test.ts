@@ -85,17 +85,14 @@ test("without an observation endpoint rules about what is shown are unseen, not 
 });
 
 // time: controlled
-test.each(BROKEN_BRIDGES)(
-  "the check says what is wrong with a bridge that %s",
-  (what, _change, breaks, told) => {
-    const { ok, rules = [] } = results.get(what) ?? {};
-    const failed = rules.filter(({ verdict }) => verdict === "failed");
-    expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
-    const [first] = failed;
-    const { found, cause, mend } = { found: "", cause: "", mend: "", ...first };
-    expect(`${found}\n${cause}\n${mend}`).toMatch(told);
-  },
-);
+test.each(BROKEN_BRIDGES)("the check finds out a bridge that %s", (what, _change, breaks, told) => {
+  const { ok, rules = [] } = results.get(what) ?? {};
+  const failed = rules.filter(({ verdict }) => verdict === "failed");
+  expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
+  const [first] = failed;
+  const { found, cause, mend } = { found: "", cause: "", mend: "", ...first };
+  expect(`${found}\n${cause}\n${mend}`).toMatch(told);
+});
 
 test("of a bridge that takes nothing, what it refuses is judged all the same, and one line tells of the rest", () => {
   const result = results.get("has another secret");

@@ -45,14 +45,11 @@ test("create, rotate and connect write the secret to a new private file, and pri
 });
 
 const WITHOUT_PLACE = ["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`];
-test.each(WITHOUT_PLACE)(
-  "%s without a place for the secret does nothing and names the options",
-  async (args) => {
-    const { code, stdout, stderr } = await workspace(args);
-    expect([code, stdout]).toEqual([EXIT.USAGE, ""]);
-    expect(stderr).toMatch(/--show-secret or --secret-file/);
-  },
-);
+test.each(WITHOUT_PLACE)("%s does nothing without a place for the secret", async (args) => {
+  const { code, stdout, stderr } = await workspace(args);
+  expect([code, stdout]).toEqual([EXIT.USAGE, ""]);
+  expect(stderr).toMatch(/--show-secret or --secret-file/);
+});
 
 test("where the file exists, or the disk is full, no secret is made", async () => {
   const { id, secret } = await api.make();

@@ -35,28 +35,22 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test.each(services)(
-    "%s runs without rights: not as root, and on a read-only root file system",
-    (_name, service) => {
-      expect(service.user).not.toMatch(/^(?:0|root)\b/);
-      const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
-      expect(service).toMatchObject({ user: expect.stringMatching(/./) as string, ...rights });
-    },
-  );
+  test.each(services)("%s is not root, and has no rights and a read-only file system", (_name, service) => {
+    expect(service.user).not.toMatch(/^(?:0|root)\b/);
+    const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
+    expect(service).toMatchObject({ user: expect.stringMatching(/./) as string, ...rights });
+  });
 
   const waitingFor = (name: string) =>
     services.flatMap(([, service]) => service.depends_on?.[name]?.condition ?? []);
 
-  test.each(servers)(
-    "%s has a health check, and its dependents wait until it is healthy",
-    (name, service) => {
-      const [how, ...check] = service.healthcheck?.test ?? [];
-      expect(how).toMatch(/^CMD/);
-      for (const argument of check) expect(typeof argument).toBe("string");
-      if (check[0] === "node") expect(() => new Script(check.at(-1) ?? "")).not.toThrow();
-      for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
-    },
-  );
+  test.each(servers)("%s has a health check that its dependents wait for", (name, service) => {
+    const [how, ...check] = service.healthcheck?.test ?? [];
+    expect(how).toMatch(/^CMD/);
+    for (const argument of check) expect(typeof argument).toBe("string");
+    if (check[0] === "node") expect(() => new Script(check.at(-1) ?? "")).not.toThrow();
+    for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
+  });
 
   test.each(["secrets", "demo-workspace"])("%s runs once, and its dependents wait for its end", (name) => {
     expect(file.services[name]).not.toHaveProperty("restart");

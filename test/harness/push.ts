@@ -10,11 +10,7 @@ import { createTestCa, openTestCa, readCertificate, type Certificate, type TestC
 import { until } from "./wait";
 
 /** A bridge that is pushed to: a receiver under a name of its own, and its workspace. */
-export interface PushedBridge extends Receiver {
-  readonly name: string;
-  readonly workspaceId: string;
-  readonly secret: string;
-}
+export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridge"]>>;
 
 /** The service with names and certificates of a test's own, so that it pushes to loopback over real TLS. */
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;

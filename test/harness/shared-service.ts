@@ -25,17 +25,12 @@ export interface SharedService {
   readonly certificate: { readonly certPath: string; readonly keyPath: string };
 }
 
-/** A test file's view of the shared service. */
-export interface SharedServiceClient extends Service {
-  readonly dashboardUrl: string;
-}
-
 /**
  * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with the
  * dashboard. A workspace is what isolates a file, or a test, from the others. A file that stops, kills or
  * configures a part of the service starts its own with `startService`.
  */
-export function sharedService(): SharedServiceClient {
+export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();
   const clients = connectToCore(core.port);
   afterAll(() => clients.close());

@@ -1,21 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { REAL_TIMING, type Timing } from "../../bridge/back-off";
+import { REAL_TIMING } from "../../bridge/back-off";
 
-/** A clock for the kit whose pauses are over at once and are on record. */
-export interface SkippedTime extends Timing {
-  readonly pauses: readonly number[];
-}
-
-/** @param random what the kit's random() answers; 0 makes waits as short as they can be */
-export function skipTime(random = 0, startMs: () => number = Date.now): SkippedTime {
+/**
+ * A clock for the kit whose pauses are over at once and are on record.
+ * @param random what the kit's random() answers; 0 makes waits as short as they can be
+ */
+export function skipTime(random = 0, startMs: () => number = Date.now) {
   const pauses: number[] = [];
   let skippedMs = 0;
   return {
     ...REAL_TIMING,
-    pauses,
+    pauses: pauses as readonly number[],
     now: () => startMs() + skippedMs,
     random: () => random,
-    async pause(ms) {
+    async pause(ms: number, _signal?: AbortSignal) {
       pauses.push(ms);
       skippedMs += ms;
       await nextTurn();

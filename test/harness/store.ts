@@ -4,9 +4,9 @@ import type { Workspace } from "../../core/domain/workspace";
 import type { Append } from "../../core/ports/inbound-log";
 import type { Publication, Published } from "../../core/ports/outbound-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { createFunctions, type Functions } from "../../core/store/functions";
-import { createKeys, type Keys } from "../../core/store/keys";
-import { connectRedis, type Argument, type Redis } from "../../core/store/redis";
+import { createFunctions } from "../../core/store/functions";
+import { createKeys } from "../../core/store/keys";
+import { connectRedis, type Argument } from "../../core/store/redis";
 import { asList, asNumber, asText } from "../../core/store/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { openStore, type Store, type StoreOptions } from "../../core/store/store";
@@ -20,12 +20,7 @@ const SHARDS = 16;
  * A core's store, and a connection beside it: to see what is kept, and to write
  * what the past would have left there.
  */
-export interface TestStore extends Store {
-  readonly redisUrl: string;
-  readonly redis: Redis;
-  readonly functions: Functions;
-  readonly keys: Keys;
-}
+export type TestStore = Awaited<ReturnType<typeof openTestStore>>;
 
 /** @param options over those of a core's store as it is by default */
 export async function openTestStore(redisUrl: string, options: Partial<StoreOptions> = {}) {

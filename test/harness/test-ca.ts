@@ -4,12 +4,7 @@ import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export interface Certificate {
-  readonly key: Buffer;
-  readonly cert: Buffer;
-  readonly keyPath: string;
-  readonly certPath: string;
-}
+export type Certificate = ReturnType<typeof readCertificate>;
 
 /** A certificate authority of a test's own, in a temporary folder. */
 export type TestCa = ReturnType<typeof openTestCa>;
@@ -62,7 +57,7 @@ export function openTestCa(caFolder: string) {
   };
 }
 
-type Paths = Pick<Certificate, "keyPath" | "certPath">;
+type Paths = Readonly<Record<"keyPath" | "certPath", string>>;
 
 const pathsIn = (folder: string, name: string): Paths => ({
   keyPath: join(folder, `${name}.key`),
@@ -75,7 +70,7 @@ function described(names: readonly string[]): readonly string[] {
   return ["-subj", "/CN=Test bridge", "-addext", `subjectAltName=${entries.join(",")}`];
 }
 
-export function readCertificate(paths: Paths): Certificate {
+export function readCertificate(paths: Paths) {
   return { ...paths, key: readFileSync(paths.keyPath), cert: readFileSync(paths.certPath) };
 }
 

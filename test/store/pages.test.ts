@@ -161,16 +161,14 @@ test.each([
   expect(labels(next)).toEqual(between === undefined ? [] : [count]);
 });
 
+const ODD_CURSORS = ["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"];
 // contract: poll-cursor
-test.each(["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"])(
-  "%s is a cursor like any other",
-  async (cursor) => {
-    const record = await addWorkspace(store);
-    await publish(record.workspace.id, 1);
-    const page = await readPage(record, { from: "after", cursor }, 1);
-    expect([labels(page), page.gap]).toEqual([Number(cursor) < 2 ? [1] : [], false]);
-  },
-);
+test.each(ODD_CURSORS)("%s is a cursor like any other", async (cursor) => {
+  const record = await addWorkspace(store);
+  await publish(record.workspace.id, 1);
+  const page = await readPage(record, { from: "after", cursor }, 1);
+  expect([labels(page), page.gap]).toEqual([Number(cursor) < 2 ? [1] : [], false]);
+});
 
 test.each([
   ["before a poll", "page"],
