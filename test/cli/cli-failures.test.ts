@@ -17,7 +17,6 @@ const folder = testFolder();
 
 const LIST = "workspace list";
 
-/** Writes a file, and answers its path. */
 function file(name: string, content: string): string {
   writeFileSync(join(folder, name), content);
   return join(folder, name);

@@ -20,7 +20,6 @@ const OTHER_FILES = 1_000;
 const AT_ONCE = 400;
 const DRIP_EVERY_MS = 2_000;
 
-/** How many files a process may have open. */
 function filesMax(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1_024);

@@ -55,7 +55,6 @@ export async function joinChat(url: string, name: string) {
       if (link === undefined) throw new Error("nobody said how the bridge is");
       return link;
     },
-    /** Asks the server; answers the status. */
     ask,
     say: (text: string, conversation = "general") => ask("POST", "/say", { conversation, text }),
     /** Presses the button whose label has these words. */

@@ -30,7 +30,6 @@ export const COMPOSE_VARIABLES: Named<string> = Object.fromEntries(
   [...COMPOSE_TEXT.matchAll(/\$\{([A-Z_]+):-([^}]*)\}/g)].map(([, name, fallback]) => [name, fallback]),
 );
 
-/** docker-compose.yml, with nothing set in `.env`. */
 export function readComposeFile(): ComposeFile {
   const interpolated = (text: string) =>
     text.replaceAll(/\$\{[A-Z_]+:-([^}]*)\}/g, "$1").replaceAll("$$", "$");

@@ -4,7 +4,6 @@ import { WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace"
 import { TOKENS } from "./processes";
 import { HANG_MS } from "./wait";
 
-/** Clients of core's services; `call` gives them their tokens. */
 export type CoreClients = ReturnType<typeof connectToCore>;
 
 /** @param port of core's gRPC; a core that was away is found again within a second, where gRPC would take up to two minutes. */

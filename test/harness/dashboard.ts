@@ -8,7 +8,6 @@ export async function startDashboardEdge(corePort: number, environment: Record<s
   return { edge, url: dashboardUrlOf(edge) };
 }
 
-/** http://127.0.0.1:port of the dashboard that an edge serves. */
 export function dashboardUrlOf({ log }: RunningProcess): string {
   const { dashboardPort } = log.find(({ msg }) => msg === "edge is ready") ?? {};
   return `http://127.0.0.1:${String(dashboardPort)}`;

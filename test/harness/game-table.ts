@@ -62,7 +62,6 @@ export const kinds = (outputs: readonly Output[]): readonly string[] =>
   outputs.map(({ type, content }) => `${type} ${MessageKind[content.kind ?? 0]}`);
 export const texts = (outputs: readonly Output[]) => outputs.map(({ content }) => content.text).join("\n");
 
-/** A table at which the first question is on, for Ann and Bob. */
 export function atQuestion() {
   const here = table();
   here.command("ann", "start");

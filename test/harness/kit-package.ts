@@ -19,7 +19,6 @@ export function packKit() {
     folder,
     readme,
     examples,
-    /** Starts an example of the README that was compiled. */
     start: (example: `${string}.mjs`, environment: Record<string, string>) =>
       startProgram([process.execPath, example], { cwd: folder, environment }),
   };

@@ -45,7 +45,6 @@ export async function statusesOf(...sent: Parameters<typeof exchange>): Promise<
   return (await exchange(...sent)).answers.map(({ status }) => status);
 }
 
-/** The whole answers at the beginning of `bytes`. */
 export function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; ;) {

@@ -42,7 +42,6 @@ export function openTestCa(caFolder: string) {
     certPath: ca.certPath,
     /** What `openTestCa` takes. */
     folder: caFolder,
-    /** A certificate for DNS names and IP addresses, valid now. */
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
     // A certificate counts as expired from its last second on, so that no wait is needed.
     issueExpired: (names: readonly string[]) => issueFor(names, "0"),

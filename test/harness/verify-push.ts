@@ -16,9 +16,8 @@ export interface PushedEvent {
 const CLOCK_TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Checks what every push must be to a bridge, by means of its own: the method,
- * the headers, and one signature for each secret, in the order of `secrets`
- * (newest first). Throws where one is wrong; answers the envelope.
+ * Checks what every push must be to a bridge, by means of its own: the method, the headers, and a signature for each
+ * secret, newest first. Throws where one is wrong; answers the envelope.
  */
 export function verifyPush(request: ReceivedRequest, secrets: readonly string[]): PushedEvent {
   const { method, headers, body } = request;

@@ -81,7 +81,6 @@ export async function start({
   return {
     folder,
     child,
-    /** Everything printed so far. */
     printed: () => printed,
     printedErrors: () => errors,
     /** The exit code, null when a signal ended it. */

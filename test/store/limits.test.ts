@@ -15,7 +15,6 @@ const freshAddress = (): string => `address-${names++}`;
 const prefixOf = (address: string): string => store.keys.prefix(store.keys.shard(address));
 const stamps = (key: string): Promise<readonly string[]> => texts(store, "LRANGE", key, "0", "-1");
 
-/** How many bytes the append-only file has. */
 async function fileBytes(): Promise<number> {
   const info = asText(await store.redis.command("", ["INFO", "persistence"]));
   return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);

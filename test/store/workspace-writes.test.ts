@@ -12,7 +12,6 @@ import { addWorkspace, testStore } from "../harness/store";
 const store = testStore();
 
 interface Loss {
-  /** How many writes are lost. */
   readonly writes: number;
   /** Whether they are done, and just the answer is lost. */
   readonly isDone: boolean;
