@@ -41,11 +41,8 @@ const newChat = async () => openChat(service.url, await service.workspaces.make(
 // contract: text-escaped, outbound-channel
 test("games of several channels and workspaces go on at once, each in one message, and offer a rematch", async () => {
   const [chat, other] = await Promise.all([newChat(), newChat()]);
-  const [first, ...others] = await Promise.all([
-    playThrough(other, "c1"),
-    playThrough(chat, "c1"),
-    playThrough(chat, "c2"),
-  ]);
+  const games = [playThrough(other, "c1"), playThrough(chat, "c1"), playThrough(chat, "c2")] as const;
+  const [first, ...others] = await Promise.all(games);
   const { lobby, board, offer } = first;
   expect(new Set([first, ...others].map((each) => each.lobby.message.id)).size).toBe(3);
   expect(lobby.message.text).toContain("\\*ann-c1\\*");

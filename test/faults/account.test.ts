@@ -78,11 +78,7 @@ test.each<[string, readonly Fact[], readonly string[]]>([
     [accepted("r"), delivered("r", "d1"), delivered("r", "d2")],
     ["duplicated: request g w r as d1 and d2"],
   ],
-  [
-    "an event that two pages served",
-    [e1, served(0, 1, 1), served(0, 1, 1)],
-    ["duplicated: e1 was served twice"],
-  ],
+  ["an event served twice", [e1, served(0, 1, 1), served(0, 1, 1)], ["duplicated: e1 was served twice"]],
   [
     "a publication under two event ids",
     [published(1, "push"), published(2, "push"), pushed(1), { ...pushed(2), key: "k1" } as Fact],

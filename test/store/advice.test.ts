@@ -3,14 +3,12 @@ import { startCore } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
 import { openTestStore } from "../harness/store";
 
+const EVICTS = /^maxmemory-policy is allkeys-lru: .*noeviction/;
+
 // That each master of a cluster is looked at, cluster.test.ts has.
 test.each<[string, readonly string[], readonly [string, RegExp][]]>([
   ["nothing, when nothing is lost", [], []],
-  [
-    "that it evicts keys",
-    ["--maxmemory-policy", "allkeys-lru"],
-    [["warn", /^maxmemory-policy is allkeys-lru: .*noeviction/]],
-  ],
+  ["that it evicts keys", ["--maxmemory-policy", "allkeys-lru"], [["warn", EVICTS]]],
   ["that it keeps no file", ["--appendonly", "no"], [["warn", /^appendonly is no: /]]],
   ["that it writes every second", ["--appendfsync", "everysec"], [["info", /^appendfsync is everysec: /]]],
   ["that it does not sync", ["--appendfsync", "no"], [["warn", /^appendfsync is no: /]]],
