@@ -77,7 +77,8 @@ testWith(
   STEPS_BACK,
   "when the clock of Redis steps back a minute, sequences rise and nobody under the limits is refused",
   async () => {
-    await survive(rig, { name: STEPS_BACK, happens: await startOnSteppedClock() });
+    const stepBack = await startOnSteppedClock();
+    await survive(rig, { name: STEPS_BACK, happens: stepBack });
   },
 );
 
