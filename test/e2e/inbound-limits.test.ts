@@ -90,6 +90,25 @@ describe("at most 500 requests a second from one IP address", () => {
     expectRefusal(await nowhere({ from: freshAddress() }), 404);
   });
 
+  // time: controlled
+  // contract: check-2, poll-counts-limits
+  test("posts and polls of all workspaces count together, signed or not, on all edges", async () => {
+    const from = freshAddress();
+    const other = await service.workspaces.make();
+    await fill(addressKey(from), ADDRESS_LIMIT - 7);
+    const passed = [
+      await post(service.url, workspace, command(), { from }),
+      await post(otherUrl, other, INVALID, { from }),
+      await poll(service.url, other, "", { from }),
+      await poll(otherUrl, workspace, "after=latest", { from }),
+      await poll(service.url, workspace, "limit=0", { from }),
+      await poll(service.url, { ...workspace, secret: "another secret" }, "", { from }),
+      await nowhere({ from }, otherUrl),
+    ];
+    expect(passed.map(({ status }) => status)).toEqual([202, 400, 200, 200, 400, 401, 404]);
+    for (const url of [service.url, otherUrl]) expectLimited(await nowhere({ from }, url));
+  });
+
   test("a trusted proxy names the address, however it is written; a sender cannot name its own", async () => {
     const from = freshAddress();
     await fill(addressKey(from), ADDRESS_LIMIT);

@@ -57,3 +57,57 @@ test("an overdue event is delivered again with the later ones of its workspace, 
   jest.advanceTimersByTime(1);
   expect(inFlight.overdue()).toEqual({ shard: 0, entryIds: ["9-0", "10-0", "10-2", "10-10"] });
 });
+
+// time: controlled
+test("whatever is added, acked and sent again, order holds and every unacked event comes again in time", () => {
+  type Step = { add: string } | { ack: number } | { pass: number };
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.record({ add: fc.constantFrom("a", "b", "c") }),
+    fc.record({ ack: fc.nat(20) }),
+    fc.record({ pass: fc.integer({ min: 1, max: DEADLINE_MS }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const inFlight = createInFlight(DEADLINE_MS);
+      const shardOf: Record<string, number> = { a: 0, b: 0, c: 1 };
+      const out = new Map<string, { workspace: string; shard: number; id: string; since: number }>();
+      let next = 1;
+
+      function sendAgain(): void {
+        for (let due = inFlight.overdue(); due !== undefined; due = inFlight.overdue()) {
+          const { shard } = due;
+          const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
+          const [first] = again;
+          // All that is out of the workspace, in order: the first overdue one is always its oldest.
+          const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
+          expect(again).toEqual(expected);
+          inFlight.remove(shard, due.entryIds);
+          for (const each of expected) {
+            inFlight.add(shard, entry(each.id, each.workspace));
+            each.since = performance.now();
+          }
+        }
+      }
+
+      for (const each of steps) {
+        if ("add" in each) {
+          const shard = shardOf[each.add] ?? 0;
+          const id = `${next++}-0`;
+          inFlight.add(shard, entry(id, each.add));
+          out.set(deliveryId(shard, id), { workspace: each.add, shard, id, since: performance.now() });
+        } else if ("ack" in each) {
+          const found = [...out.values()][each.ack];
+          if (found === undefined) continue;
+          inFlight.remove(found.shard, [found.id]);
+          out.delete(deliveryId(found.shard, found.id));
+        } else {
+          jest.advanceTimersByTime(each.pass);
+          sendAgain();
+        }
+        expect(inFlight.size).toBe(out.size);
+        const oldest = Math.min(...[...out.values()].map(({ since }) => since));
+        expect(inFlight.nextDeadline).toBe(oldest + DEADLINE_MS);
+      }
+    }),
+  );
+});

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import {
   MESSAGE_KINDS,
   type Button,
@@ -93,4 +94,14 @@ test.each(MESSAGE_KINDS)("the kind %s is in order, and all but text may have but
   const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
   expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
   expect(findOutboundFault(create("c1", { kind, ...extras }))).toBeUndefined();
+});
+
+test("actions are judged by their length in code points alone", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 0, maxLength: 600, size: "max" }), (action) => {
+      const fault = findOutboundFault(button({ label: "a", action }));
+      const length = [...action].length;
+      expect(fault === undefined).toBe(length >= 1 && length <= 512);
+    }),
+  );
 });

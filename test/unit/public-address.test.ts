@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import * as fc from "fast-check";
 import { isInBlocks, whyNotPublic } from "../../core/domain/public-address";
 
 /** Addresses that are not public, by the reason that is given; the last ones of a block beside the first. */
@@ -46,6 +47,22 @@ test.each(rows)("%s is not public: %s", (address, why) => {
 
 test.each(PUBLIC.split(" "))("%s is public", (address) => {
   expect(whyNotPublic(address)).toBeUndefined();
+});
+
+test("an IPv6 address that carries an IPv4 address is judged by what it carries", () => {
+  fc.assert(
+    fc.property(fc.ipV4(), (v4) => {
+      const why = whyNotPublic(v4);
+      const hex = Buffer.from(ipaddr.IPv4.parse(v4).toByteArray()).toString("hex");
+      const carriers = [
+        `::ffff:${v4}`,
+        `64:ff9b::${v4}`,
+        `2002:${hex.slice(0, 4)}:${hex.slice(4)}::1`,
+        `2606:4700::200:5efe:${v4}`,
+      ];
+      expect(carriers.map(whyNotPublic)).toEqual(carriers.map(() => why));
+    }),
+  );
 });
 
 test.each([

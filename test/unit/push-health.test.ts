@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { DROP_REASONS, FAILURES, type LoggedDelivery } from "../../core/domain/delivery";
 import { pushHealth } from "../../core/domain/push-health";
 
@@ -54,4 +55,25 @@ test("the rate and the latencies are of the last hour, the last success and fail
   expect(pushHealth([old, oldFailure], NOW)).toEqual({ ...NONE, lastSuccess: old, lastFailure: oldFailure });
   const young = delivery({ atMs: NOW - HOUR + 1 });
   expect(pushHealth([young, old], NOW)).toMatchObject({ attempts: 1, successes: 1 });
+});
+
+test("whatever was logged, percentiles rise and are latencies of successes, and successes are attempts", () => {
+  const logged = fc.record({
+    result: fc.constantFrom("success" as const, ...FAILURES, ...DROP_REASONS),
+    latencyMs: fc.nat(5_000),
+    atMs: fc.integer({ min: NOW - 2 * HOUR, max: NOW }),
+  });
+  fc.assert(
+    fc.property(fc.array(logged), (fields) => {
+      const deliveries = fields.map(delivery);
+      const { attempts, successes, latencyMs, lastSuccess } = pushHealth(deliveries, NOW);
+      const percentiles = [latencyMs.p50, latencyMs.p95, latencyMs.p99];
+      expect(successes).toBeLessThanOrEqual(attempts);
+      expect(percentiles).toEqual(percentiles.toSorted((a, b) => a - b));
+      const succeeded = deliveries.filter(({ result }) => result === "success");
+      const known = succeeded.map((each) => each.latencyMs);
+      if (successes > 0) expect(known).toEqual(expect.arrayContaining(percentiles));
+      expect(lastSuccess).toBe(succeeded[0]);
+    }),
+  );
 });

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { createShare } from "../../core/domain/share";
 
 beforeEach(() => void jest.useFakeTimers());
@@ -24,6 +25,31 @@ function createTestShare(shards: number, join: () => Promise<readonly string[] |
 }
 
 test("every shard has exactly one member, and the parts differ by at most one", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (shards, members) => {
+        const names = Array.from({ length: members }, (_, i) => `m${i}`);
+        const owners = Array.from({ length: shards }, () => 0);
+        const parts = await Promise.all(
+          names.map(async (_name, place) => {
+            const alive = names.map((each, i) => (i === place ? "me" : each));
+            const { share, mine } = createTestShare(shards, async () => alive);
+            await share.beat();
+            await share.idle();
+            for (const [shard, isMine] of mine) owners[shard] = (owners[shard] ?? 0) + (isMine ? 1 : 0);
+            return [...mine.values()].filter(Boolean).length;
+          }),
+        );
+        expect(owners).toEqual(owners.map(() => 1));
+        expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
+      },
+    ),
+  );
+});
+
+test("three members divide seven shards by their order", async () => {
   for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
     const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
     const { share, mine } = createTestShare(7, async () => alive);

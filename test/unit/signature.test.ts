@@ -130,6 +130,19 @@ test("the kit reads any header as the service does", () => {
   expect(reached.size).toBe(3);
 });
 
+test("one bit changed anywhere in the text makes the signature wrong", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), (raw, at) => {
+      const header = signatureHeader(raw, [keyOf("secret-one")], 1_700_000_000_000);
+      expect(judged(header, raw, "secret-one")).toBe("right");
+      const changed = Uint8Array.from(raw);
+      const index = at % raw.length;
+      changed[index] = (changed[index] ?? 0) ^ (1 << (at % 8));
+      expect(judged(header, changed, "secret-one")).toBe("wrong");
+    }),
+  );
+});
+
 describe("by the service clock", () => {
   const NOW_S = 1_700_000_000;
   const HOUR_MS = 3_600_000;

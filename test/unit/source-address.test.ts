@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { canonicalAddress } from "../../edge/source-address";
 
 test.each([
@@ -20,4 +21,19 @@ test.each(["", "unknown", "_hidden", "192.0.2.7:4711", "[2001:db8::1]", "999.1.1
 
 test("a connection that is gone has no address, and is counted as one", () => {
   expect(canonicalAddress(undefined, undefined)).toBe("unknown");
+});
+
+test("an address counts the same however it is written", () => {
+  fc.assert(
+    fc.property(fc.ipV4(), (address) => {
+      expect(canonicalAddress(`::ffff:${address}`, "")).toBe(canonicalAddress(address, ""));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.ipV6(), fc.ipV4(), (address, socket) => {
+      const once = canonicalAddress(address, socket);
+      expect(canonicalAddress(once, socket)).toBe(once);
+      expect(canonicalAddress(address.toUpperCase(), socket)).toBe(once);
+    }),
+  );
 });
