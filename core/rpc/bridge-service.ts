@@ -89,7 +89,7 @@ function readEvent(reading: ReceiveCall["reading"]): ReceiveInput["reading"] {
   switch (reading?.$case) {
     case "event": {
       // What is stored is what followers get, so nothing is that they could not decode.
-      const fault = findEventFault(reading.value);
+      const fault = findEventFault(new WireReader(reading.value), reading.value.length);
       if (fault !== undefined) {
         const field = fault.field === "" ? "reading.event" : `reading.event.${fault.field}`;
         throw new StatusError(status.INVALID_ARGUMENT, `${field} ${fault.problem}`);

@@ -31,12 +31,13 @@ export const GAME_METHODS = {
   publishEvents: { ...GameServiceService.publishEvents, requestDeserialize: readEvents },
   follow: {
     ...GameServiceService.follow,
-    requestDeserialize: createDecoder("chatbridge.v1.FollowRequest", FollowRequest),
+    requestDeserialize: (request: Buffer) => decodeFollow(new WireReader(request), request.length),
   },
 } as const;
 
 /** The tag of PublishEventsRequest.events. */
 const EVENTS = tagOf(1, WireType.LengthDelimited);
+const decodeFollow = createDecoder("chatbridge.v1.FollowRequest", FollowRequest);
 const decodeEvent = createDecoder("chatbridge.v1.OutboundEvent", OutboundEvent);
 
 function readEvents(request: Buffer): Decoded<EventsRequest> {
@@ -48,7 +49,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
       if (tag !== EVENTS) return;
       count += 1;
       // A request that is refused for their number is not worth decoding.
-      if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(request.subarray(reader.pos, end)));
+      if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(reader, end));
     });
   } catch {
     return undecoded(UNREADABLE);
@@ -56,16 +57,19 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
   return { message: { bytes: request.length, count, events } };
 }
 
+/** Makes the decoder of a message between where the reader is and an end. */
 function createDecoder<Message>(
   typeName: string,
-  { decode }: { decode(bytes: Uint8Array): Message },
-): (bytes: Buffer) => Decoded<Message> {
+  { decode }: { decode(reader: WireReader, length: number): Message },
+): (reader: WireReader, end: number) => Decoded<Message> {
   const findFault = createWireCheck(typeName);
-  return (bytes) => {
-    const fault = findFault(bytes);
+  return (reader, end) => {
+    const start = reader.pos;
+    const fault = findFault(reader, end);
     if (fault !== undefined) return undecoded(fault);
     try {
-      return { message: decode(bytes) };
+      reader.pos = start;
+      return { message: decode(reader, end - start) };
     } catch {
       return undecoded(UNREADABLE); // A number of more bytes than numbers have.
     }

@@ -20,6 +20,7 @@ export const UNREADABLE: WireFault = {
 };
 const NOT_UTF8: WireFault = { field: "", problem: "is not UTF-8" };
 
+/** Finds what is wrong with the message between where the reader is and an end. */
 type FindFault = (reader: WireReader, end: number) => WireFault | undefined;
 
 const PROTOS = createFileRegistry(
@@ -38,12 +39,7 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
  *
  * The type must not contain itself, but for the values of a Struct.
  */
-export function createWireCheck(typeName: string): (message: Buffer) => WireFault | undefined {
-  const find = createMessageCheck(typeName);
-  return (message) => find(new WireReader(message), message.length);
-}
-
-function createMessageCheck(typeName: string): FindFault {
+export function createWireCheck(typeName: string): FindFault {
   const type = PROTOS.getMessage(typeName);
   if (type === undefined) throw new Error(`no proto has the message ${typeName}`);
   const fields = new Map<number, { readonly field: DescField; readonly find: FindFault }>();
@@ -80,7 +76,7 @@ function createFieldCheck({ message, scalar }: DescField): FindFault | undefined
   if (scalar === ScalarType.STRING) return (reader, end) => (isText(reader, end) ? undefined : NOT_UTF8);
   if (message === undefined) return undefined;
   const findProblem = OF_WELL_KNOWN[message.typeName];
-  if (findProblem === undefined) return createMessageCheck(message.typeName);
+  if (findProblem === undefined) return createWireCheck(message.typeName);
   return orUnreadable((reader, end) => {
     const problem = findProblem(reader, end);
     return problem === undefined ? undefined : { field: "", problem };

@@ -107,8 +107,21 @@ function readLibrary(): { readonly version: string; readonly code: string } {
 
 const LENGTH_BYTES = 4;
 
-/** The arguments as one, each behind its length: the library takes them apart. */
-export function packArguments(args: readonly Argument[]): Buffer {
+/** The heads of short texts: their lengths, whose bytes are characters of ASCII up to here. */
+const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
+
+/** The arguments as one, each behind its length: the library takes them apart. Where all are short texts, that is a text. */
+export function packArguments(args: readonly Argument[]): Argument {
+  let packed = "";
+  for (const arg of args) {
+    const head = typeof arg === "string" ? SHORT_HEADS[Buffer.byteLength(arg)] : undefined;
+    if (head === undefined) return packBytes(args);
+    packed += head + String(arg);
+  }
+  return packed;
+}
+
+function packBytes(args: readonly Argument[]): Buffer {
   let size = 0;
   for (const arg of args) size += LENGTH_BYTES + Buffer.byteLength(arg);
   const packed = Buffer.allocUnsafe(size);
