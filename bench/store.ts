@@ -10,7 +10,7 @@ export interface Store {
   assertEntries(pattern: string, count: number, what: string): Promise<void>;
   /** Throws unless so many events are held. */
   assertHeld(count: number): Promise<void>;
-  /** Empties the streams of held events, which the references' streams are emptied as. */
+  /** Removes held events, and keeps their streams. */
   emptyHeld(): Promise<void>;
   /** Empties all streams whose keys match, so that a long run does not fill the memory. */
   emptyStreams(pattern: string): Promise<void>;

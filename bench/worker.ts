@@ -31,10 +31,10 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Flags of a load that measures times: it collects its garbage before, as a pause of its own would count as the service's. */
+/** Flags of a load that measures times. It collects its garbage before each round, as its own pauses would count as the service's. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
-/** Starts workers/<name>.ts in a process of its own, with the flags of the service's processes unless told: it may be a reference to them. */
+/** Starts workers/<name>.ts in a process of its own. Its flags are those of the service's processes by default, since it may be their reference. */
 export async function startWorker<Of extends Calls<Of>>(
   scope: Scope,
   name: string,

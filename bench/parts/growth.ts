@@ -41,7 +41,7 @@ export const growth: Part = {
 
     for (const size of SIZES.map(scaled)) {
       const added = await createWorkspaces(services.large.clients, size - many.length);
-      // The first event that a workspace ever holds makes its stream, which is no matter of size.
+      // A workspace's first event creates its stream. That costs the same at any size, so it is not measured.
       await publishSome(services.large.clients, added, added.length);
       await services.large.store.emptyHeld();
       many.push(...added);

@@ -86,7 +86,7 @@ async function listen(server: Server | TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers nothing: what thousands of calls were answered would be kept until the last, and collecting garbage beside it takes long. */
+/** Resolves to nothing: `atRate` keeps every result until its end, and thousands of responses make collecting garbage slow. */
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
   if (clients === undefined) throw new Error("connect first");
   await publish(clients, [cardEvent(workspace.id, number)]);

@@ -35,7 +35,7 @@ export function renderEnvelope(
   };
 }
 
-/** The texts of the last times: the events of a call have few times among them, and a text takes 0.5 µs. */
+/** Recent times as text. The events of a call share few times, and formatting one takes 0.5 µs. */
 const isoTimes = new Map<number, string>();
 const ISO_TIMES_MAX = 16;
 

@@ -23,7 +23,7 @@ export type Published =
       readonly sequence: number;
       readonly messageId: string;
       readonly expiresAtMs: number | null;
-      /** How the workspace gets it, where the caller is to push it. */
+      /** The delivery mode of the workspace; undefined unless `push` of the publication is direct. */
       readonly mode: "poll" | "push" | undefined;
     }
   | { readonly outcome: "unknown-workspace" };

@@ -49,7 +49,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-/** Not async: each promise of an event costs, and a call has up to 100 events. */
+/** Publishes one event. It is not an async function, which would take two more promises for each event of a call. */
 function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
   const { published } = context.tally;
   const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);

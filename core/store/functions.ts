@@ -74,7 +74,7 @@ export interface ShardCall {
   /** Of the shard's keys. */
   readonly prefix: string;
   readonly args: readonly Argument[];
-  /** Long texts, which the function takes in their order: packed with the arguments, they would be copied once more. */
+  /** Long texts, in the order in which the function takes them. Packed with the arguments, they would be hashed once more. */
   readonly bodies?: readonly Argument[];
 }
 
@@ -107,10 +107,10 @@ function readLibrary(): { readonly version: string; readonly code: string } {
 
 const LENGTH_BYTES = 4;
 
-/** The heads of short texts: their lengths, whose bytes are characters of ASCII up to here. */
+/** The heads of texts of up to 127 bytes: the length in four bytes, all of which are ASCII. */
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
-/** The arguments as one, each behind its length: the library takes them apart. Where all are short texts, that is a text. */
+/** Packs arguments into one, each behind its length, for the library to unpack. Short texts make a text, which is cheaper to write. */
 export function packArguments(args: readonly Argument[]): Argument {
   let packed = "";
   for (const arg of args) {

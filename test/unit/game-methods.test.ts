@@ -70,6 +70,13 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a lifetime of two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
   ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
   ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
+  ["a number that goes on in the next event", "", /decoded/, Buffer.of(0x40, 0x80)],
+  [
+    "a message whose number goes on behind it",
+    "message_create.message",
+    /decoded/,
+    field(2, field(2, Buffer.of(0x12, 0x80))),
+  ],
   ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
 ])("an event with %s is refused at its field, and others of its batch are read", (_what, at, words, bad) => {
   const bytes = request(good, Buffer.concat([good, bad]), good);

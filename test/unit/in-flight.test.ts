@@ -59,7 +59,7 @@ test("an overdue event is delivered again with the later ones of its workspace, 
 });
 
 // time: controlled
-test("whatever is added, acked and sent again, order holds and every unacked event comes again in time", () => {
+test("whatever is added, acked and sent again, order holds and every unacked event is delivered again in time", () => {
   type Step = { add: string } | { ack: number } | { pass: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ add: fc.constantFrom("a", "b", "c") }),

@@ -21,8 +21,8 @@ end
 
 -- Removes events that are a day old. Events that the state has and the stream has lost
 -- count as removed. The state keeps the highest sequence removed (`gone`) and the lowest
--- left (`oldest`), which tells at once when there is nothing to remove. Where `isThere` is
--- true, the caller finds out by itself that the stream is lost. Returns `gone`.
+-- left (`oldest`), which tells at once when there is nothing to remove. With `isThere`
+-- the stream is not looked for: the caller finds out whether it is lost. Returns `gone`.
 local function drop_expired(prefix, workspace, now, held, gone, oldest, isThere)
   if held <= gone then return gone end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US

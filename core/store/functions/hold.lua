@@ -136,7 +136,7 @@ local function hold(prefix, now, workspace, state, fresh)
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
 end
 
--- The queue of a shard, as it is while events are added to it.
+-- Opens the push queue of a shard for adding events; `close` writes its size and wakes the cores.
 local function open_queue(prefix, most, mostBytes)
   local length, bytes = queue_size(prefix)
   local added = false
@@ -205,6 +205,7 @@ register('publish', function(keys, args, next_body)
     else
       local sequence = next_sequence(state.sequence, now)
       state.sequence, state.minted = sequence, true
+      -- How the event is pushed is the last of the packed fields.
       local is_direct = string.sub(rest, -6) == 'direct'
       if mode == 'poll' then
         local fresh = state.fresh

@@ -5,9 +5,9 @@
 -- the function answers for each.
 --
 -- Arguments ("ARGV" in the head of each function) travel as one, each behind its
--- length in four bytes: a batch has hundreds, and one is cheaper to send and read. Texts
--- that are long travel by themselves behind those of all shards, as Lua hashes every byte of
--- a string that it makes. `next_body()` returns the next of them.
+-- length in four bytes: a batch has hundreds, and one is cheaper to send and read. Long
+-- texts ("bodies") travel separately, behind the packed arguments of all shards, because Lua
+-- hashes every byte of a string that it makes. `next_body()` returns the next body.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -23,7 +23,7 @@ local function pack_fields(fields)
   return table.concat(fields)
 end
 
--- When the function was called, once it was asked for.
+-- The time of the running call, once `clock` has read it.
 local called_at
 
 -- Flags: 'no-writes'; or 'allow-oom' for what has to work on when the memory is full,

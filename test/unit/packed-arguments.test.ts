@@ -1,0 +1,12 @@
+import * as fc from "fast-check";
+import { packArguments, unpackFields } from "../../core/store/functions";
+import { forAll } from "../harness/for-all";
+
+test("packed arguments are unpacked as they were, whatever their lengths and characters", () => {
+  const text = fc.string({ unit: "grapheme", maxLength: 200, size: "max" });
+  const bytes = fc.uint8Array({ maxLength: 300, size: "max" }).map((each) => Buffer.from(each));
+  forAll(fc.oneof(fc.array(text), fc.array(fc.oneof(text, bytes))), (args) => {
+    const packed = packArguments(args);
+    expect(unpackFields(Buffer.from(packed))).toEqual(args.map((arg) => Buffer.from(arg)));
+  });
+});
