@@ -29,8 +29,8 @@ const STATIC = [
   ["contract page", "node", "scripts/contract-page.mjs", "--check"],
 ];
 
-/** What runs on every supported Node: the unit tests, the store tests, and one round through the whole service. */
-const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow"].map(
+/** What runs on every supported Node: the unit tests, the store tests, and one round through the whole service, until it stops. */
+const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
   (name) => `test/e2e/${name}.test`,
 );
 const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
