@@ -1,26 +1,26 @@
-/** How far behind a group of followers is in a shard. */
+/** How far a group of followers is behind in a shard. */
 export interface GroupBacklog {
   readonly group: string;
-  /** Events it has not read. */
+  /** Number of events that the group has not read. */
   readonly unread: number;
-  /** Events it has read and not acked. */
+  /** Number of events that the group has read but not acked. */
   readonly unacked: number;
-  /** When the oldest of both arrived, ms; undefined when there is none. */
+  /** Time when the oldest unread or unacked event arrived, in ms; undefined when there is none. */
   readonly oldestAtMs: number | undefined;
 }
 
-/** What waits in a shard. */
+/** The pending pushes and emails of a shard, and the state of its inbound log. */
 export interface ShardBacklog {
   readonly pushes: number;
   readonly pushBytes: number;
-  /** When the oldest event of the push queue was published, ms. */
+  /** Time when the oldest event in the push queue was published, in ms; undefined when the queue is empty. */
   readonly oldestPushAtMs: number | undefined;
   readonly mails: number;
   readonly inboundEvents: number;
   readonly groups: readonly GroupBacklog[];
 }
 
-/** Says what waits in the shards, for whoever watches the service. */
+/** Reads the backlog of a shard, for metrics. */
 export interface Backlog {
   read(shard: number): Promise<ShardBacklog>;
 }

@@ -1,2 +1,2 @@
-/** The service clock in ms since the epoch: the store's, the same for every core. */
+/** Returns the service time in ms since the epoch. It comes from the store, so all cores agree on it. */
 export type Clock = () => number;

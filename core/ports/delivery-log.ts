@@ -1,19 +1,19 @@
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
 
-/** How many attempts and drops the log of a workspace has. */
+/** Number of attempts and drops that the log of a workspace keeps. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** How many lines it has in all, those of polls included. */
+/** Number of all lines that the log keeps, including those of polls. */
 export const LOGGED_MAX = PUSHES_LOGGED_MAX + 500;
 
-/** The deliveries of each workspace, for seven days: the last thousand attempts and drops, and the last polls. */
+/** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and up to 500 lines of polls. */
 export interface DeliveryLog {
-  /** Answers the delivery as it was logged. */
+  /** Appends a delivery and returns it with its id and time. */
   append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;
-  /** Newest first, from before an id on. */
+  /** Returns up to `count` deliveries older than the id `before`, newest first. Without `before`, starts at the newest. */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
   /**
-   * Watches the log from now on. Each call of the function that it answers reads what was logged since the call
-   * before, oldest first. A run of polls that has grown is answered again, under the same id.
+   * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,
+   * oldest first. A run of polls that has grown is returned again, with the same id.
    */
   watch(workspaceId: string): Promise<() => Promise<readonly LoggedDelivery[]>>;
 }

@@ -2,7 +2,7 @@ import type { Leases, Member } from "./leases";
 
 /** An inbound event as a group reads it. */
 export interface LogEntry {
-  /** Names the entry within its shard. */
+  /** Identifies the entry within its shard. */
   readonly entryId: string;
   readonly attempt: number;
   readonly workspaceId: string;
@@ -11,19 +11,19 @@ export interface LogEntry {
 }
 
 /**
- * The inbound log as groups of game services read it. The streams of a group share
- * the shards out: every shard is read by the holder of its lease.
+ * The inbound log, as groups of game services read it. The streams of a group
+ * share the shards: the holder of a shard's lease reads that shard.
  */
 export interface FollowLog extends Leases {
-  /** How many streams a group may have, over all cores. */
+  /** Maximum number of streams in a group, over all cores. */
   readonly streamsMax: number;
-  /** Makes the group begin now, on every shard where it is new. */
+  /** Creates the group on every shard where it does not exist, at the end of the log. */
   open(group: string): Promise<void>;
-  /** Events never read by the group; undefined when the lease is lost. */
+  /** Returns events that the group has never read; undefined when the lease is lost. */
   readNew(member: Member, shard: number, count: number): Promise<readonly LogEntry[] | undefined>;
   /**
-   * Events read by the group and not acked, from after an entry on; their
-   * attempts count up. `last` is where to go on, undefined at the end.
+   * Returns events after the entry `after` that the group has read but not acked, and increments their attempts;
+   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined at the end.
    */
   readAgain(
     member: Member,
@@ -31,13 +31,13 @@ export interface FollowLog extends Leases {
     count: number,
     after: string | undefined,
   ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined>;
-  /** The same for just these entries. */
+  /** Does the same as `readAgain`, for the given entries only. */
   readEntries(
     member: Member,
     shard: number,
     entryIds: readonly string[],
   ): Promise<readonly LogEntry[] | undefined>;
   ack(group: string, shard: number, entryIds: readonly string[]): Promise<void>;
-  /** Calls back when a shard may have something new. Returns how to stop that. */
+  /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
   onWake(wake: (shard: number) => void): () => void;
 }

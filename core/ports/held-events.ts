@@ -3,11 +3,11 @@ import type { WorkspaceRecord } from "./workspaces";
 
 /** A poll that passed check 1 and checks 3 to 5. */
 export interface PageRequest {
-  /** The record that checks 3 to 5 were made with. */
+  /** The record that checks 3 to 5 used. */
   readonly record: WorkspaceRecord;
-  /** The sending address, in canonical form, for check 2; left out when that is made already. */
+  /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
-  /** The page to read, or "count" when it will be refused: then it only counts against the limit. */
+  /** The page to read, or "count" for a poll that will be refused: it only counts against the limits. */
   readonly page: { readonly start: PageStart; readonly limit: number } | "count";
 }
 
@@ -16,20 +16,23 @@ export type PageAnswer =
       readonly outcome: "page";
       /** The wire bytes of each event. */
       readonly events: readonly Buffer[];
-      /** The last event's sequence; for a start from the latest, the newest; undefined when there are no events. */
+      /**
+       * The sequence of the last event on the page; undefined when the page is empty. For a start from the latest, the
+       * newest sequence.
+       */
       readonly last: string | undefined;
       readonly hasMore: boolean;
-      /** Events after the cursor that the page starts from expired before it was read. */
+      /** Whether events after the request's cursor expired before the page was read. */
       readonly gap: boolean;
     }
   | { readonly outcome: "counted" }
-  /** The record has changed since it was read: decide again from check 3. */
+  /** The record has changed since it was read. The caller must repeat the checks from check 3. */
   | { readonly outcome: "stale" }
-  /** By check 2, or by check 6. */
+  /** Refused by check 2 ("address-limited") or check 6 ("limited"). */
   | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
 
 /** Events held for polling bridges. */
 export interface HeldEvents {
-  /** Makes checks 2 and 6 and reads the page, in this order. On a cluster check 2 is a step before. */
+  /** Makes checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before the others. */
   page(request: PageRequest): Promise<PageAnswer>;
 }

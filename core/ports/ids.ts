@@ -1,13 +1,13 @@
-/** Mints the ids of events, messages and workspaces, and signing secrets. */
+/** Creates the ids of events, messages and workspaces, and signing secrets. */
 export interface Ids {
-  /** `evt_` and a ULID. */
+  /** Returns `evt_` and a ULID. */
   event(): string;
-  /** `msg_` and a ULID. */
+  /** Returns `msg_` and a ULID. */
   message(): string;
-  /** A lower-case uuid. */
+  /** Returns a lower-case UUID. */
   workspace(): string;
-  /** A signing secret: 256 random bits as printable text. */
+  /** Returns a signing secret: 256 random bits as printable text. */
   secret(): string;
-  /** Names one stream, process or lease among all others. */
+  /** Returns a unique name for a stream, a process or a lease. */
   token(): string;
 }

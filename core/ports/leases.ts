@@ -1,30 +1,31 @@
-/** One that takes part in sharing the shards out: a core, or a stream of a group of followers. */
+/** A member of a group that shares the shards: a core, or a stream of a group of followers. */
 export interface Member {
-  /** What is shared out; each has leases of its own. */
+  /** The group whose members share the shards. Each group has its own leases. */
   readonly group: string;
   readonly name: string;
-  /** Tells this one from any other under the same name. */
+  /** Distinguishes this member from any other with the same name. */
   readonly token: string;
 }
 
-/** How long a lease lasts that is not kept, ms: how long a shard rests when its holder dies. */
+/** Milliseconds until a lease expires unless it is renewed. A shard waits this long when its holder crashes. */
 export const LEASE_MS = 3_000;
 
-/** Why one is no member: a newer one has its name, or the group has as many members as it may have. */
+/** Why a join fails: a newer member has the name ("replaced"), or the group has its maximum of members ("full"). */
 export type NotJoined = "replaced" | "full";
 
 /** Leases of shards. */
 export interface Leases {
   readonly shards: number;
   /**
-   * Says that a member is alive, and makes it one. Answers the names of all alive, in order.
+   * Adds a member to its group, or reports that it is still alive. Returns the names of all live members, in order.
    *
-   * @param fresh it was not answered yet, so the name may still be an older one's
-   * @param ageMs since when it is a member, which says who is the newer: a join may come late, and again
+   * @param fresh true until the first answer for this member: its name may still belong to an older member
+   * @param ageMs milliseconds since the member entered the group. They decide which of two members with one name is
+   *   newer, because a join may arrive late or twice.
    */
   join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | NotJoined>;
   leave(member: Member): Promise<void>;
-  /** Takes or keeps the lease of a shard for LEASE_MS; false when another holds it. */
+  /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds it. */
   take(member: Member, shard: number): Promise<boolean>;
   drop(member: Member, shard: number): Promise<void>;
 }

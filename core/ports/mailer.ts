@@ -2,25 +2,25 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Names the mail: sent twice, it is one mail for whoever reads by it. */
+  /** Identifies the email. A mail program can use it to drop a second copy. */
   readonly messageId: string;
 }
 
-/** The mail server is there, but does not take this mail on: others may fare better. The cause says why. */
+/** This email cannot be sent, but others can, e.g. the mail server rejects its recipient. `cause` has the reason. */
 export class MailRefused extends Error {
   override readonly name = "MailRefused";
   constructor(
-    /** No further try will change it. */
+    /** Whether every retry would fail too. */
     readonly isForGood: boolean,
     cause: unknown,
   ) {
-    super("the mail was refused", { cause });
+    super("the email was rejected", { cause });
   }
 }
 
-/** Sends mail. */
+/** Sends email. */
 export interface Mailer {
-  /** Throws when the mail was not taken on: MailRefused when that is for its own sake. */
+  /** Throws when the email was not accepted: `MailRefused` when the reason is this email, else another error. */
   send(mail: Mail): Promise<void>;
   close(): void;
 }

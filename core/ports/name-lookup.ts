@@ -1,5 +1,5 @@
-/** Looks host names up in DNS. */
+/** Resolves host names with DNS. */
 export interface NameLookup {
-  /** Every address of a name, in textual form. Throws when it has none or DNS does not answer. */
+  /** Returns all addresses of a name, as text. Throws when the name has none or DNS does not answer. */
   addresses(name: string): Promise<readonly string[]>;
 }

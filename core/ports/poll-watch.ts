@@ -1,13 +1,13 @@
-/** How polling of a workspace goes. Times are ms, undefined for never. */
+/** The polling health of a workspace. Times are ms; undefined means never. */
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
-  /** Held, unexpired events newer than the last page served, counted up to 1,000. */
+  /** Number of held, unexpired events after the last page served, counted up to 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
 }
 
-/** A mail that is due: the polling of a workspace has come to fail. */
+/** An email to send: the polling of a workspace has begun to fail. */
 export interface OutageMail {
   readonly entryId: string;
   readonly workspaceId: string;
@@ -15,25 +15,25 @@ export interface OutageMail {
   readonly oldestWaitingAtMs: number;
 }
 
-/** What a look at the poll workspaces of a shard found. */
+/** The result of one check of the poll workspaces of a shard. */
 export interface Found {
-  /** The workspaces that have come to fail. */
+  /** The workspaces whose polling has begun to fail. */
   readonly workspaceIds: readonly string[];
-  /** Mails in the outbox. */
+  /** Number of emails in the outbox. */
   readonly mails: number;
-  /** Mails that have left the outbox unsent, as it was full. */
+  /** Number of emails that were removed unsent because the outbox was full. */
   readonly mailsDropped: number;
 }
 
-/** Watches that poll workspaces poll. */
+/** Finds poll workspaces that do not poll, and keeps the emails about them. */
 export interface PollWatch {
   /**
-   * Marks workspaces of the shard whose events have waited too long, and puts one mail an
-   * outage in the outbox, which the oldest mails leave, unsent, when it is full.
+   * Marks the workspaces of the shard whose events have waited too long, and adds one email per outage to the outbox.
+   * A full outbox drops its oldest emails unsent.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;
-  /** The oldest mails of the shard's outbox, from after an entry on. */
+  /** Returns the oldest emails of the shard's outbox, starting after the entry `after`. */
   readMail(shard: number, after: string | undefined): Promise<readonly OutageMail[]>;
   removeMail(shard: number, entryId: string): Promise<void>;
 }

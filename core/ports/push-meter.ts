@@ -1,17 +1,17 @@
-/** Told how pushing does, as it happens, so what is done with it must cost next to nothing. Times are ms. */
+/** Measures pushes. Its methods are called on the hot path, so they must cost next to nothing. Times are ms. */
 export interface PushMeter {
-  /** A first attempt begins, so long after its event was published. */
+  /** Called when a first attempt starts. `ms` is the time since the event was published. */
   waited(ms: number): void;
-  /** A further attempt begins, so long after it was due. */
+  /** Called when a retry starts. `lateMs` is the time since it was due. */
   retried(lateMs: number): void;
-  /** What is in hand is asked with this from now on. Returns how to stop that. */
+  /** From now on, `inHand` is called to read the pushes in hand. Returns a function that stops this. */
   watch(inHand: () => PushesInHand): () => void;
 }
 
 /** The events of a shard that its core has read from the queue. */
 export interface PushesInHand {
-  /** How many wait for their first attempt. */
+  /** Number of events that wait for their first attempt. */
   readonly waiting: number;
-  /** The bytes of all of them, those included that are tried or wait for a further attempt. */
+  /** Bytes of all events in hand, including those in an attempt or waiting for a retry. */
   readonly bytes: number;
 }

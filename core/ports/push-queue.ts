@@ -1,26 +1,26 @@
 import type { Delivery } from "../domain/delivery";
 
-/** An event that waits to be pushed, and what was done about it so far. */
+/** An event that waits to be pushed, and its attempts so far. */
 export interface QueuedPush {
   readonly entryId: string;
   readonly workspaceId: string;
   readonly eventId: string;
-  /** Empty for an event that shows no message. */
+  /** The empty string for an event that shows no message. */
   readonly messageId: string;
   readonly eventType: string;
   readonly expiresAtMs: number | null;
   readonly isRetried: boolean;
-  /** The exact bytes that a poll would serve. */
+  /** The exact bytes that a poll would return. */
   readonly envelope: Buffer;
-  /** How many bytes it takes in the queue, all of its fields together. */
+  /** Bytes that the event takes in the queue, including all of its fields. */
   readonly bytes: number;
-  /** Attempts that were recorded. */
+  /** Number of recorded attempts. */
   readonly attempts: number;
-  /** When the first of them failed, ms; 0 when there were none. */
+  /** Time when the first attempt failed, in ms; 0 when there were none. */
   readonly firstFailedAtMs: number;
 }
 
-/** How much is read at once; one event is, however large. */
+/** The bounds of one read. A read returns at least one event, however large. */
 export interface ReadBound {
   readonly events: number;
   readonly bytes: number;
@@ -28,17 +28,21 @@ export interface ReadBound {
 
 export interface QueueRead {
   readonly pushes: readonly QueuedPush[];
-  /** The version of each of their workspaces at the time of the reading; 0 where the workspace is gone. */
+  /** The version of each workspace of `pushes` when the queue was read; 0 for a workspace that no longer exists. */
   readonly versions: ReadonlyMap<string, number>;
   /** Whether the queue was read to its end. */
   readonly isEnd: boolean;
 }
 
-/** What became of an attempt, or of an event without one. */
+/** The result of an attempt, or of an event that had none. */
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;
-  /** Done: leaves the queue. Retry: stays, for the next attempt. Hold: leaves it for the held events, as its workspace polls by now. */
+  /**
+   * - "done": the event leaves the queue.
+   * - "retry": the event stays in the queue for the next attempt.
+   * - "hold": the event moves from the queue to the held events, because its workspace polls now.
+   */
   readonly next:
     | { readonly do: "done" }
     | { readonly do: "hold" }
@@ -46,25 +50,28 @@ export interface PushRecord {
 }
 
 /**
- * Recorded, or "lost": not recorded, for the shard is another core's. An event that was to be held may be
- * - "pushed" after all, as its workspace is pushed to again;
- * - given up because its workspace "polls": it is an update, and what was held since may have a later one;
- * - given up because its workspace is "disconnected" or deleted.
+ * - "recorded": the record is stored.
+ * - "lost": nothing was recorded, because another core holds the lease of the shard.
+ *
+ * A record with "hold" has further outcomes:
+ * - "pushed": the workspace is a push workspace again, so the event stays in the queue.
+ * - "polls": the event was dropped. It is an update, and an event held since then may be a later update.
+ * - "disconnected": the event was dropped, because its workspace is disconnected or deleted.
  */
 export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] as const;
 export type Recorded = (typeof RECORDED)[number];
 
-/** The push queues of the shards. A queue is worked on by the holder of its shard's lease, which `token` proves. */
+/** The push queues of the shards. Only the holder of a shard's lease works on its queue; `token` proves the lease. */
 export interface PushQueue {
-  /** The first events after an entry, in the order of publication; undefined when the lease is lost. */
+  /** Returns the first events after the entry `after`, in the order of publication; undefined when the lease is lost. */
   read(
     token: string,
     shard: number,
     after: string | undefined,
     most: ReadBound,
   ): Promise<QueueRead | undefined>;
-  /** Logs a delivery and writes down what comes next, in one step. */
+  /** Logs the delivery and stores the next state of the event, in one step. */
   record(token: string, shard: number, record: PushRecord): Promise<Recorded>;
-  /** Calls back when a shard may have something new. */
+  /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
   onWake(wake: (shard: number) => void): () => void;
 }

@@ -1,6 +1,6 @@
 import type { PushOutcome } from "../domain/delivery";
 
-/** One attempt: what is sent, and where. */
+/** The target and the content of one attempt. */
 export interface PushAttempt {
   readonly url: URL;
   readonly eventId: string;
@@ -14,8 +14,8 @@ export interface PushAttempt {
 /** Steps of an attempt, in order. */
 export type AttemptStep = "name" | "address" | "connect" | "tls" | "send" | "status";
 
-/** Pushes on a connection of its own and tells the steps. */
+/** Pushes on a separate connection and reports each step. */
 export interface PushTracer {
-  /** Makes one attempt and calls `done` after each step with what is worth knowing of it. Never rejects. */
+  /** Makes one attempt and calls `done` after each step, with details for the owner. Never rejects. */
   trace(attempt: PushAttempt, done: (step: AttemptStep, detail: string) => void): Promise<PushOutcome>;
 }

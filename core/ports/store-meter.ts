@@ -1,11 +1,17 @@
-/** Told how the store does, as it happens, so what is done with it must cost next to nothing. */
+/** Measures the store. Its methods are called on the hot path, so they must cost next to nothing. */
 export interface StoreMeter {
-  /** A function of the store was called and answered, or not, after `ms`; `items` where requests travel together. */
+  /**
+   * Called after each call of a store function.
+   *
+   * @param items number of batched requests; undefined for a function that is not batched
+   * @param ms duration of the call
+   * @param isAnswered false when the call failed
+   */
   called(name: string, items: number | undefined, ms: number, isAnswered: boolean): void;
-  /** A sequence was minted. */
+  /** Called when a sequence was assigned. */
   minted(sequence: number): void;
-  /** A connection stands: the first time, or again. */
+  /** Called when a connection is ready, for the first time or after a reconnection. */
   connected(): void;
-  /** A connection broke or could not be made. */
+  /** Called when a connection is lost or cannot be made. */
   disconnected(): void;
 }

@@ -1,5 +1,5 @@
-/** Where pushes may go. */
+/** Decides which URLs events may be pushed to. */
 export interface TargetUrlCheck {
-  /** Why events may not be pushed to the URL, in words for its owner; undefined when they may. */
+  /** Returns why events may not be pushed to the URL, as text for its owner; undefined when they may. */
   findFault(url: string): Promise<string | undefined>;
 }

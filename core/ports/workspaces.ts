@@ -1,6 +1,6 @@
 import type { Workspace } from "../domain/workspace";
 
-/** A workspace as it was read, with the version that every later step on it is held to. */
+/** A workspace as it was read, and its version. Later steps check that the version has not changed. */
 export interface WorkspaceRecord {
   readonly workspace: Workspace;
   readonly version: number;
@@ -9,22 +9,22 @@ export interface WorkspaceRecord {
 /** A page of workspaces, newest first. */
 export interface WorkspacePage {
   readonly workspaces: readonly Workspace[];
-  /** Continues the list; undefined on the last page. */
+  /** The `after` of the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 
 /** The records of all workspaces. */
 export interface Workspaces {
-  /** As this core last read it, if it remembers: it may have changed since, so steps on it are held to its version. */
+  /** Returns the record from this core's cache, if present. It may be stale, so later steps check its version. */
   recall(id: string): WorkspaceRecord | undefined;
-  /** As the store has it now. */
+  /** Returns the current record in the store. */
   read(id: string): Promise<WorkspaceRecord | undefined>;
-  /** False when the id is taken. */
+  /** Returns false when the id is already used. */
   create(workspace: Workspace): Promise<boolean>;
-  /** False when the record is not of that version any more: read again and decide again. */
+  /** Returns false when the version of the record has changed. The caller must read it and decide again. */
   replace(workspace: Workspace, version: number): Promise<boolean>;
-  /** Removes it with all that is held for it. False when there was none. */
+  /** Removes the workspace and everything that is held for it. Returns false when there was none. */
   delete(workspace: Workspace): Promise<boolean>;
-  /** @param after the `next` of the page before; undefined when it is not one */
+  /** @param after the `next` of the page before. The result is undefined when `after` is not a valid `next`. */
   list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
 }
