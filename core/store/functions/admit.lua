@@ -1,7 +1,7 @@
--- Check 2 by itself: the limit of the sending addresses. Most requests are checked by
--- the function that stores or reads for them.
--- ARGV: limit a second, then the addresses, one for each request.
--- Returns for each, in order: 0 when let through, else microseconds to wait.
+-- Check 2 as a separate step: the limit of sending addresses. Most requests are checked
+-- by the function that stores or reads for them.
+-- ARGV: limit per second, then one address for each request.
+-- Returns for each request, in order: 0 when it passes, else microseconds to wait.
 register('admit', function(keys, args)
   local limiters = new_limiters(clock())
   local limit = tonumber(args[1])

@@ -1,16 +1,15 @@
--- Checks 2, 6 and 7, the two idempotency rules, and storing an inbound event, in
--- one step: an id is never remembered for an event that was not stored, nor the
--- other way round.
+-- Checks 2, 6 and 7, the two idempotency rules, and the storing of inbound events, in one
+-- step. So an event is stored exactly when its id is remembered.
 --
--- Remembered ids are fields of small hashes, which Redis keeps packed: about 20
--- bytes an id where there are many, twice that where they are few to a hash. A
--- request id is kept in the hash of the half day it came in; as that hash lives
--- until a day after its end, an id is looked up in the half days that a day can
--- touch, and in the next one in case the clock stepped back. A request without an
--- id is kept by its own timestamp, so one look-up finds it, for as long as that
--- timestamp could be accepted again.
+-- Remembered ids are fields of small hashes, which Redis keeps packed. An id takes about
+-- 20 bytes where a hash has many, and twice that where it has few. A request id is stored
+-- in the hash of the half day in which it arrived, which expires a day and ten minutes after
+-- that half day. An id is looked up in all half days of the last 24 hours, and in the next
+-- one in case the clock stepped back. A request without an id is stored by its signed
+-- timestamp, so one lookup finds it. It is kept for as long as that timestamp could be
+-- accepted again.
 
--- Hashes of a shard for each span of time: a packed one holds 512 ids.
+-- Number of hashes in a shard for each span of time. A packed hash holds up to 512 ids.
 local BUCKETS = 1024
 local HALF_DAY = 43200
 local TEN_MINUTES = 600
@@ -24,42 +23,43 @@ local function bucket_of(digest)
   return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % BUCKETS
 end
 
--- Remembers a field of a hash that lives until a time in seconds. False when it is there already.
+-- Adds a field to a hash that expires at a time in seconds. Returns false when the hash has
+-- the field already.
 local function remember(key, field, value, untilSeconds)
   if redis.call('HSETNX', key, field, value) == 0 then return false end
   if redis.call('HLEN', key) == 1 then redis.call('EXPIREAT', key, untilSeconds) end
   return true
 end
 
--- True when the request id was stored within a day; remembers it when not.
+-- Returns true when the request id was stored within the last day; else remembers it.
 local function repeats_id(prefix, digest, seconds)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
   if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
   if redis.call('HEXISTS', id_key(prefix, slot + 1, bucket), field) == 1 then return true end
   local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
-  -- In whole seconds: up to one too long rather than too short.
+  -- The times are whole seconds, so an id is remembered for up to a second more than a day.
   if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
   return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- True when the same signed request was stored before; remembers it when not.
+-- Returns true when the same signed request was stored before; else remembers it.
 local function repeats_request(prefix, digest, timestamp)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
--- ARGV: limits a second of an address and of a workspace, longest log in entries, in
--- bytes, seconds an event is kept in the log, then for each request: workspace, version of
--- its record, the key of its address's limit ('' when check 2 is made already), what it is
--- (id: has a request id; same: has none; fault: breaks a field rule), digest, signed
+-- ARGV: limits per second of an address and of a workspace, maximum entries of the log,
+-- its maximum bytes, seconds that it keeps an event, then for each request: workspace,
+-- version of its record, the key of its address's limit ('' when check 2 has already passed),
+-- kind (id: has a request id; same: has none; fault: breaks a field rule), digest, signed
 -- timestamp, event.
--- Returns for each, in order: stored | repeated | fault | stale (the record has changed
--- since it was read) | microseconds to wait for the workspace | {microseconds to wait for
--- the address}. Behind these, where events left the log that some group had not acked:
--- {lost, age | size, count, group or ''}.
+-- Returns for each request, in order: stored | repeated | fault | stale (the record has
+-- changed since it was read) | microseconds to wait for the workspace | {microseconds to
+-- wait for the address}. When events were trimmed that some group had not acked, there
+-- follows for each kind of trimming: {lost, age | size, count, group or ''}.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -95,7 +95,7 @@ register('append', function(keys, args)
   for i = 6, #args, 7 do answers[#answers + 1] = answer_to(unpack(args, i, i + 6)) end
   limiters.write()
   if isStored then
-    -- By age first: what is too old anyway does not go for want of room.
+    -- Age comes first, so that events that are too old do not count as lost by size.
     local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[5])) * 1000))
     local length = trim_inbound(prefix, 'MAXLEN', args[3])
     local room = trim_inbound_bytes(prefix, tonumber(args[4]), bytes)

@@ -1,4 +1,4 @@
--- How much waits, and what of the inbound log is given up.
+-- The backlog of a shard, and the trimming of its inbound log.
 
 local function field_of(reply, name)
   for i = 1, #reply, 2 do
@@ -6,7 +6,8 @@ local function field_of(reply, name)
   end
 end
 
--- The groups that follow a log: {name, the last id read, how many are not read, how many not acked}.
+-- Returns the groups that follow a log, each as {name, last id read, number of entries not
+-- read, number not acked}.
 local function groups_of(log)
   local groups = {}
   local read = redis.pcall('XINFO', 'GROUPS', log)
@@ -25,9 +26,9 @@ local function is_before(id, other)
   return tonumber(n) < tonumber(otherN)
 end
 
--- Of `trimmed` entries that have just gone from a log, from the id `from` on, how
--- many some group had not acked; all of them where there is no group. Of several
--- groups the one counts that lost most. Returns the count and the group.
+-- Counts the entries that some group had not acked, among the `trimmed` entries that were
+-- just removed from a log, from the id `from` on. Without groups, all of them count. With
+-- several, the group that lost most counts. Returns the count and the group ('' for none).
 local function count_lost(log, from, trimmed)
   local groups = groups_of(log)
   if #groups == 0 then return trimmed, '' end
@@ -37,7 +38,8 @@ local function count_lost(log, from, trimmed)
   for _, group in ipairs(groups) do
     local name, last, lag = group[1], group[2], group[3]
     local unread = 0
-    -- What a group has not read is the latest: what is left, and before that what has gone.
+    -- A group's unread entries are the newest ones: those that are left count first, then
+    -- the removed ones.
     if not left or is_before(last, left[1]) then unread = lag and lag - length or trimmed end
     local unacked = redis.call('XPENDING', log, name, from, left and '(' .. left[1] or '+', trimmed)
     local lost = math.min(trimmed, math.max(0, unread) + #unacked)
@@ -46,9 +48,10 @@ local function count_lost(log, from, trimmed)
   return most, loser
 end
 
--- Trims the log of inbound events by its length or by age, whole nodes at a time,
--- which is seldom. Where the log began after the last time is kept, so that what a
--- group never acked is counted once. Returns {count, group} of what was lost, or nil.
+-- Trims the log of inbound events by its length or by age. It only removes whole nodes, so
+-- few calls remove anything. `:infirst` stores the first id after the last trimming, so that
+-- an entry that was never acked is counted once. Returns {count, group} of the lost entries,
+-- or nil when there are none.
 local function trim_inbound(prefix, how, threshold)
   local log = prefix .. ':in'
   local trimmed = redis.call('XTRIM', log, how, '~', threshold)
@@ -59,11 +62,11 @@ local function trim_inbound(prefix, how, threshold)
   return lost > 0 and { lost, group } or nil
 end
 
--- Trims the log of inbound events to a number of bytes, counted in the stream's nodes, as
--- Redis tells their number at once: each has up to 4,096 bytes (`stream-node-max-bytes`),
--- or one entry that is larger. Asking costs as much as storing an event, so it is done when
--- a 64th of the bound was appended since, and first of all after a restart. `appended` is
--- how many bytes were appended just now. Returns what trim_inbound does.
+-- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number
+-- of the stream's nodes, which Redis returns at once: each node has up to 4,096 bytes
+-- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an
+-- event, so it is made once a 64th of `most` has been appended, and at the first call after a
+-- restart. `appended` is the number of bytes just appended. Returns the same as trim_inbound.
 local NODE_BYTES = 4096
 local LOOKS = 64
 local unseen = {}
@@ -77,10 +80,11 @@ local function trim_inbound_bytes(prefix, most, appended)
   return trim_inbound(prefix, 'MAXLEN', digits(math.floor(redis.call('XLEN', log) * most / bytes)))
 end
 
--- What waits in a shard. ARGV: none.
+-- Reads the backlog of a shard. ARGV: none.
 -- Returns {length of the push queue, its bytes, when its oldest event was published in ms or
--- '', mails in the outbox, inbound events in the log, then for each group of
--- followers {name, events not read, not acked, when the oldest of them arrived in ms or ''}}.
+-- '', number of emails in the outbox, number of inbound events in the log, then for each group
+-- of followers: {name, number of events not read, number not acked, when the oldest of both
+-- arrived in ms or ''}}.
 register('read_backlog', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
@@ -94,7 +98,7 @@ register('read_backlog', function(keys, args)
     redis.call('XLEN', prefix .. ':mail'), length }
   for _, group in ipairs(groups_of(log)) do
     local name, last, lag, pending = unpack(group, 1, 4)
-    -- What was read comes before what was not.
+    -- Entries that were read are older than those that were not.
     local oldest = redis.call('XPENDING', log, name, '-', '+', 1)[1]
       or redis.call('XRANGE', log, '(' .. last, '+', 'COUNT', 1)[1]
     answer[#answer + 1] = { name, lag or length, pending, time_of(oldest) }

@@ -1,12 +1,11 @@
--- Game services that follow the inbound log. In each group every shard of the
--- log is read by one stream at a time, the holder of the shard's lease in the
--- group, so the events of a workspace go to one consumer, in order. The group's
--- pending list in Redis is of the group, not of a consumer: it passes to the
--- next holder as it is.
+-- Functions for game services that follow the inbound log. In each group, one stream at a
+-- time reads a shard of the log: the holder of the group's lease on the shard. So the events
+-- of a workspace go to one stream, in order. All streams of a group use the same Redis
+-- consumer, so the next holder takes over the list of pending entries unchanged.
 local READER = 'reader'
 
--- Reads a group's share, making the group again when a Redis that came back
--- empty has lost it: what the log holds then arrived after the group's opening.
+-- Reads new entries for a group. When Redis restarted empty and lost the group, creates it
+-- again at the start of the log: every entry arrived after the group was opened.
 local function read_group(log, group, count)
   local read = redis.pcall('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
   if type(read) == 'table' and read.err and string.find(read.err, 'NOGROUP', 1, true) then
@@ -25,20 +24,20 @@ local function deliveries(entries, attempts)
   return answer
 end
 
--- Makes the group begin here, if it is new. ARGV: group. Returns 1.
+-- Creates a group that starts at the end of the log, unless it exists. ARGV: group. Returns 1.
 register('open_group', function(keys, args)
   local log = keys[1] .. ':in'
   local info = redis.pcall('XINFO', 'STREAM', log)
-  -- Said, or how far the group is behind would not be known until it has read.
+  -- Without ENTRIESREAD, Redis would not know the group's lag until its first read.
   local made = redis.pcall('XGROUP', 'CREATE', log, args[1], '$', 'MKSTREAM', 'ENTRIESREAD',
     info.err and 0 or field_of(info, 'entries-added'))
   if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
   return 1
 end)
 
--- Reads events that were never read. ARGV: group, token of the lease, count.
--- Returns false when the lease is another's, else {entry id, attempt, workspace,
--- event} for each.
+-- Reads events that the group has never read. ARGV: group, token of the lease, count.
+-- Returns false when the token does not hold the lease, else {entry id, attempt, workspace,
+-- event} for each event.
 register('read_new', function(keys, args)
   local prefix = keys[1]
   local group, token, count = unpack(args)
@@ -46,12 +45,12 @@ register('read_new', function(keys, args)
   return deliveries(read_group(prefix .. ':in', group, count), {})
 end)
 
--- Reads events again that were read and not acked, counting the attempt. ARGV:
--- group, token of the lease, count, the entry id to begin after ('-' for the
--- first), then, to read just those, entry ids.
--- Returns false when the lease is another's, else {the last entry id looked at
--- or '' when there was none, then as read_new}; what the log no longer holds is
--- left out.
+-- Reads events again that were read but not acked, and counts the attempt. ARGV: group,
+-- token of the lease, count, the entry id to start after ('-' for the first), then,
+-- optionally, the ids of the only entries to read.
+-- Returns false when the token does not hold the lease, else {last pending entry id, or ''
+-- when there was none, then the events as in read_new}. Entries that are no longer in the
+-- log are left out.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
@@ -78,7 +77,7 @@ register('read_again', function(keys, args)
   return { ids[#ids], unpack(deliveries(redis.call('XCLAIM', log, group, READER, 0, unpack(ids)), attempts)) }
 end)
 
--- Acks events. ARGV: group, then entry ids. Returns how many were pending.
+-- Acks events. ARGV: group, then entry ids. Returns the number of entries that were pending.
 register('ack', function(keys, args)
   return redis.call('XACK', keys[1] .. ':in', args[1], unpack(args, 2))
 end, { 'allow-oom' })

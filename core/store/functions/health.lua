@@ -1,25 +1,26 @@
--- Health of polling. A poll workspace fails when events have waited five minutes
--- without a poll: the minutes run from the later of the oldest such event and the
--- last poll. `:due` holds when that is the case of each workspace where events
--- wait, so that nothing has to be looked through. "Waits" means held, unexpired
--- and newer than what the bridge was last served (`served`).
+-- The health of polling. A poll workspace fails when events have waited for five minutes
+-- without a poll, counted from the oldest such event or the last poll, whichever is later.
+-- `:due` has the time of failure of each workspace with waiting events, so that no search
+-- is needed. An event "waits" while it is held, unexpired and newer than the last event
+-- that the bridge was served (`served`).
 local FAILING_AFTER_MS = 300000
 
--- Events wait from now on.
+-- Records that events of a workspace wait from now on.
 local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
 
--- Of polls in a row that bring nothing, the first of each minute is logged, so that most of
--- them write nothing to disk. After a restart the last poll seems up to a minute older.
+-- While consecutive polls return no events, only the first poll of each minute goes to the
+-- append-only file. So most such polls cause no disk write. After a restart the last poll
+-- seems up to a minute older than it was.
 local LOGGED_EVERY_US = 60 * MICROSECONDS
 
 local function is_same_minute(now, polled)
   return math.floor(now / LOGGED_EVERY_US) == math.floor(tonumber(polled) / LOGGED_EVERY_US)
 end
 
--- Notes a poll that brings the bridge up to a sequence. `fields` are what the state of the
--- workspace has, and `run` is what log_poll answered.
+-- Records a poll that served the events up to the sequence `through`. `fields` is the state
+-- of the workspace, and `run` is the result of log_poll.
 local function note_poll(prefix, workspace, now, held, served, through, fields, run)
   local state, failing = prefix .. ':st:' .. workspace, fields.failing
   through = math.min(held, math.max(served, through))
@@ -38,19 +39,19 @@ local function note_poll(prefix, workspace, now, held, served, through, fields, 
   end
 end
 
--- How many events wait, and the sequence of the oldest, if any; `served` and `total` are
--- what the state of the workspace has.
+-- Returns the number of waiting events, and the sequence of the oldest one, if any. `served`
+-- and `total` are fields of the workspace's state.
 local function waiting(prefix, workspace, now, served, total)
   local after = math.max(tonumber(served or 0), now - HOLD_US)
   local entries, count = events_after(prefix, workspace, after, 1, tonumber(total or 0))
   return count, entries[1] and sequence_of(entries[1])
 end
 
--- Finds workspaces that have come to fail, marks them and puts a mail for each in
--- the outbox, in one step: one mail an outage, whoever asks and how often. Past its
--- bound the oldest mails leave the outbox.
--- ARGV: how many mails the outbox holds. Returns how many it has, how many left it unsent,
--- then the ids of the workspaces.
+-- Finds workspaces whose polling has begun to fail, marks them, and adds an email for each to
+-- the outbox, in one step. So there is one email per outage, however often this is called.
+-- A full outbox drops its oldest emails.
+-- ARGV: maximum number of emails in the outbox. Returns the number of emails in it, the
+-- number dropped unsent, then the ids of the workspaces.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -74,9 +75,9 @@ end, { 'allow-oom' })
 
 local WAITING_MAX = 1000
 
--- How polling goes. ARGV: workspace.
--- Returns {failing since in ms or 0, last poll in ms or 0, how many events wait (up
--- to 1,000), when the oldest was published in ms or 0}.
+-- Reads the polling health of a workspace. ARGV: workspace.
+-- Returns {failing since in ms or 0, last poll in ms or 0, number of waiting events (up to
+-- 1,000), when the oldest of them was published in ms or 0}.
 register('poll_health', function(keys, args)
   local now = clock()
   local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total')
@@ -85,8 +86,8 @@ register('poll_health', function(keys, args)
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
--- Reads the outbox. ARGV: count, where to begin as XRANGE has it. Returns {entry id,
--- workspace, failing since in ms, oldest waiting event in ms} for each.
+-- Reads emails from the outbox. ARGV: count, where to start, in the syntax of XRANGE. Returns
+-- {entry id, workspace, failing since in ms, oldest waiting event in ms} for each email.
 register('read_mail', function(keys, args)
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', args[2], '+', 'COUNT', args[1])) do
@@ -95,7 +96,8 @@ register('read_mail', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Takes a mail out of the outbox: it was sent, or given up. ARGV: entry id. Returns 1 if it was there.
+-- Removes an email that was sent or dropped from the outbox. ARGV: entry id. Returns 1 if it
+-- was there, else 0.
 register('remove_mail', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':mail', args[1])
 end, { 'allow-oom' })

@@ -1,8 +1,8 @@
--- Held events: a stream for each poll workspace, `:held:<workspace>`, an entry an event.
--- The id of an entry is `<sequence>-0`. Its value is the event as a page sends it, and its
--- field is the event's number: how many events the workspace has held up to it, which the
--- state keeps as `total`. Two numbers say how many events lie between, so none of them has
--- to be read to be counted.
+-- Held events: each poll workspace has a stream, `:held:<workspace>`, with an entry for each
+-- event. The id of an entry is `<sequence>-0`. Its value is the event as a page sends it.
+-- Its field is the event's number: how many events the workspace has ever held, up to this
+-- one. `total` in the state is the number of the last event. The difference of two numbers
+-- counts the events between them without reading them.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -12,17 +12,17 @@ local function sequence_of(entry)
   return tonumber(string.match(entry[1], '^%d+'))
 end
 
--- Reads up to `count` events after a sequence, oldest first. Returns their entries, and
--- how many such events there are in all, by `total` of the state.
+-- Reads up to `count` events after a sequence, oldest first. Returns their entries, and the
+-- number of all events after the sequence, computed from `total` of the state.
 local function events_after(prefix, workspace, after, count, total)
   local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', count)
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
 end
 
--- Removes events that are a day old. Events that the state has and the stream has lost
--- count as removed. The state keeps the highest sequence removed (`gone`) and the lowest
--- left (`oldest`), which tells at once when there is nothing to remove. With `isThere`
--- the stream is not looked for: the caller finds out whether it is lost. Returns `gone`.
+-- Removes events that are a day old. When the stream itself is lost, all of its events count
+-- as removed. The state has the highest sequence removed (`gone`) and the lowest left
+-- (`oldest`), so the function knows at once when there is nothing to remove. With `isThere`
+-- it does not check that the stream exists, because the caller will. Returns `gone`.
 local function drop_expired(prefix, workspace, now, held, gone, oldest, isThere)
   if held <= gone then return gone end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US
@@ -47,11 +47,12 @@ local function hour_of(sequence)
   return math.floor(tonumber(sequence) / HOUR_US)
 end
 
--- Appends events to what a workspace holds: a list with the sequence of each, followed by
--- its JSON. (Redis completes an id of one number to `<number>-0`.) `held` is the sequence of
--- the last event in the stream, nil when the stream has none. The stream expires 25 hours
--- after the first event of an hour: later ones of that hour need no write for it.
--- Returns its new `total`, and whether the stream had lost the events that it should have.
+-- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
+-- followed by its JSON. (Redis completes an id of one number to `<number>-0`.) `held` is the
+-- sequence of the last event in the stream, nil when the stream is empty. The expiry of the
+-- stream is set to 25 hours after the first event of each hour, so that later events of
+-- that hour need no write for it.
+-- Returns the new `total`, and whether the stream had lost its earlier events.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
   if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2]) then

@@ -1,16 +1,17 @@
--- Polls and publications of held events, which are kept as held.lua says. The state
+-- Polling and publishing of events. Held events are stored as held.lua describes. The state
 -- of a workspace (`:st:`) has the last sequence that was held (`held`), the highest that
--- expired (`gone`), the lowest left (`oldest`), the last served (`served`), and how many
--- events were ever held (`total`).
+-- expired (`gone`), the lowest left (`oldest`), the last served (`served`), and the number
+-- of events that were ever held (`total`).
 
--- A page of up to so many events and bytes is answered by the function. For a larger one
--- it says which events those are: reading them past the functions costs Redis a fifth as much.
+-- The function returns the events of a page up to these bounds. For a larger page it
+-- returns their range: a separate XRANGE costs Redis a fifth as much.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
--- Finds up to `limit` events after a sequence. Returns how many a page has, how many there
--- are in all, and the entries of a small page; nil for a larger one. An event takes Lua as
--- long as a call of Redis, so of a large page one is read, for its number.
+-- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
+-- number of all events after the sequence, and the entries of the page, or nil when it is
+-- large. For a large page only one event is read, for its number, because each event costs
+-- Lua as much as a call of Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
@@ -39,8 +40,8 @@ local function page(prefix, now, workspace, from, limit, fields)
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < gone and 1 or 0
   if not entries then
-    -- Where a large page ends is not known here, unless it is the end of all. The next
-    -- poll says so: its cursor is the end of this page.
+    -- The last sequence of a large page is unknown here, unless no more events follow. The
+    -- next poll has it as its cursor.
     note(more == 1 and start or held, events)
     return { 'page', '', more, gap, { digits(start), digits(held), events } }
   end
@@ -48,13 +49,14 @@ local function page(prefix, now, workspace, from, limit, fields)
   for i, entry in ipairs(entries) do
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
-  -- A bridge has the events up to its cursor, and expired events do not wait.
+  -- An empty page records `start`: the bridge has the events up to its cursor, and expired
+  -- events do not wait.
   note(last or start, events)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
 
--- What a poll needs of the state of a workspace.
+-- The fields of a workspace's state that a poll needs.
 local POLL_FIELDS = { 'version', 'held', 'gone', 'served', 'failing', 'oldest', 'run', 'polled', 'total' }
 local function read_poll_fields(prefix, workspace)
   local values, fields = redis.call('HMGET', prefix .. ':st:' .. workspace, unpack(POLL_FIELDS)), {}
@@ -62,15 +64,15 @@ local function read_poll_fields(prefix, workspace)
   return fields
 end
 
--- A poll: checks 2 and 6, then its page.
--- ARGV: limits a second of an address and of a workspace, then for each poll: workspace,
--- version of its record, the key of its address's limit ('' when check 2 is made already),
--- what is wanted (page, or count: only count it against the limits), from (oldest |
--- latest | a cursor), limit of the page.
--- Returns for each, in order: {page, last sequence of the page or '', 1 when more
--- wait, 1 when events after the cursor expired, the events of a small page | of a large
--- one {after which sequence, through which, how many}} | {counted} | {stale} |
--- {address | wait, microseconds}.
+-- Answers polls: makes checks 2 and 6, then reads the page.
+-- ARGV: limits per second of an address and of a workspace, then for each poll: workspace,
+-- version of its record, the key of its address's limit ('' when check 2 has already passed),
+-- page or count (count: only count the poll against the limits), start (oldest | latest | a
+-- cursor), limit of the page.
+-- Returns for each poll, in order: {page, last sequence of the page or '', 1 when more events
+-- wait, else 0, 1 when events after the cursor expired, else 0, then the events of a small
+-- page, or for a large page {sequence to read after, last sequence to read, number of
+-- events}} | {counted} | {stale} | {address | wait, microseconds}.
 register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -104,13 +106,13 @@ register('page', function(keys, args)
   return answers
 end)
 
--- The next sequence of a workspace whose last one is given: the clock, or one more
--- than the last where the clock has not moved on.
+-- Returns the next sequence of a workspace after `last`: the clock in microseconds, or
+-- `last` + 1 when the clock is not ahead of `last`.
 local function next_sequence(last, now)
   return digits(math.max(tonumber(last or 0) + 1, now))
 end
 
--- What publishing needs of a workspace.
+-- Reads the fields of a workspace's state that publishing needs.
 local function read_state(prefix, workspace)
   local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total')
   return {
@@ -124,8 +126,8 @@ local function read_state(prefix, workspace)
   }
 end
 
--- Holds events that have the next sequences of a workspace, whose state was just read: a
--- list with the sequence of each, followed by its JSON.
+-- Holds events that have the next sequences of a workspace. `state` was just read, and
+-- `fresh` lists the sequence of each event, followed by its JSON.
 local function hold(prefix, now, workspace, state, fresh)
   local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest, true)
   local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
@@ -136,12 +138,12 @@ local function hold(prefix, now, workspace, state, fresh)
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
 end
 
--- Opens the push queue of a shard for adding events; `close` writes its size and wakes the cores.
+-- Opens the push queue of a shard to add events. `close` stores its size and wakes the cores.
 local function open_queue(prefix, most, mostBytes)
   local length, bytes = queue_size(prefix)
   local added = false
 
-  -- Adds an event as it is packed. False when there is no room.
+  -- Adds a packed event. Returns false when the queue is full.
   local function add(packed)
     if length >= most or bytes + #packed > mostBytes then return false end
     redis.call('XADD', prefix .. ':push', '*', 'p', packed)
@@ -158,22 +160,23 @@ local function open_queue(prefix, most, mostBytes)
   return { add = add, close = close }
 end
 
--- Publishes events: mints each sequence and appends the event in the same step,
--- so that no later number is ever seen first.
--- ARGV: seconds an idempotency key is remembered, longest push queue and its most bytes (past
--- either, events are dropped, and logged so, as overloaded), then for each event: workspace,
--- idempotency key ('' for none), event id, and a list packed as arguments are: message id,
--- expiry in ms ('' for never), type, how a push workspace gets it (retried | once: pushed,
--- with or without retries; direct: the caller pushes it). Bodies: of each event, the envelope
--- before its sequence, and after it.
--- Returns for each, in order: its sequence | {full, sequence} (the push queue had no room) |
--- {poll or push, sequence} for a direct one: the mode of its workspace | {repeated, event id,
--- sequence, message id, expiry} | {unknown} (no such workspace, or none with a bridge).
+-- Publishes events. Assigns each sequence and appends the event in the same step, so no
+-- reader sees a later sequence first.
+-- ARGV: seconds that an idempotency key is remembered, maximum length and maximum bytes of
+-- the push queue (beyond either, events are dropped and logged as overloaded), then for each
+-- event: workspace, idempotency key ('' for none), event id, and a list packed as arguments
+-- are: message id, expiry in ms ('' for never), type, how a push workspace gets the event
+-- (retried | once: pushed, with or without retries; direct: the caller pushes it).
+-- Bodies, for each event: the envelope before its sequence, and the envelope after it.
+-- Returns for each event, in order: its sequence | {full, sequence} (the push queue is full) |
+-- {poll or push, sequence} for a direct event, with the mode of its workspace | {repeated,
+-- event id, sequence, message id, expiry} | {unknown} (the workspace does not exist or has no
+-- bridge).
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
-  -- What the call has done to a workspace so far, by which it is read and written once.
+  -- The state of each workspace of this call, so that it is read and written only once.
   local states = {}
   local queue
 
@@ -205,7 +208,7 @@ register('publish', function(keys, args, next_body)
     else
       local sequence = next_sequence(state.sequence, now)
       state.sequence, state.minted = sequence, true
-      -- How the event is pushed is the last of the packed fields.
+      -- The last packed field says how the event is pushed.
       local is_direct = string.sub(rest, -6) == 'direct'
       if mode == 'poll' then
         local fresh = state.fresh

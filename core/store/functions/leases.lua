@@ -1,7 +1,6 @@
--- Leases: who works on a shard. Those that share the shards out among them are a
--- group (the cores, or the streams of a group of followers): each member says now
--- and then that it is alive, takes its part of the shards, and holds each by a
--- lease that runs out unless it is kept.
+-- Leases: they decide which member of a group works on a shard. A group is all cores, or
+-- the streams of a group of followers. Each member regularly reports that it is alive,
+-- takes its part of the shards, and holds each by a lease that expires unless renewed.
 
 local function lease_key(prefix, group)
   return prefix .. ':lease:' .. group
@@ -11,8 +10,9 @@ local function holds_lease(prefix, group, token)
   return redis.call('GET', lease_key(prefix, group)) == token
 end
 
--- Takes or keeps leases. ARGV: ms they last, then for each: group, token of the holder.
--- Returns for each, in order: 1 when the token holds the lease, else 0.
+-- Acquires or renews leases. ARGV: ms until they expire, then for each lease: group, token
+-- of the holder.
+-- Returns for each lease, in order: 1 when the token holds it, else 0.
 register('take_lease', function(keys, args)
   local answers = {}
   for i = 2, #args, 2 do
@@ -25,7 +25,7 @@ register('take_lease', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
--- Gives a lease back. ARGV: group, token of the holder. Returns 1 if it held it.
+-- Releases a lease. ARGV: group, token of the holder. Returns 1 if the token held it, else 0.
 register('drop_lease', function(keys, args)
   if not holds_lease(keys[1], args[1], args[2]) then return 0 end
   return redis.call('DEL', lease_key(keys[1], args[1]))
@@ -35,10 +35,10 @@ local function alive_key(prefix, group)
   return prefix .. ':alive:' .. group
 end
 
--- Reads all members of a group, forgets the silent ones, and keeps the names of the others
--- with what they are good for: from when until when, and for how many members. The one
--- heard of longest ago is the first that may fall silent, and not before `due`.
--- Returns the names in one text, in order, and how many they are.
+-- Reads all members of a group, removes the silent ones, and caches the names of the live
+-- ones. The cache entry is valid from now until the first live member may become silent,
+-- and only while the group has the same number of members.
+-- Returns the names in one text, in order, and their number.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
   local all, alive, oldest = redis.call('HGETALL', members), {}, now
@@ -58,9 +58,9 @@ local function read_alive(prefix, group, now, silent)
   return names, #alive
 end
 
--- As read_alive, from what it kept as long as that is good: a beat costs the same
--- however many members there are. Other releases add and take members past what is
--- kept, which then is of another number of them.
+-- Returns the same as read_alive, from its cache entry while that is valid. So a beat costs
+-- the same however many members there are. Older releases add and remove members without
+-- updating the cache; the number of members then differs.
 local function find_alive(prefix, group, now, silent)
   local kept = redis.call('GET', alive_key(prefix, group)) or ''
   local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
@@ -70,14 +70,15 @@ local function find_alive(prefix, group, now, silent)
   return read_alive(prefix, group, now, silent)
 end
 
--- Says that a member is alive, on the shard that keeps the group's register.
--- ARGV: group, name, token, '1' while the member was not answered yet, ms since it
--- began, ms after which a silent member is gone, how many members there may be
+-- Adds a member to a group, or records that it is alive. The shard is the one that has
+-- the group's register.
+-- ARGV: group, name, token, '1' until the member has had an answer, ms since the member
+-- entered the group, ms after which a silent member is removed, maximum number of members
 -- ('0' for any number).
--- Returns {1, the names alive in order, with blanks between them}; {0} when the name is
--- another token's; {-1} when the group is full. A newer member takes the place of an
--- older one of its name. Which is the newer they say themselves: one whose answer was
--- lost joins again as if it were new.
+-- Returns {1, names of the live members in order, separated by blanks}; {0} when the name
+-- belongs to another token; {-1} when the group is full. A newer member replaces an older
+-- one with its name. The age that each reports decides which is newer, because a member
+-- whose first answer was lost joins again as if it were new.
 register('join_group', function(keys, args)
   local prefix = keys[1]
   local group, name, token, fresh, age, silent, most = unpack(args)
@@ -87,7 +88,7 @@ register('join_group', function(keys, args)
   local known = redis.call('HGET', members, name)
   local heard = token .. ' ' .. age .. ' ' .. digits(now)
   if known then
-    -- Libraries of other releases know no age, and read over it.
+    -- Libraries of older releases write no age and ignore it.
     local holder, aged, seen = string.match(known, '^(%S+) ?(%d*) (%d+)$')
     local mine = not holder or holder == token
     if not mine and fresh == '1' then
@@ -106,7 +107,7 @@ register('join_group', function(keys, args)
   return { 1, names }
 end, { 'allow-oom' })
 
--- Says that a member has left. ARGV: group, name, token. Returns 1 if it was there.
+-- Removes a member from its group. ARGV: group, name, token. Returns 1 if it was a member, else 0.
 register('leave_group', function(keys, args)
   local group, name, token = unpack(args)
   local members = keys[1] .. ':members:' .. group

@@ -1,13 +1,14 @@
--- Shared by all functions of the library. A function takes one key, the prefix of a
--- shard with its hash tag ("cb:{s7}"), and makes the names of the shard's keys from it as
--- keys.ts does; all of them are in that key's slot. Where all keys are on one server, a
--- call may take several prefixes, each with arguments of its own, and answers a list: what
--- the function answers for each.
+-- Shared by all functions of the library. A function takes one key: the prefix of a
+-- shard with its hash tag, e.g. "cb:{s7}". It derives the names of the shard's keys from
+-- the prefix as keys.ts does, so all of them are in one slot. Where all keys are on one
+-- server, a call may take several prefixes, each with its own arguments. It then returns
+-- a list with one answer per prefix.
 --
--- Arguments ("ARGV" in the head of each function) travel as one, each behind its
--- length in four bytes: a batch has hundreds, and one is cheaper to send and read. Long
--- texts ("bodies") travel separately, behind the packed arguments of all shards, because Lua
--- hashes every byte of a string that it makes. `next_body()` returns the next body.
+-- The arguments of a shard ("ARGV" in the comment of each function) are packed into one,
+-- each after its length in four bytes. A batch has hundreds, and one argument is cheaper
+-- to send and to read. Long texts ("bodies") follow the packed arguments of all shards as
+-- separate arguments, because Lua hashes every byte of a string that it creates.
+-- `next_body()` returns the next body.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -23,11 +24,12 @@ local function pack_fields(fields)
   return table.concat(fields)
 end
 
--- The time of the running call, once `clock` has read it.
+-- The time of the current call, in microseconds; nil until `clock` reads it.
 local called_at
 
--- Flags: 'no-writes'; or 'allow-oom' for what has to work on when the memory is full,
--- as it frees some or keeps whoever does at work.
+-- Registers a function. `flags` are those of Redis: 'no-writes', or 'allow-oom' for a
+-- function that must work while Redis is out of memory: it frees memory, or callers
+-- need it in order to free memory.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
@@ -50,7 +52,7 @@ end
 local MICROSECONDS = 1000000
 local HOLD_US = 86400 * MICROSECONDS
 
--- The Redis clock in microseconds. It stands still while a function runs.
+-- Returns the time of the Redis clock in microseconds. It does not change during a call.
 local function clock()
   if not called_at then
     local time = redis.call('TIME')
@@ -59,31 +61,31 @@ local function clock()
   return called_at
 end
 
--- Integers up to 2^53 as digits; tostring would turn to 1e+15. What is an argument of
--- redis.call may stay a number, which Redis writes with all its digits.
+-- Returns an integer up to 2^53 as digits, where tostring would return e.g. 1e+15. An
+-- argument of redis.call may stay a number: Redis converts it with all its digits.
 local function digits(number)
   return string.format('%d', number)
 end
 
--- Writes what a restart or a failover may lose: it goes neither into the append-only file
--- nor to replicas, and no answer waits for the disk because of it.
+-- Runs `write`, whose writes a restart or a failover may lose. They go neither to the
+-- append-only file nor to replicas, so no answer waits for the disk because of them.
 local function write_unlogged(write)
   redis.set_repl(redis.REPL_NONE)
   write()
   redis.set_repl(redis.REPL_ALL)
 end
 
--- The limiters of one call. `admit(key, limit)` lets a request through (0) or says how many
--- microseconds it would have to wait; `write()` stores what was let through, at the end.
+-- The limiters of one call. `admit(key, limit)` returns 0 when a request passes, else the
+-- microseconds that it would have to wait. `write()` stores the passed requests at the end.
 --
--- A limiter's list holds when the last requests were let through, oldest first, at most
--- `limit` of them: a request passes when the one `limit` before it is a whole second old.
--- So no window of one second, wherever it starts, holds more than `limit`, and refused
--- requests leave no trace. Each list is read and written once a call, and is not logged:
--- limits begin again after a restart.
+-- A limiter's list has the times of the last requests that passed, oldest first, at most
+-- `limit` of them. A request passes when the time `limit` requests before it is a whole
+-- second old. So every window of one second has at most `limit` requests, wherever it
+-- starts, and refused requests do not count. Each list is read and written once per call.
+-- It is not logged, so all limits start empty after a restart.
 --
--- A list whose newest time is a second old says nothing any more; without the bound on
--- such times, a bridge that polls every few seconds would have a full list.
+-- A list whose newest time is a second old is useless, and is emptied when it has
+-- STALE_MAX times. Otherwise a bridge that polls every few seconds would fill its list.
 local STALE_MAX = 16
 local LIMITER_LEAST_MS = 2000
 local LIMITER_MS = 10000
@@ -91,10 +93,10 @@ local LIMITER_MS = 10000
 local function read_limiter(key, now)
   local count = redis.call('LLEN', key)
   local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
-  -- A clock that stepped back by more than a second makes the list useless: keeping to it
-  -- would refuse everyone until the clock has caught up.
+  -- When the clock stepped back by more than a second, the list is useless: every request
+  -- would be refused until the clock has caught up.
   local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
-  -- After a smaller step, time stands still until the clock has caught up.
+  -- After a smaller step back, the newest time counts as now until the clock has caught up.
   return { now = math.max(now, isOver and 0 or newest), isOver = isOver, count = isOver and 0 or count,
     popped = 0, pushed = 0 }
 end
@@ -133,9 +135,9 @@ local function new_limiters(now)
   return { admit = admit, write = write }
 end
 
--- How long the push queue is, and how many bytes its events have. They are counted beside
--- it, as reading them would take long; a count that was lost is right again as soon as the
--- queue is empty.
+-- Returns the length of the push queue and the bytes of its events. The bytes are counted
+-- in a separate key, because reading all events would take long. If the count is lost, it
+-- is right again once the queue has been empty.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0
@@ -146,7 +148,7 @@ local function set_queue_bytes(prefix, bytes)
   else redis.call('DEL', prefix .. ':pushbytes') end
 end
 
--- Keeps an expiry at least `seconds` ahead, writing it once an hour at most.
+-- Keeps the expiry of a key at least `seconds` ahead, with at most one write an hour.
 local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end

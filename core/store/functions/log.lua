@@ -1,19 +1,20 @@
--- The log of deliveries of a workspace. Attempts and drops are in a stream (`:log:`),
--- polls in a list (`:polls:`), so polls never push deliveries out. Polls in a row that
--- brought no events are a run, and a run is one entry. While a run lasts, it is in the
--- state of the workspace (`run`), so an idle workspace that polls has no log at all.
+-- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls
+-- in a list (`:polls:`), so that polls never displace deliveries. Consecutive polls without
+-- events form a run, and a run is one entry. A run in progress is in the workspace's state
+-- (`run`), so an idle workspace that polls has no log at all.
 --
--- An entry of polls is a line: '<entry id> <how many polls> <time of the last, ms>
--- <events that it brought>'. `run` has the first two; the time of its last poll is `polled`.
+-- An entry of polls is a line: '<entry id> <number of polls> <time of the last poll, ms>
+-- <number of events returned>'. `run` has the first two fields; the time of its last poll
+-- is `polled`.
 
 local DELIVERIES_MAX = 1000
 local POLLS_MAX = 500
 local LOGGED_SECONDS = 7 * 86400
 
--- Silence that lets a workspace fail ends a run too, so the log shows the silence.
+-- A pause that makes a workspace fail also ends a run, so that the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- The second part of a poll's id begins here. A stream never gets so far within a
+-- The smallest second part of a poll's id. A stream never adds this many entries in one
 -- millisecond, so no delivery has the id of a poll.
 local POLL_NUMBER_MIN = 1000000
 
@@ -21,7 +22,8 @@ local function id_of(line)
   return string.match(line, '^%S+')
 end
 
--- The id of polls that begin now, after an entry ('' for none). Ids rise even when the clock steps back.
+-- Returns the id for polls that begin now. `last` is the entry before them ('' for none). Ids
+-- increase even when the clock steps back.
 local function next_poll_id(now, last)
   local ms, number = string.match(last, '^(%d+)-(%d+)')
   if ms and tonumber(ms) >= math.floor(now / 1000) then return ms .. '-' .. digits(number + 1) end
@@ -34,7 +36,7 @@ local function add_polls(prefix, workspace, line)
   outlive(key, LOGGED_SECONDS)
 end
 
--- The run that still lasts, as a line; nil when there is none.
+-- Returns the run in progress as a line; nil when there is none.
 local function run_line(prefix, workspace)
   local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'run', 'polled')
   if fields[1] then return fields[1] .. ' ' .. digits(tonumber(fields[2]) / 1000) .. ' 0' end
@@ -47,8 +49,8 @@ local function end_run(prefix, workspace)
   redis.call('HDEL', prefix .. ':st:' .. workspace, 'run')
 end
 
--- Logs a poll that brought so many events. `run` and `polled` are what the state of the
--- workspace has. Returns what `run` is to be now; nil when it is to be none.
+-- Logs a poll that returned `events` events. `run` and `polled` are fields of the workspace's
+-- state. Returns the new value of `run`; nil when there must be none.
 local function log_poll(prefix, workspace, now, run, polled, events)
   if run and events == 0 and now - tonumber(polled) < RUN_PAUSE_US then
     local id, polls = string.match(run, '^(%S+) (%d+)$')
@@ -60,7 +62,7 @@ local function log_poll(prefix, workspace, now, run, polled, events)
   add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events)
 end
 
--- Logs an attempt or a drop. Returns the id of the entry.
+-- Logs an attempt or a drop. Ends the run in progress. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery)
   end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
@@ -69,13 +71,13 @@ local function log_delivery(prefix, workspace, delivery)
   return entry
 end
 
--- Logs an event that was given up before any attempt.
+-- Logs an event that was dropped before its first attempt.
 local function log_drop(prefix, workspace, event, type, reason)
   log_delivery(prefix, workspace, cjson.encode({ event, type, 0, reason, 0, 0, '' }))
 end
 
--- Logs a delivery that is of no queue. ARGV: workspace, delivery. Returns the id of
--- the entry, or '' when there is no such workspace any more.
+-- Logs a delivery of an event that is not in a queue. ARGV: workspace, delivery. Returns the
+-- id of the entry, or '' when the workspace no longer exists.
 register('log_delivery', function(keys, args)
   if redis.call('EXISTS', keys[1] .. ':st:' .. args[1]) == 0 then return '' end
   return log_delivery(keys[1], args[1], args[2])
@@ -86,9 +88,9 @@ local function to_deliveries(entries)
   return entries
 end
 
--- Reads the newest entries of the log. ARGV: workspace, the entry id to begin before
--- ('+' for the newest), count. Returns {deliveries: {entry id, delivery} each, lines of
--- polls}, each newest first and at most `count`.
+-- Reads the newest entries of the log. ARGV: workspace, the entry id to start before ('+' to
+-- start at the newest), count. Returns {deliveries, each as {entry id, delivery}; lines of
+-- polls}. Both lists are newest first and have at most `count` entries.
 register('read_deliveries', function(keys, args)
   local prefix, workspace, before, count = keys[1], args[1], args[2], tonumber(args[3])
   local from = before == '+' and '+' or '(' .. before
@@ -103,9 +105,9 @@ register('read_deliveries', function(keys, args)
   return { to_deliveries(entries), polls }
 end, { 'no-writes' })
 
--- Reads what the log has since it was last looked at, a run that goes on included.
+-- Reads the entries that are new since the last read, including a run in progress.
 -- ARGV: workspace, the id of the last delivery seen, the last line of polls seen, count.
--- Returns the same as read_deliveries, but deliveries oldest first.
+-- Returns the same as read_deliveries, except that the deliveries are oldest first.
 register('read_newer', function(keys, args)
   local prefix, workspace, seen, count = keys[1], args[1], args[3], tonumber(args[4])
   local entries = redis.call('XRANGE', prefix .. ':log:' .. workspace, '(' .. args[2], '+', 'COUNT', count)

@@ -1,23 +1,24 @@
--- The push queue of a shard: events of push workspaces, in the order in which they
--- were published, each until it is delivered or dropped. One core at a time works
--- on it, the holder of the shard's lease; what it has done so far of an event that
--- is still to be tried again stands in the hash `:tries`, so the next holder goes
--- on where it stopped.
+-- The push queue of a shard has the events of push workspaces in the order of publication.
+-- An event stays until it is delivered, dropped, or moved to the held events. One core at a
+-- time works on the queue: the holder of the shard's lease. The hash `:tries` has the attempts
+-- of events that wait for a retry, so that the next holder continues where it stopped.
 
--- The group of the cores. No group of followers can have this name.
+-- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'
 
--- Entries that are read from the stream at once, so that only few are read in vain.
+-- Number of entries in one XRANGE. It is small, because entries beyond the byte limit are
+-- read for nothing.
 local READ_AT_ONCE = 20
 
--- Reads events of the queue. An entry has one field, packed as arguments are:
--- workspace, event id, sequence, message id, expiry in ms ('' for never), type, how
--- it is pushed (retried | once), envelope.
--- ARGV: token of the lease, the entry id to begin after ('-' for the first), how many events
--- and how many bytes of them at most, but one event at least.
--- Returns false when the lease is another's, else 1 when the queue was read to its end
--- (0 when not); a list of the workspaces of the events, each followed by its version ('0' when it is gone);
--- and three items for each event: entry id, its field, and '<attempts made so far> <when the first failed, ms>', '' for none.
+-- Reads events from the queue. An entry has one value, packed as arguments are: workspace,
+-- event id, sequence, message id, expiry in ms ('' for never), type, how the event is pushed
+-- (retried | once), envelope.
+-- ARGV: token of the lease, the entry id to start after ('-' for the first), maximum number
+-- of events, maximum bytes of them. At least one event is read, however large.
+-- Returns false when the token does not hold the lease. Else returns a list: 1 when the queue
+-- was read to its end, else 0; a list of the workspaces of the events, each followed by its
+-- version ('0' when it no longer exists); and for each event: entry id, packed value, and
+-- '<attempts made> <when the first failed, ms>', or '' when there were none.
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
@@ -54,14 +55,14 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Holds an event that was never sent, under a new sequence, when its workspace
--- polls. An update is given up when anything was published since and held: a later
--- one of its message may be among it, and would be undone. Of what was held from the
--- queue, as this is, the state has the last sequence (`lifted`), and that of the last
--- event before it that was published (`published`). An event whose workspace has been
--- disconnected or deleted is given up. Returns what became of it: recorded | pushed (the
--- workspace is pushed to again: the event stays queued) | polls or disconnected, by
--- which reason it was given up.
+-- Holds an event that was never sent, with a new sequence, when its workspace polls. An
+-- update is dropped when an event was published and held since then, because that may be a
+-- later update of the same message, which this one would undo. An event whose workspace is
+-- disconnected or deleted is dropped. The state has the sequence of the last event that was
+-- moved from the queue to the held events (`lifted`), and of the last published event held
+-- before such events (`published`).
+-- Returns recorded | pushed (the workspace is a push workspace again, so the event stays
+-- queued) | polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
   local state = read_state(prefix, workspace)
   if state.mode == 'push' then return 'pushed' end
@@ -88,27 +89,29 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Takes an event out of the queue. Returns whether it was there.
+-- Removes an event from the queue. Returns whether it was there.
 local function take_out(prefix, entry, tried)
   if tried then redis.call('HDEL', prefix .. ':tries', entry) end
   return redis.call('XDEL', prefix .. ':push', entry) == 1
 end
 
--- Notes how often an event was tried, and when that first failed. Returns whether that was not known yet.
+-- Stores '<attempts made> <when the first failed, ms>' for an event. Returns whether this is
+-- new.
 local function note_try(prefix, entry, tries)
   if redis.call('HGET', prefix .. ':tries', entry) == tries then return false end
   redis.call('HSET', prefix .. ':tries', entry, tries)
   return true
 end
 
--- Records what became of events, and with it what is to come, in one step. What is
--- recorded again, as its answer was lost, is not logged again.
--- ARGV: token of the lease, then for each: workspace, entry id, its bytes, the delivery to
--- log ('' for none), what next (done | retry | hold: its workspace polls by now),
--- attempts made, when the first one failed in ms.
--- Returns for each, in order: recorded | pushed (to be held, but its workspace is
--- pushed to again) | polls or disconnected (to be held, but given up for that reason,
--- which is logged) | lost (the lease is another's, nothing was recorded).
+-- Records the results of events and their next states, in one step. When a record is
+-- repeated because its answer was lost, it is not logged again.
+-- ARGV: token of the lease, then for each event: workspace, entry id, its bytes, the delivery
+-- to log ('' for none), next state (done | retry | hold: its workspace polls now), attempts
+-- made, when the first one failed in ms.
+-- Returns for each event, in order: recorded | lost (the token does not hold the lease, and
+-- nothing was recorded). For hold also: pushed (the workspace is a push workspace again) |
+-- polls or disconnected (the event was dropped for this reason, which is logged unless the
+-- workspace no longer exists).
 register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])

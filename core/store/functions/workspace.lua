@@ -1,11 +1,12 @@
--- The record of a workspace and, beside it, the state that the other functions
--- read: its version and mode. Both change in one step.
+-- The record of a workspace, and the version and mode in its state, which other functions
+-- read. Record and state change in one step.
 
--- ARGV: workspace, the version that is replaced ('0': there must be none yet),
--- record, mode, index entry.
--- Returns the new version, or 0 when the version is not the one to replace. By the
--- clock, as a failover may take a change back: what a core remembers of that one must
--- not pass for the change that comes next.
+-- Creates or replaces a workspace.
+-- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
+-- index entry.
+-- Returns the new version, or 0 when the current version differs. Versions follow the clock,
+-- because a failover may undo a change. A core that remembers the undone change must not
+-- take it for the next one.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
@@ -20,7 +21,7 @@ register('put_workspace', function(keys, args)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
-    -- Nobody is to poll: nothing waits, and an outage ends with the mode.
+    -- The workspace no longer polls, so nothing waits and an outage is over.
     redis.call('ZREM', prefix .. ':due', workspace)
     redis.call('HDEL', state, 'failing')
   elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
@@ -29,9 +30,10 @@ register('put_workspace', function(keys, args)
   return fresh
 end)
 
--- ARGV: for each, the workspace and the version that the caller remembers ('0' for none).
--- Returns for each, in order: {version, record}, {version} when the caller remembers that one,
--- or {} when there is none.
+-- Reads workspaces.
+-- ARGV: for each workspace, its id and the version that the caller remembers ('0' for none).
+-- Returns for each workspace, in order: {version, record}; {version} when the caller
+-- remembers the current version; {} when the workspace does not exist.
 register('get_workspaces', function(keys, args)
   local prefix, answers = keys[1], {}
   for i = 1, #args, 2 do
@@ -49,8 +51,8 @@ register('get_workspaces', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- ARGV: workspace, index entry.
--- Returns 1 when it was there and is gone with all that was held for it, else 0.
+-- Deletes a workspace, its held events and its log.
+-- ARGV: workspace, index entry. Returns 1 if the workspace existed, else 0.
 register('delete_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, entry = unpack(args)
