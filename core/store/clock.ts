@@ -4,21 +4,21 @@ import type { Redis } from "./redis";
 import { asList, asNumber } from "./reply";
 
 const SAMPLE_EVERY_MS = 2_000;
-/** A sample that took longer says too little about when Redis read its clock. */
+/** A sample that took longer is ignored, because it is uncertain when Redis read its clock. */
 const ROUND_TRIP_MAX_MS = 250;
 
 /**
- * The service clock: Redis's, followed by every core, so that a core whose own
- * clock is wrong judges and stamps as the others do. Between samples it runs on
- * the monotonic clock, so steps of the machine's clock do not show.
+ * The service clock. Every core follows the clock of Redis, so all cores agree even when a
+ * machine's clock is wrong. Between samples the service clock runs on the monotonic clock, so
+ * steps of the machine's clock do not affect it.
  */
 export interface RedisClock {
   readonly now: Clock;
-  /** Takes a sample every two seconds until the signal; failures keep the last one. */
+  /** Takes a sample every two seconds until the signal aborts. A failed sample keeps the last offset. */
   follow(signal: AbortSignal): Promise<void>;
 }
 
-/** Takes a first sample. Throws when Redis does not answer. */
+/** Creates the clock from a first sample. Throws StoreUnavailable when Redis does not answer. */
 export async function createRedisClock(redis: Redis): Promise<RedisClock> {
   let offsetMs = await sample(redis);
   return {
@@ -34,7 +34,7 @@ export async function createRedisClock(redis: Redis): Promise<RedisClock> {
   };
 }
 
-/** How far Redis's clock, in ms since the epoch, is ahead of the monotonic clock. */
+/** Returns the time of Redis's clock, in ms since the epoch, minus the time of the monotonic clock. */
 async function sample(redis: Redis): Promise<number> {
   const before = performance.now();
   const [seconds, microseconds] = asList(await redis.command("", ["TIME"]));

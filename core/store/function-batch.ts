@@ -3,20 +3,20 @@ import type { FunctionName, Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis";
 
-/** A function that is called for many items at once. */
+/** A function of the library that is called for many items at once. */
 export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
-  /** Items of one call. */
+  /** Maximum number of items in one call. */
   readonly most: number;
-  /** The arguments for items of one shard. */
+  /** Returns the arguments for the items of one shard. */
   toArguments(items: readonly Item[]): readonly Argument[];
-  /** Their bodies, as in ShardCall. */
+  /** Returns the bodies for the items of one shard, as in `ShardCall`. */
   toBodies?(items: readonly Item[]): readonly Argument[];
-  /** What the function answered for items of one shard: an output for each, in their order. */
+  /** Converts the function's answer for one shard to one output per item, in the same order. */
   toOutputs(reply: Reply, items: readonly Item[]): readonly Output[];
 }
 
-/** Calls a function for items that come one by one, in batches. */
+/** Returns a function that accepts single items and calls the library function for them in batches. */
 export function batchFunction<Item, Output>(
   functions: Functions,
   keys: Keys,

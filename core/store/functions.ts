@@ -7,7 +7,7 @@ import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Argument, Redis, Reply } from "./redis";
 import { asList } from "./reply";
 
-/** The files of the function library, in the order in which they are joined. */
+/** The files of the function library, in the order of joining. A file uses the local functions of earlier ones. */
 const FILES = [
   "library",
   "leases",
@@ -23,7 +23,7 @@ const FILES = [
   "follow",
 ];
 
-/** The functions by name; each is described where it is written, in functions/*.lua. */
+/** The names of the functions. Each one is documented in functions/*.lua. */
 export type FunctionName =
   | "admit"
   | "append"
@@ -52,11 +52,11 @@ export type FunctionName =
   | "read_backlog";
 
 /**
- * Those whose answer tells a caller that something is stored, and those that show
- * what is. Where replicas are to confirm writes, these wait for them: what a bridge
- * or a game was shown and a failover then took back would come again, from who
- * was never told that it is stored, under another id. What the other functions
- * write is made good again, or matters only for a moment.
+ * The functions whose answers confirm that something is stored, or return stored events.
+ * With `REDIS_WAIT_REPLICAS`, core answers their callers only after the replicas have confirmed
+ * the writes. Otherwise a failover could undo a write after a bridge or a game has seen the
+ * event. Its sender, who got no confirmation, would send the event again, under another id.
+ * The writes of the other functions are repeated, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -69,25 +69,25 @@ const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "read_again",
 ]);
 
-/** What a function is called with for one shard. */
+/** The arguments of a function for one shard. */
 export interface ShardCall {
-  /** Of the shard's keys. */
+  /** The prefix of the shard's keys. */
   readonly prefix: string;
   readonly args: readonly Argument[];
-  /** Long texts, in the order in which the function takes them. Packed with the arguments, they would be hashed once more. */
+  /** Long texts, in the order in which the function reads them. If they were packed, Lua would hash them once more. */
   readonly bodies?: readonly Argument[];
 }
 
-/** Calls functions of the library, which is loaded when a server turns out to lack it. */
+/** Calls functions of the library, and loads the library on a server that does not have it. */
 export interface Functions {
   /** Whether one call may be for several shards. */
   readonly spansShards: boolean;
-  /** @param prefix of the shard that is called for */
+  /** @param prefix prefix of the shard's keys */
   call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply>;
   /**
-   * Calls a function for several shards in one step, and answers what it answers for each.
+   * Calls a function for several shards in one step. Returns its answer for each shard, in order.
    *
-   * @param items how many requests travel together
+   * @param items number of requests in the call, for the meter
    */
   callEach(name: FunctionName, shards: readonly ShardCall[], items: number): Promise<readonly Reply[]>;
   /** Loads the library on every master. */
@@ -95,8 +95,8 @@ export interface Functions {
 }
 
 /**
- * The library is named after what it says, and so are its functions: cores of
- * two releases can share a Redis, each with a library of its own.
+ * Reads the library. Its name and those of its functions contain a hash of its source, so
+ * cores of two releases can share a Redis, each with its own library.
  */
 function readLibrary(): { readonly version: string; readonly code: string } {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
@@ -107,10 +107,13 @@ function readLibrary(): { readonly version: string; readonly code: string } {
 
 const LENGTH_BYTES = 4;
 
-/** The heads of texts of up to 127 bytes: the length in four bytes, all of which are ASCII. */
+/** The length prefixes of texts of up to 127 bytes. All four bytes are ASCII. */
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
-/** Packs arguments into one, each behind its length, for the library to unpack. Short texts make a text, which is cheaper to write. */
+/**
+ * Packs arguments into one, each after its length, for the library to unpack. Returns a string
+ * when all arguments are short texts, because a string is cheaper to write than a buffer.
+ */
 export function packArguments(args: readonly Argument[]): Argument {
   let packed = "";
   for (const arg of args) {
@@ -136,7 +139,7 @@ function packBytes(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-/** The fields of what a function packed as arguments are packed. */
+/** Returns the fields of a list that is packed as arguments are. */
 export function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {
@@ -165,7 +168,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
     await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
   }
 
-  // Many calls find the library gone at once; it is loaded once.
+  // Many calls may find the library missing at the same time, so all of them share one load.
   function load(): Promise<void> {
     loading ??= loadEverywhere().finally(() => (loading = undefined));
     return loading;
@@ -183,7 +186,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    // Another master may be out of reach meanwhile, which is no matter for this call.
+    // A failed load is not thrown here: it may be another master that is unavailable.
     const fault = await load().then(
       () => undefined,
       (error: unknown) => error,
@@ -192,8 +195,8 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
       return await send(prefix, command);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // It was this master that could not load it, or has lost it again: nothing was done, and later it may.
-      throw new StoreUnavailable("the functions could not be loaded", { cause: fault ?? error });
+      // This master could not load the library, or lost it again. The call did nothing, and may succeed later.
+      throw new StoreUnavailable("cannot load the function library", { cause: fault ?? error });
     }
   }
 

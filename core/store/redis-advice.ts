@@ -1,7 +1,7 @@
 import type { Redis, Reply } from "./redis";
 import { asList, asText } from "./reply";
 
-/** Something about a server that may lose what it holds. */
+/** A setting of a Redis server that may lose data. */
 export interface RedisAdvice {
   readonly level: "warn" | "info";
   readonly server: string;
@@ -14,7 +14,7 @@ const CHECKS: readonly ((settings: Settings) => Omit<RedisAdvice, "server"> | un
   (settings) => {
     const policy = settings.get("maxmemory-policy");
     if (policy === "noeviction") return undefined;
-    const advice = `maxmemory-policy is ${policy}: when memory is short it DELETES EVENTS AND WORKSPACES; set noeviction`;
+    const advice = `maxmemory-policy is ${policy}: Redis DELETES EVENTS AND WORKSPACES when memory is full; set noeviction`;
     return { level: "warn", advice };
   },
   (settings) =>
@@ -22,18 +22,18 @@ const CHECKS: readonly ((settings: Settings) => Omit<RedisAdvice, "server"> | un
       ? undefined
       : {
           level: "warn",
-          advice: "appendonly is no: A RESTART LOSES WHAT CAME SINCE ITS LAST SNAPSHOT, OR ALL; set yes",
+          advice: "appendonly is no: A RESTART LOSES ALL DATA SINCE THE LAST SNAPSHOT, OR ALL DATA; set yes",
         },
   (settings) => {
     const fsync = settings.get("appendfsync");
     if (fsync === "always" || settings.get("appendonly") !== "yes") return undefined;
     const lost = fsync === "everysec" ? "about a second" : "half a minute or more";
-    const advice = `appendfsync is ${fsync}: a crash of the machine loses ${lost} of what was answered; always loses nothing`;
+    const advice = `appendfsync is ${fsync}: a machine crash loses ${lost} of confirmed writes; set always to lose none`;
     return { level: fsync === "everysec" ? "info" : "warn", advice };
   },
 ];
 
-/** What would lose data, master by master. A server that does not tell is said to be unchecked. */
+/** Returns the settings of each master that may lose data. If CONFIG GET fails, returns a single advice about that. */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
   try {
     const replies = await redis.everywhere([
@@ -48,9 +48,9 @@ export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> 
       return CHECKS.flatMap((check) => check(settings) ?? []).map((found) => ({ ...found, server }));
     });
   } catch {
-    // Services that run Redis for others, and narrow users, do not let CONFIG through.
+    // Managed Redis services, and users with few permissions, do not allow CONFIG.
     const advice =
-      "could not be checked, as CONFIG GET is refused: see to maxmemory-policy noeviction, appendonly yes and appendfsync always";
+      "cannot check the settings: CONFIG GET failed; set maxmemory-policy noeviction, appendonly yes and appendfsync always";
     return [{ level: "info", server: "all", advice }];
   }
 }

@@ -25,17 +25,18 @@ const LOOK_AGAIN_MS = 300;
 const LOOK_WITHIN_MS = 1_000;
 
 /**
- * Follows which master of a cluster has which slot. The masters are asked every
- * second, the first that sees a working cluster is believed, and at once when a
- * connection is lost or a server says that a slot has moved.
+ * Connects to the masters of a cluster, and follows which master has which slot. It queries
+ * all masters every second, and at once when a connection is lost or a server says that a
+ * slot has moved. It uses the first answer that reports a working cluster. When no master
+ * answers so, it queries the servers in REDIS_URL.
  *
- * A command that a server sent elsewhere (MOVED) was not done there, so it is sent
- * again, once. Anything else that says "not now" is for the caller; above all ASK,
- * as the keys of a shard must not be told apart while they move.
+ * A server that replies MOVED did not execute the command, so the command is sent to the new
+ * master, once. Other temporary errors are thrown, above all ASK: it means that the keys of a
+ * shard are on two servers while they move.
  *
- * Messages are heard from one master, whichever: what is published on one is
- * told to all. Should it go, another is listened to; what was said meanwhile is
- * lost, which wakes may be.
+ * Messages are received from any one master, because a cluster sends each message to all
+ * servers. When that master is lost, another one is used. Messages sent in between are lost,
+ * which the users of wakes allow for.
  */
 export async function connectCluster(
   { seeds, access }: ClusterTarget,
@@ -54,7 +55,7 @@ export async function connectCluster(
     bell.ring();
   }
 
-  /** Looks once, however many want it. */
+  /** Updates the view. Concurrent calls share one update. */
   function look(): Promise<void> {
     looking ??= lookAround().finally(() => (looking = undefined));
     return looking;
@@ -82,7 +83,7 @@ export async function connectCluster(
     return readView(connection, addressOf(name));
   }
 
-  /** Connects to masters that are new, leaves those that are none any more. */
+  /** Connects to new masters, and disconnects from servers that are no longer masters. */
   async function adopt({ ranges }: View): Promise<void> {
     const connecting: Promise<void>[] = [];
     const named = new Set<string>();
@@ -189,7 +190,7 @@ export async function connectCluster(
   };
 }
 
-/** The first view that comes, of a server that takes part in a working cluster. */
+/** Returns the view that arrives first, and ignores failures of other servers. When all fail, throws the first error. */
 function anyView(views: readonly Promise<View>[]): Promise<View> {
   return Promise.any(views).catch((error: AggregateError) => {
     const [first] = error.errors as readonly unknown[];
@@ -206,7 +207,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
   const ranges = asList(slots).map((range) => {
     const [from, to, master] = asList(range);
     const [endpoint, port] = asList(master);
-    // A server that does not know its own name is where it was asked.
+    // A server may not know its own name, so use the host at which it was queried.
     const host = endpoint === null || endpoint === undefined ? "" : asText(endpoint);
     const known = host === "" || host === "?" ? ("host" in asked ? asked.host : "") : host;
     return { from: asNumber(from), to: asNumber(to), address: { host: known, port: asNumber(port) } };
@@ -214,7 +215,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
   return { ranges };
 }
 
-/** The address that a name made of one says. */
+/** Returns the address in a name that `nameOf` returned. */
 function addressOf(name: string): Address {
   const colon = name.lastIndexOf(":");
   return { host: name.slice(0, colon), port: Number(name.slice(colon + 1)) };

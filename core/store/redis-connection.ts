@@ -3,75 +3,74 @@ import { StoreUnavailable } from "../ports/store-unavailable";
 import type { StoreMeter } from "../ports/store-meter";
 import type { Access, Address } from "./redis-url";
 
-/** An argument of a function: text or exact bytes. */
+/** An argument of a command: text or exact bytes. */
 export type Argument = string | Buffer;
-/** A reply: bulk strings come as bytes. */
+/** A reply of Redis. Bulk strings are buffers. */
 export type Reply = Buffer | string | number | null | undefined | readonly Reply[];
 
-/** What one of several servers answered. */
+/** The reply of one of several servers. */
 export interface ServerReply {
-  /** host:port, or the path of its socket. */
+  /** host:port, or the path of the server's socket. */
   readonly server: string;
   readonly reply: Reply;
 }
 
 /**
- * Redis, be it one server, the master that Sentinel knows of, or the masters of a
- * cluster. Replicas are never read. Everything that is sent is sent once: what
- * became of it when no answer came is for the caller to say.
+ * Redis: one server, the master that Sentinel names, or the masters of a cluster. Replicas
+ * are never read. A command is sent once, and a call that gets no answer is rejected: the
+ * caller decides whether to retry.
  */
 export interface Redis {
   /** Whether all keys are on one server, so that a function may touch keys of several shards. */
   readonly isOneMaster: boolean;
   /**
-   * Sends one command whose first key is `key` to the master that has it; without
-   * a key, always to the same one. Throws StoreUnavailable when there is no answer
-   * in time.
+   * Sends one command to the master that has `key`, the command's first key. With an empty
+   * `key`, always uses the same master. Throws StoreUnavailable when there is no answer in time.
    */
   command(key: string, args: readonly Argument[]): Promise<Reply>;
   /**
-   * The same, answered when as many replicas as were asked for have all that was written on that
-   * server by then, whoever wrote it; else throws StoreUnavailable.
+   * Does the same as `command`, and waits until enough replicas have all writes that the
+   * server has done so far, those of other clients included. Else throws StoreUnavailable.
    */
   confirmed(key: string, args: readonly Argument[]): Promise<Reply>;
-  /** Sends a command to every master. Throws when one of them is out of reach, once all others have answered. */
+  /** Sends a command to every master. Throws when one is unavailable, after all others have answered. */
   everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
-  /** Calls back for each message on a channel that matches; subscribes again after every reconnection. */
+  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
   subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The connection to one server, with a bound on how long anything may take. */
+/** The connection to one server. Every call has a timeout. */
 export interface Connection {
   readonly isReady: boolean;
-  /** Resolves when it stands. Rejects when it is closed first or, where it does not reconnect, when it fails. */
+  /** Resolves when the connection is ready. Rejects when it is closed first or, without `reconnects`, when it fails. */
   connect(): Promise<void>;
-  /** Throws StoreUnavailable when there is no answer in time: whether it was done is then unknown. */
+  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been done. */
   command(args: readonly Argument[]): Promise<Reply>;
-  /** The same, and throws StoreUnavailable when too few replicas have confirmed what was written on the server. */
+  /** Does the same as `command`. Throws StoreUnavailable when too few replicas have confirmed the server's writes. */
   confirmed(args: readonly Argument[]): Promise<Reply>;
-  /** Calls back for each message on a channel that matches; subscribes again after every reconnection. */
+  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
   subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
   close(): void;
 }
 
-/** A connection that is to be made. */
+/** The options of one connection. */
 export interface ConnectionOptions {
   readonly access: Access;
-  /** False: once lost it stays lost, for whoever knows better where to go instead. */
+  /** False: a lost connection stays lost, because the caller chooses the next server. */
   readonly reconnects: boolean;
   readonly for: "commands" | "messages";
-  /** Told of every connection error, at most once a reconnection attempt; by default, who is told of all. */
+  /** Called with connection errors, once per reconnection attempt at most. Default: that of `ConnectorOptions`. */
   readonly onError?: (error: Error) => void;
 }
 
-/** Makes connections to servers of one Redis, which stand when they are told to connect. */
+/** Creates a connection to a server of one Redis. Call its `connect` to open it. */
 export type Connect = (address: Address, options: ConnectionOptions) => Connection;
 
 export interface ConnectorOptions {
-  /** A further root certificate for TLS, in PEM. */
+  /** An additional root certificate for TLS, in PEM. */
   readonly ca: Buffer | undefined;
-  /** How many replicas must confirm what was written before `confirmed` answers; 0: it is the same as `command`. */
+  /** Number of replicas that must confirm a write before `confirmed` resolves. With 0 it is the same as `command`. */
   readonly waitReplicas: number;
   onError(error: Error): void;
   readonly meter: StoreMeter | undefined;
@@ -82,7 +81,7 @@ const ANSWER_TIMEOUT_MS = 3_000;
 const PING_INTERVAL_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 const COMMANDS_IN_FLIGHT_MAX = 10_000;
-/** Well below the answer's time-out: what waits behind has to be answered too. */
+/** Well below ANSWER_TIMEOUT_MS, because the commands queued after a WAIT must be answered in time too. */
 const REPLICAS_WITHIN_MS = 1_000;
 
 export function createConnector({ ca, waitReplicas, onError, meter }: ConnectorOptions): Connect {
@@ -98,13 +97,13 @@ export function createConnector({ ca, waitReplicas, onError, meter }: ConnectorO
       });
       return client.on("ready", () => meter?.connected()).on("error", () => meter?.disconnected());
     };
-    // WAIT holds up whatever comes behind it, so what waits has a connection of its own.
+    // WAIT blocks all later commands on its connection, so confirmed commands use a separate one.
     const waits = options.for === "commands" && waitReplicas > 0;
     return toConnection(make(), waits ? make() : undefined, waitReplicas, options.onError ?? onError);
   };
 }
 
-/** What all clients have in common. It takes the library 40 ms to make a client, and none to make another like it. */
+/** Creates the template of all clients. The library takes 40 ms to create a client, but duplicates one at once. */
 function createTemplate() {
   return createClient({
     RESP: 3,
@@ -112,7 +111,7 @@ function createTemplate() {
     commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: "disabled",
-    // Ours bounds the answer too, and costs less than a signal for each command.
+    // `answered` has the timeout for answers, which costs less than a signal for each command.
     commandOptions: { timeout: 0 },
   });
 }
@@ -148,7 +147,7 @@ function toConnection(
           waiting.sendCommand<number>(["WAIT", String(waitReplicas), String(REPLICAS_WITHIN_MS)]),
         ]),
       );
-      if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed it");
+      if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
       return reply;
     },
     async subscribe(pattern, heard) {
@@ -160,13 +159,13 @@ function toConnection(
   };
 }
 
-/** Bulk strings as bytes, maps as lists of keys and values in turn. */
+/** Maps bulk strings to buffers, and maps to lists of alternating keys and values. */
 const BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Array };
 
 function socketOf(address: Address, { access, reconnects }: ConnectionOptions, ca: Buffer | undefined) {
   const timeouts = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Above the ping interval, so that it closes only a connection that hangs.
+    // This is longer than the ping interval, so it closes only a connection that hangs.
     socketTimeout: ANSWER_TIMEOUT_MS + 2 * PING_INTERVAL_MS,
     reconnectStrategy: reconnects
       ? (retries: number) => Math.min(RECONNECT_MAX_MS, 20 * 2 ** retries)
@@ -177,31 +176,31 @@ function socketOf(address: Address, { access, reconnects }: ConnectionOptions, c
     : { ...address, tls: false as const, ...timeouts };
 }
 
-/** Bounds the wait for an answer, and turns a lost connection into StoreUnavailable. */
+/** Waits for a reply. Throws StoreUnavailable after a timeout, a lost connection or a temporary error reply. */
 export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable("no answer in time")), withinMs);
+    timer = setTimeout(() => reject(new StoreUnavailable("Redis did not answer in time")), withinMs);
   });
   try {
     return await Promise.race([reply, late]);
   } catch (error) {
-    throw isOutOfReach(error) ? new StoreUnavailable("out of reach", { cause: error }) : error;
+    throw isOutOfReach(error) ? new StoreUnavailable("Redis is unavailable", { cause: error }) : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * Error replies that say "not now" rather than "wrong": loading, out of memory,
- * no disk, a replica, failing over, a slot that is another server's by now or on
- * its way there. ASK is never followed: while a slot moves, its keys are on two
- * servers, and a function would see but a part of them.
+ * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a
+ * replica, or is failing over; or the slot has moved or is moving to another server. ASK is
+ * never followed: while a slot moves, its keys are on two servers, and a function would see
+ * only some of them.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
 
-/** The reply that was an error, also where it was turned into StoreUnavailable. */
+/** Returns the text of an error reply, also when it is the cause of a StoreUnavailable. */
 export function errorReply(error: unknown): string | undefined {
   const reply = error instanceof StoreUnavailable ? error.cause : error;
   return reply instanceof ErrorReply ? reply.message : undefined;
@@ -209,6 +208,6 @@ export function errorReply(error: unknown): string | undefined {
 
 function isOutOfReach(error: unknown): boolean {
   if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
-  // What is no reply of Redis is the connection's doing, but for an argument that cannot be sent: a bug of ours.
+  // Any other error comes from the connection, except a TypeError: an argument that cannot be sent is our bug.
   return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }

@@ -6,7 +6,7 @@ import { asList, asText } from "./reply";
 
 type SentinelTarget = Extract<RedisTarget, { kind: "sentinel" }>;
 
-/** The master that is followed, over one connection for commands and one for messages. */
+/** The current master, with one connection for commands and one for messages. */
 interface Master {
   readonly name: string;
   readonly commands: Connection;
@@ -18,14 +18,13 @@ const LOOK_AGAIN_MS = 300;
 const SENTINEL_WITHIN_MS = 1_000;
 
 /**
- * Follows the master that the sentinels name. A connection to a master that is
- * lost stays lost: whichever server was the master may be none when it comes
- * back, and would take writes that nobody keeps, so the sentinels are asked again.
+ * Connects to the master that the sentinels name, and follows failovers. It does not
+ * reconnect to a lost master but queries the sentinels again: after a failover, the old
+ * master would accept writes that are lost later.
  *
- * They are asked every second, and at once when a connection is lost or a server
- * turns out to be a replica. Of several answers the one of the highest epoch
- * counts, which is the newest failover's. When no sentinel answers, the master
- * that stands is kept.
+ * It queries all sentinels every second, and at once when a connection is lost or a server
+ * turns out to be a replica. The answer with the highest epoch wins, because it is that of
+ * the latest failover. While no sentinel answers, it keeps the current master.
  */
 export async function connectSentinel(
   target: SentinelTarget,
@@ -61,7 +60,7 @@ export async function connectSentinel(
     if (isReady() && master?.name === nameOf(found)) return;
     leave();
     const fresh = await enter(found);
-    // Asked again: another may have been promoted since, and this one be back as if it had never been away.
+    // Another server may have been promoted meanwhile, and this one may have restarted as a master, so query again.
     const still = await findMaster(sentinels, target.master).catch(() => undefined);
     if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
     else master = fresh;
@@ -141,7 +140,10 @@ function close({ commands, messages }: Master): void {
   for (const connection of [commands, messages]) connection.close();
 }
 
-/** Where the master is by the newest answer, undefined when no sentinel has one. */
+/**
+ * Returns the address of the master by the latest failover; undefined when no sentinel is available. Throws when no
+ * sentinel names the master and one of them rejects the query.
+ */
 async function findMaster(sentinels: readonly Connection[], name: string): Promise<Address | undefined> {
   const ask = async (
     sentinel: Connection,
@@ -161,7 +163,7 @@ async function findMaster(sentinels: readonly Connection[], name: string): Promi
   return found.toSorted((a, b) => b.epoch - a.epoch)[0]?.address;
 }
 
-/** A sentinel that says that it knows of no such master, or does not let us in. */
+/** Whether a sentinel rejected the query, e.g. because it does not know the master or the login. */
 function isNotUnavailable(error: unknown): boolean {
   return !(error instanceof StoreUnavailable);
 }

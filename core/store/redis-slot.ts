@@ -1,4 +1,4 @@
-/** Slots of a Redis Cluster. */
+/** Number of slots in a Redis Cluster. */
 export const SLOTS = 16_384;
 
 const POLYNOMIAL = 0x1021;
@@ -8,7 +8,7 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The slot of a key: CRC-16 (XMODEM) of its hash tag where it has one, else of all of it. */
+/** Returns the slot of a key: CRC-16 (XMODEM) of its hash tag, or of the whole key when it has none. */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);

@@ -1,7 +1,7 @@
-/** One server: a port, or a socket of this machine. */
+/** The address of a server: a host and port, or a socket of this machine. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** How servers let us in. */
+/** The login, database and transport for a server. */
 export interface Access {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -9,28 +9,28 @@ export interface Access {
   readonly tls: boolean;
 }
 
-/** What REDIS_URL names. */
+/** The servers in REDIS_URL. */
 export type RedisTarget =
   | { readonly kind: "server"; readonly address: Address; readonly access: Access }
   | {
       readonly kind: "sentinel";
       readonly sentinels: readonly Address[];
       readonly sentinelAccess: Access;
-      /** The name that the sentinels know the master by. */
+      /** The master's name in the configuration of the sentinels. */
       readonly master: string;
       readonly access: Access;
     }
   | { readonly kind: "cluster"; readonly seeds: readonly Address[]; readonly access: Access };
 
-/** Several hosts have no place in a URL as URL reads it. */
+/** A pattern for the whole URL, because the `URL` class does not accept several hosts. */
 const FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 const HOST_FORM = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s,]+))(?::(\d{1,5}))?$/;
 const SERVER_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
 /**
- * Reads a REDIS_URL. Throws an Error that says what is wrong and never repeats
- * the text, as it may hold a password.
+ * Parses a REDIS_URL. Throws an Error that says what is invalid. The message never contains
+ * the URL, which may have a password.
  */
 export function parseRedisUrl(text: string): RedisTarget {
   if (text.startsWith("unix://")) return parseSocket(text);
@@ -41,7 +41,7 @@ export function parseRedisUrl(text: string): RedisTarget {
   const parameters = new URLSearchParams(query);
 
   if (how === "cluster") {
-    if (path !== "") throw new Error("names a database, which a cluster does not have");
+    if (path !== "") throw new Error("has a database, but a cluster has none: remove it");
     refuseUnknown(parameters, []);
     const access = { ...credentials, database: 0, tls };
     return { kind: "cluster", seeds: parseHosts(hosts, SERVER_PORT), access };
@@ -66,7 +66,7 @@ export function parseRedisUrl(text: string): RedisTarget {
   refuseUnknown(parameters, []);
   const [address, ...others] = parseHosts(hosts, SERVER_PORT);
   if (address === undefined || others.length > 0) {
-    throw new Error("names several hosts: say redis+sentinel:// or redis+cluster://");
+    throw new Error("has several hosts: use redis+sentinel:// or redis+cluster://");
   }
   return { kind: "server", address, access: { ...credentials, database: parseDatabase(path), tls } };
 }
@@ -76,7 +76,7 @@ const SENTINEL_PARAMETERS = ["sentinel_user", "sentinel_password", "sentinel_tls
 function parseSocket(text: string): RedisTarget {
   const access = { username: undefined, password: undefined, database: 0, tls: false };
   const path = URL.canParse(text) ? decode(new URL(text).pathname) : "";
-  if (path === "" || path === "/") throw new Error("names no socket");
+  if (path === "" || path === "/") throw new Error("has no path of a socket");
   return { kind: "server", address: { path }, access };
 }
 
@@ -105,7 +105,7 @@ function parseDatabase(text: string): number {
 
 function refuseUnknown(parameters: URLSearchParams, known: readonly string[]): void {
   for (const name of parameters.keys()) {
-    if (!known.includes(name)) throw new Error(`has a parameter that is not known here`);
+    if (!known.includes(name)) throw new Error(`has an unknown parameter`);
   }
 }
 
@@ -113,11 +113,11 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error("has a percent sign that escapes nothing");
+    throw new Error("has an invalid percent escape");
   }
 }
 
-/** An address as logs and messages of the servers name it. */
+/** Returns an address as text, for logs and as the name of a server: host:port, or the path of a socket. */
 export function nameOf(address: Address): string {
   if ("path" in address) return address.path;
   return `${address.host}:${address.port}`;

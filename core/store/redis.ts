@@ -7,20 +7,20 @@ import { nameOf, parseRedisUrl, type RedisTarget } from "./redis-url";
 export type { Argument, Redis, Reply } from "./redis-connection";
 
 export interface RedisOptions {
-  /** As parseRedisUrl reads it. */
+  /** A URL in a form that `parseRedisUrl` accepts. */
   readonly url: string;
-  /** A further root certificate for TLS, in PEM. */
+  /** An additional root certificate for TLS, in PEM. */
   readonly ca?: Buffer | undefined;
-  /** How many replicas must have what was written before `confirmed` answers. */
+  /** Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. */
   readonly waitReplicas?: number;
-  /** Told of connection errors, of each kind every few seconds at most. */
+  /** Called with connection errors, at most once in three seconds for the same message. */
   onError(error: Error): void;
   readonly meter?: StoreMeter | undefined;
 }
 
 const SAME_ERROR_EVERY_MS = 3_000;
 
-/** Connects, waiting until the first connection stands. Reconnects by itself until it is closed. */
+/** Connects, and waits until the connection is ready. Reconnects automatically until it is closed. */
 export function connectRedis({ url, ca, waitReplicas = 0, ...options }: RedisOptions): Promise<Redis> {
   const target = parseRedisUrl(url);
   const toldAt = new Map<string, number>();
@@ -55,7 +55,7 @@ async function connectServer(
     everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],
     subscribe: messages.subscribe,
     async close() {
-      // Whoever still waits has been told to stop; nothing is lost by cutting the connections.
+      // All callers have been stopped already, so the connections can be destroyed.
       for (const connection of [commands, messages]) connection.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { Reply } from "./redis-connection";
 
-/** Readers of replies. A reply of another shape than the function documents is a bug, and throws. */
+/** Readers of replies. They throw a TypeError for a reply of another type, which is a bug. */
 
 export function asList(reply: Reply): readonly Reply[] {
   if (Array.isArray(reply)) return reply as readonly Reply[];
@@ -16,7 +16,7 @@ export function asText(reply: Reply): string {
   return typeof reply === "string" ? reply : asBytes(reply).toString("utf8");
 }
 
-/** An integer, also one that came as digits. */
+/** Returns an integer. The reply may be a number or its digits. */
 export function asNumber(reply: Reply): number {
   const number = typeof reply === "number" ? reply : Number(asText(reply));
   if (Number.isSafeInteger(number)) return number;
@@ -24,6 +24,8 @@ export function asNumber(reply: Reply): number {
 }
 
 function unexpected(reply: Reply, wanted: string): Error {
-  // Never the reply itself: it may hold what must not reach a log.
-  return new TypeError(`a function answered ${reply === null ? "nothing" : typeof reply}, not ${wanted}`);
+  // The message never contains the reply, which may have data that must not be logged.
+  return new TypeError(
+    `a function returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`,
+  );
 }

@@ -8,12 +8,12 @@ import { asList, asNumber } from "./reply";
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const BATCH_MAX = 256;
 
-/** Whole seconds, at least 1, that cover a wait in µs. */
+/** Rounds a wait in µs up to whole seconds, at least 1. */
 export function retryAfterSeconds(waitUs: number): number {
   return Math.max(1, Math.ceil(waitUs / MICROSECONDS_PER_SECOND));
 }
 
-/** The key of an address's limit, which a function of any shard checks where all keys are on one server. */
+/** Returns the key of an address's limit. Where all keys are on one server, the functions of all shards check it. */
 export function addressKey(keys: Keys, address: string): string {
   return `${keys.prefix(keys.shard(address))}:ip:${address}`;
 }
@@ -36,8 +36,8 @@ export function createRequestLimits(functions: Functions, keys: Keys, limits: Li
 type AddressLimited = { readonly outcome: "address-limited"; readonly retryAfterSeconds: number };
 
 /**
- * Makes check 2 before a call of the store instead of within it: on a cluster no
- * function reaches both the key of an address and those of a workspace.
+ * Makes check 2 before a call of the store instead of within it. On a cluster, no function
+ * can use both the key of an address and the keys of a workspace.
  */
 export function checkAddressFirst<Item extends { readonly address?: string | undefined }, Output>(
   limits: RequestLimits,

@@ -34,7 +34,7 @@ import type { SecretBox } from "./secret-box";
 import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
-/** Everything that is kept in Redis, behind core's ports. */
+/** Core's ports, implemented with Redis. */
 export interface Store {
   readonly now: Clock;
   readonly requestLimits: RequestLimits;
@@ -48,37 +48,37 @@ export interface Store {
   readonly deliveryLog: DeliveryLog;
   readonly leases: Leases;
   readonly backlog: Backlog;
-  /** Throws when a master does not answer, or the one that keeps the number of shards takes no writes. */
+  /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly redisUrl: string;
-  /** A further root certificate for Redis over TLS, in PEM. */
+  /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa?: Buffer | undefined;
-  /** How many replicas must have what is answered as stored; none by default. */
+  /** Number of replicas that must confirm a write before core confirms it; 0 by default. */
   readonly waitReplicas?: number;
   readonly shards: number;
   readonly inboundLogMax: number;
   readonly inboundLogMaxBytes: number;
-  /** Events that wait to be pushed, in each shard, past which further ones are dropped. */
+  /** Maximum number of queued pushes in each shard. Further events are dropped. */
   readonly pushQueueMax: number;
-  /** The same in bytes. */
+  /** Maximum bytes of queued pushes in each shard. Further events are dropped. */
   readonly pushQueueMaxBytes: number;
   readonly limits: Limits;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
-  /** Told at the start what about the servers may lose data. */
+  /** Called at the start for each setting of the Redis servers that may lose data. */
   onAdvice?(advice: RedisAdvice): void;
   readonly meter?: StoreMeter;
-  /** Told of inbound events that left the log although nobody was done with them. */
+  /** Called when inbound events were removed from the log before all groups had acked them. */
   onDropped?(dropped: InboundDropped): void;
-  /** Told of events that were dropped, as the push queue was full. */
+  /** Called when an event was dropped because the push queue was full. */
   onOverloaded?(publication: Publication): void;
 }
 
-/** Connects, waiting for Redis as long as it takes. Throws when the store was made with another number of shards. */
+/** Connects, and waits for Redis without a limit. Throws when the store was created with another number of shards. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const redis = await connectRedis({
     url: options.redisUrl,
@@ -89,7 +89,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   });
   const following = new AbortController();
 
-  /** The number of shards that is kept; it is set again where a Redis that came back empty has lost it. */
+  /** Returns the stored number of shards. If Redis is new, or restarted empty, stores the configured number. */
   async function keepShards(): Promise<string> {
     const shards = String(options.shards);
     const kept = await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]);
@@ -157,7 +157,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 const AGAIN_MS = 250;
 
-/** Asks until Redis answers: it may be loading its file, or failing over. */
+/** Repeats `ask` until Redis is available. It may be loading its data, or failing over. */
 async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -199,7 +199,7 @@ test("what no replica confirms is not answered and shown to nobody: no poll, no 
   try {
     for (const { workspace } of [polled, pushed]) await publish(workspace.id);
     for (const call of [() => append("2"), readPage, readPushes, follow])
-      await expect(call()).rejects.toThrow("too few replicas have confirmed it");
+      await expect(call()).rejects.toThrow("too few replicas have confirmed the write");
     // What asks for no confirmation does not wait for it.
     expect(await careful.workspaces.read(polled.workspace.id)).toEqual(polled);
   } finally {

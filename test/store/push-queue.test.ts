@@ -286,7 +286,7 @@ test("when the memory is full, what is stored is refused, and everything that en
   const member = { group: "g", name: "c", token: "t" };
   await store.redis.command("", ["CONFIG", "SET", "maxmemory", "1000000"]);
   try {
-    await expect(publish(workspace, "more")).rejects.toThrow("out of reach");
+    await expect(publish(workspace, "more")).rejects.toThrow("Redis is unavailable");
     expect(await keepLease(shard)).toBe(true);
     expect(await store.leases.join(member, true)).toEqual(["c"]);
     expect(await queueOf(workspace)).toEqual([push]);
