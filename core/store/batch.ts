@@ -1,22 +1,22 @@
 import { StoreUnavailable } from "../ports/store-unavailable";
 
-/** What a call is for: items of one shard, in the order in which they were given. */
+/** The items of one shard in a call, in the order in which they were added. */
 export interface ShardItems<Item> {
   readonly shard: number;
   readonly items: readonly Item[];
 }
 
 /**
- * Joins calls to the store: those of one turn of the event loop, and those that come
- * while the call before them is under way. A hundred requests that arrive together cost
- * one call of Redis and one write of its append-only file, and the busier the store,
- * the more share them.
+ * Batches calls to the store. A batch has the items of one turn of the event loop, or those
+ * that were added while the previous call was in progress. A hundred requests that arrive
+ * together cost one call of Redis and one write of its append-only file. The busier the
+ * store is, the larger the batches are.
  *
- * `run` gets up to `most` items, by shard, and answers one output for each, in the same
- * order; when it throws, every item of that call fails with its error, and when the
- * store is out of reach, so do those that wait behind it.
+ * `run` is called with up to `most` items, grouped by shard, and returns one output per item,
+ * in the same order. When `run` throws, all items of that call fail with its error. With
+ * StoreUnavailable, the items queued behind them fail too.
  *
- * @param spansShards whether one call may be for several shards, as all are on one server
+ * @param spansShards whether one call may be for several shards, because all are on one server
  */
 export function createBatch<Item, Output>({
   most,
@@ -27,7 +27,7 @@ export function createBatch<Item, Output>({
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): (shard: number, item: Item) => Promise<Output> {
-  /** Of each server, or shard, with a call under way or about to be made. */
+  /** The queue of each server, or shard, with a call that is in progress or about to start. */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
   async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
@@ -87,7 +87,7 @@ function byShard<Each extends { readonly shard: number }>(
 function settle<Item, Output>(waiting: readonly Waiting<Item, Output>[], outputs: readonly Output[]): void {
   for (const [i, { resolve, reject }] of waiting.entries()) {
     const output = outputs[i];
-    if (output === undefined) reject(new Error("the store answered fewer items than it was asked for"));
+    if (output === undefined) reject(new Error("the store returned fewer outputs than items"));
     else resolve(output);
   }
 }

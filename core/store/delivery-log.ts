@@ -4,10 +4,10 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asText } from "./reply";
 
-/** Deliveries may be a little older than this in the store, which trims by whole nodes. */
+/** Maximum age of a delivery that `read` returns. The store may have older ones, because a log expires as a whole. */
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** A delivery as it is stored: a JSON list, as there may be a thousand of each workspace. */
+/** A delivery as it is stored: a JSON list, which is short, because a workspace may have a thousand. */
 type StoredDelivery = readonly [
   eventId: string,
   eventType: string,
@@ -47,7 +47,7 @@ function decodeDelivery(text: string): Delivery {
   };
 }
 
-/** A line of polls, as functions/log.lua writes it. */
+/** Decodes a line of polls, as functions/log.lua writes it. */
 function decodePolls(line: string): LoggedDelivery {
   const [id = "", polls, lastAtMs, events] = line.split(" ");
   return toPolls(id, Number(polls), Number(lastAtMs), Number(events));
@@ -68,21 +68,21 @@ function toPolls(id: string, polls: number, lastAtMs: number, events: number): L
   };
 }
 
-/** Before the id of every entry. */
+/** An id before that of every entry. */
 const FIRST_ID = "0-0";
-/** Deliveries that a watch reads at once. */
+/** Maximum number of deliveries that a watch reads in one call. */
 const WATCH_MAX = 200;
 
 export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
   const prefixOf = (workspaceId: string): string => keys.prefix(keys.shard(workspaceId));
 
-  /** What a function answers of a log: ids and deliveries, and lines of polls. */
+  /** Calls a function that reads the log. Returns the logged deliveries and the lines of polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
     const reply = await functions.call(name, prefixOf(workspaceId), [workspaceId, ...args]);
     const [entries, lines] = asList(reply).map(asList);
     const deliveries = (entries ?? []).map((entry) => {
       const [id = "", delivery = ""] = asList(entry).map(asText);
-      // Releases before this one logged each poll as a delivery.
+      // Older releases logged each poll as a delivery.
       const decoded = decodeDelivery(delivery);
       const atMs = timeOf(id) ?? 0;
       return isPoll(decoded) ? toPolls(id, 1, atMs, 0) : { ...decoded, id, atMs };
@@ -124,7 +124,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
   };
 }
 
-/** When an entry was logged, ms: its id begins with it. */
+/** Returns the time when an entry was logged, in ms, which is the first part of its id. */
 function timeOf(entryId: string): number | undefined {
   return entryId === "" ? undefined : Number(entryId.slice(0, entryId.indexOf("-")));
 }

@@ -7,7 +7,7 @@ import type { Argument, Redis, Reply } from "./redis";
 import { asBytes, asList, asNumber, asText } from "./reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
-/** A page in the function's answer has up to 16 KB. */
+/** Polls in one call. The function returns up to 16 KB for each. */
 const BATCH_MAX = 64;
 
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
@@ -19,13 +19,13 @@ function toArguments({ record, address, page }: PageRequest, keys: Keys): readon
 }
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
-/** Which events a page has: the first `count` after a sequence, none of them after `through`. */
+/** The events of a large page: the first `count` after the sequence `after`, up to the sequence `through`. */
 interface Range {
   readonly after: string;
   readonly through: string;
   readonly count: number;
 }
-/** A page whose events may have to be read. */
+/** A page whose events may still have to be read. */
 type FoundPage = Omit<Page, "events"> & { readonly events: Page["events"] | Range };
 
 function toAnswer(reply: Reply): Exclude<PageAnswer, Page> | FoundPage {
@@ -68,8 +68,8 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
   });
 
   /**
-   * Reads a large page past the function, and no more than the function found: events
-   * that were published since may not be confirmed by replicas, and come with the next page.
+   * Reads a large page with XRANGE instead of the function. It reads only events that the function
+   * found: newer ones may not be confirmed by replicas yet, and are left to the next page.
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {
     const key = `${keys.prefix(keys.shard(workspaceId))}:held:${workspaceId}`;
@@ -89,7 +89,7 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
       if (found.outcome !== "page") return found;
       if (!("after" in found.events)) return { ...found, events: found.events };
       const page = await readRange(workspace.id, found.events);
-      // Missing events have expired since the function found them, or were deleted with their workspace.
+      // Events that are missing now have expired since the function found them, or their workspace was deleted.
       const lacks = page.events.length < found.events.count;
       const isAfter = request.page !== "count" && request.page.start.from === "after";
       return { ...found, ...page, gap: found.gap || (isAfter && lacks) };

@@ -9,11 +9,11 @@ import { asList, asNumber, asText } from "./reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
 const BATCH_MAX = 128;
-/** Two bytes choose the bucket, ten are remembered. */
+/** Two bytes select the hash, and ten are stored in it. */
 const DIGEST_BYTES = 12;
 const NO_BYTES = Buffer.alloc(0);
 
-/** The digest under which a request is remembered; it is the workspace's own, so that none can touch another's. */
+/** Returns the digest that identifies a request. It includes the workspace, so workspaces cannot affect each other. */
 function digest(workspaceId: string, identity: RequestIdentity): Buffer {
   const named =
     identity.by === "id"
@@ -63,11 +63,11 @@ function toDropped(reply: Reply): InboundDropped {
 }
 
 export interface InboundLogOptions {
-  /** Entries of a shard's log past which the oldest ones leave. */
+  /** Maximum number of entries in the log of a shard. Beyond it, the oldest ones are removed. */
   readonly logMax: number;
-  /** Bytes of a shard's log past which the oldest entries leave. */
+  /** Maximum bytes of the log of a shard. Beyond it, the oldest entries are removed. */
   readonly logMaxBytes: number;
-  /** Told of entries that went although nobody was done with them. */
+  /** Called when entries were removed before all groups had acked them. */
   onDropped(dropped: InboundDropped): void;
 }
 

@@ -6,11 +6,11 @@ import { asList, asNumber, asText } from "./reply";
 
 const LEASES_AT_ONCE = 128;
 
-/** @param membersMax how many members a group may have; 0 for any number */
+/** @param membersMax maximum number of members of a group; 0 for any number */
 export function createLeases(functions: Functions, keys: Keys, membersMax = 0): Leases {
-  /** The register of a group is kept on one shard. */
+  /** Returns the prefix of the shard that has the group's register of members. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
-  // The leases of all shards are kept in one turn, and Redis writes them to disk once.
+  // A core renews the leases of all shards in one turn, so one batch needs one write to disk.
   const take = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
     name: "take_lease",
     most: Math.max(LEASES_AT_ONCE, keys.shards),

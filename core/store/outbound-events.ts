@@ -12,14 +12,14 @@ const BATCH_MAX = 200;
 
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
-  // A digest has one length whatever the key's; the workspace is in the name it is kept under.
+  // A digest limits the length of the Redis key, whose name contains the workspace too.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
   return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push])];
 }
 
-/** What was answered for a publication, and whether it was dropped as overloaded, as the push queue is full. */
+/** Converts the answer for a publication. `isDropped`: the event was dropped because the push queue was full. */
 function toPublished(
   reply: Reply,
   { eventId, messageId, expiresAtMs }: Publication,
@@ -62,11 +62,12 @@ function toRepeated([eventId, sequence, messageId, expires]: readonly Reply[]): 
 }
 
 export interface OutboundEventsOptions {
-  /** Events that the push queue of a shard holds at most, and their bytes. */
+  /** Maximum number of events in the push queue of a shard. */
   readonly pushQueueMax: number;
+  /** Maximum bytes of the events in the push queue of a shard. */
   readonly pushQueueMaxBytes: number;
   readonly meter: StoreMeter | undefined;
-  /** Told of events that the push queue had no room for: they were dropped as overloaded. */
+  /** Called when an event was dropped because the push queue was full. */
   onOverloaded(publication: Publication): void;
 }
 

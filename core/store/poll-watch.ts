@@ -5,18 +5,19 @@ import type { Keys } from "./keys";
 import type { Reply } from "./redis";
 import { asList, asNumber, asText } from "./reply";
 
-/** Mails that the outbox of a shard holds. */
+/** Maximum number of emails in the outbox of a shard. */
 const OUTBOX_MAX = 10_000;
-/** Mails that are read at once. */
+/** Maximum number of emails that are read in one call. */
 const MAILS_MAX = 10;
 
-/** A time in ms that is 0 for never. */
+/** Reads a time in ms. Returns undefined for 0, which means never. */
 function asTime(reply: Reply): number | undefined {
   return asNumber(reply) || undefined;
 }
 
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
-  // Each shard is looked through by one caller, and all shards in one turn.
+  // A core checks all its shards in one turn, so they share a batch. If a shard has several
+  // callers, the first one gets the workspaces.
   const find = batchFunction<undefined, Found>(functions, keys, {
     name: "find_failing",
     most: keys.shards,

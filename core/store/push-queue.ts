@@ -42,7 +42,7 @@ function toVersions(items: readonly Reply[]): ReadonlyMap<string, number> {
   return versions;
 }
 
-/** A copy of its own: a part of a reply keeps all of what was read with it in memory. */
+/** Copies bytes of a reply. A view would keep the whole reply in memory. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
@@ -69,19 +69,19 @@ function toRecorded(reply: Reply): Recorded {
   return recorded;
 }
 
-/** A record, and the lease that it is made under. */
+/** A record, and the token of the lease that permits it. */
 interface TokenRecord {
   readonly token: string;
   readonly record: PushRecord;
 }
 
-/** The lease that items are recorded under. */
+/** Returns the token with which the items of a call are recorded: that of the first item. */
 function tokenOf([first]: readonly TokenRecord[]): string {
   return first?.token ?? "";
 }
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
-  // All records of a turn are of one core, but a core may hold a lease again under another token.
+  // A call uses the token of its first item. Items with another token are lost: only one token can hold the lease.
   const record = batchFunction<TokenRecord, Recorded>(functions, keys, {
     name: "record_pushes",
     most: BATCH_MAX,

@@ -190,7 +190,7 @@ export async function connectCluster(
   };
 }
 
-/** Returns the view that arrives first, and ignores failures of other servers. When all fail, throws the first error. */
+/** Returns the view that arrives first, and ignores failures of other servers. When all fail, throws one error. */
 function anyView(views: readonly Promise<View>[]): Promise<View> {
   return Promise.any(views).catch((error: AggregateError) => {
     const [first] = error.errors as readonly unknown[];

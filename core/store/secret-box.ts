@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 
 /** Encrypts signing secrets at rest (AES-256-GCM). */
 export interface SecretBox {
-  /** @param context what the text belongs to; it must be the same to open it */
+  /** @param context identifies the owner of the text. `open` needs the same context. */
   seal(text: string, context: string): string;
-  /** Throws when no key fits, or the sealed text or the context was changed. */
+  /** Throws when no key has the fingerprint in `sealed`, or when `sealed` or `context` was changed. */
   open(sealed: string, context: string): string;
 }
 
@@ -12,8 +12,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * @param keys 32 bytes each; the first encrypts, all decrypt. Sealed texts begin
- *   with a fingerprint of their key, so that the right one is found at once.
+ * @param keys keys of 32 bytes: the first one encrypts, and all of them decrypt. A sealed text
+ *   begins with the fingerprint of its key, so that `open` finds the key at once.
  */
 export function createSecretBox(keys: readonly Buffer[]): SecretBox {
   const byFingerprint = new Map(keys.map((key) => [fingerprint(key), key]));
@@ -31,13 +31,11 @@ export function createSecretBox(keys: readonly Buffer[]): SecretBox {
       const [name = "", body = ""] = sealed.split(".");
       const key = byFingerprint.get(name);
       if (key === undefined) {
-        throw new Error(
-          `no key in SECRETS_KEY has the fingerprint ${name}: add the key that was used before`,
-        );
+        throw new Error(`no key in SECRETS_KEY has the fingerprint ${name}: add the previous key`);
       }
       const bytes = Buffer.from(body, "base64url");
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      // Said here, or a shorter tag, which is easier to forge, would do.
+      // Without authTagLength, Node would accept a shorter tag, which is easier to forge.
       const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES })
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(-TAG_BYTES));

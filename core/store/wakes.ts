@@ -1,14 +1,14 @@
 import type { Redis } from "./redis";
 
-/** What may have something new in a shard: the inbound log, or the push queue. */
+/** The part of a shard that may have new events: the inbound log ("in") or the push queue ("push"). */
 export type WakeOf = "in" | "push";
 
 /**
- * Wakes from the store. They carry nothing and may be lost: whoever listens looks
- * for itself, and looks now and then without a wake too.
+ * Wakes from the store: messages without content that may be lost. So a listener reads the
+ * store itself, and regularly does so without a wake too.
  */
 export interface Wakes {
-  /** Calls back with the shard. Returns how to stop that. */
+  /** Calls `wake` with the shard. Returns a function that stops the calls. */
   on(of: WakeOf, wake: (shard: number) => void): () => void;
 }
 

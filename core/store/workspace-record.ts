@@ -1,7 +1,7 @@
 import { createSigningSecret, type Platform, type Workspace } from "../domain/workspace";
 import type { SecretBox } from "./secret-box";
 
-/** A workspace as it is stored: JSON, with its secrets sealed. */
+/** A workspace as it is stored: as JSON, with encrypted secrets. */
 interface StoredWorkspace {
   readonly id: string;
   readonly name: string;

@@ -9,12 +9,12 @@ import { asList, asNumber, asText } from "./reply";
 import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 
-/** Bytes of the records that a core remembers, some 120,000. One that is not remembered costs a read and an unsealing. */
+/** Maximum bytes of cached records, about 120,000 records. A record outside the cache costs a read and a decryption. */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
-/** What a record takes beside its text, about. */
+/** Approximate bytes of a cached record besides its text. */
 const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
-/** What a page token looks like: an index entry. */
+/** The form of a page token, which is an index entry. */
 const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
 
 interface StoredRecord {
@@ -22,7 +22,7 @@ interface StoredRecord {
   readonly version: number;
 }
 
-/** A workspace to read, and what is remembered of it: a record of the same version is neither sent nor unsealed again. */
+/** A workspace to read, and its cached record, which is neither sent nor decrypted again if its version is current. */
 interface Wanted {
   readonly id: string;
   readonly known: WorkspaceRecord | undefined;
@@ -41,7 +41,7 @@ export function createWorkspaces(
 ): Workspaces {
   const remembered = new LRUCache<string, WorkspaceRecord>({ maxSize: rememberedMaxBytes });
 
-  /** @param text the record as it is stored: with two bytes a character, it is about as large as what is made of it */
+  /** @param text the stored record. At two bytes per character, it is about as large as the parsed one. */
   function remember(record: WorkspaceRecord, text: string): void {
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
@@ -66,7 +66,7 @@ export function createWorkspaces(
       remembered.delete(id);
       return undefined;
     }
-    // Here, not in the batch: a record whose secrets no key opens fails its own reading only.
+    // Decrypt here, not in the batch, so that a record without a matching key fails only its own read.
     const record = { workspace: fromRecord(stored.text, box), version: stored.version };
     remember(record, stored.text);
     return record;
@@ -83,12 +83,12 @@ export function createWorkspaces(
       indexEntry(workspace),
     ]);
     const fresh = asNumber(reply);
-    // Requests for it follow at once, and need not read what was just written.
+    // Requests for the workspace often follow at once, and need not read the record then.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }
 
-  /** The newest `size` index entries of one shard, from before `after` on. */
+  /** Returns the newest `size` index entries of one shard that are older than `after`. */
   async function entries(shard: number, size: number, after: string | undefined): Promise<readonly string[]> {
     const key = `${keys.prefix(shard)}:all`;
     const from = after === undefined ? "+" : `(${after}`;
@@ -126,7 +126,7 @@ export function createWorkspaces(
       const page = newest.slice(0, size);
       const records = await Promise.all(page.map((entry) => read(entry.slice(entry.indexOf(":") + 1))));
       return {
-        // One that was deleted meanwhile is left out.
+        // A workspace that was deleted since its entry was read is left out.
         workspaces: records.flatMap((record) => (record === undefined ? [] : [record.workspace])),
         next: newest.length > size ? page.at(-1) : undefined,
       };
