@@ -1,8 +1,8 @@
 -- The health of polling. A poll workspace fails when events have waited for five minutes
 -- without a poll, counted from the oldest such event or the last poll, whichever is later.
--- `:due` has the time of failure of each workspace with waiting events, so that no search
--- is needed. An event "waits" while it is held, unexpired and newer than the last event
--- that the bridge was served (`served`).
+-- `:due` has the time at which each workspace with waiting events begins to fail, so that
+-- no search is needed. An event "waits" while it is held, unexpired and newer than the last
+-- event that was served to the bridge (`served`).
 local FAILING_AFTER_MS = 300000
 
 -- Records that events of a workspace wait from now on.

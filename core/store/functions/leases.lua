@@ -58,9 +58,9 @@ local function read_alive(prefix, group, now, silent)
   return names, #alive
 end
 
--- Returns the same as read_alive, from its cache entry while that is valid. So a beat costs
--- the same however many members there are. Older releases add and remove members without
--- updating the cache; the number of members then differs.
+-- Returns the same as read_alive, from its cache entry while that is valid. So a join costs
+-- the same for any number of members. Older releases add and remove members without
+-- updating the cache, but then the number of members differs.
 local function find_alive(prefix, group, now, silent)
   local kept = redis.call('GET', alive_key(prefix, group)) or ''
   local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
