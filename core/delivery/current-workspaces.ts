@@ -2,24 +2,24 @@ import type { Workspace } from "../domain/workspace";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Workspaces } from "../ports/workspaces";
 
-/** How long is waited after the store was away, before it is tried again. */
+/** Milliseconds between two calls to a store that is unavailable. */
 export const AFTER_FAULT_MS = 200;
 const AFTER_BUG_MS = 1_000;
 
-/** The workspaces of a shard as attempts to push need them: as they are now, or were a moment ago. */
+/** Reads the workspaces of a shard for attempts to push, and shares each reading for a short time. */
 export interface CurrentWorkspaces {
   /**
-   * The workspace as it was read at most `freshMs` ago, once for all who ask in that
-   * time; as it was last known when the store is away, which is waited for when it
-   * never was. Undefined when there is none, or the lease is lost.
+   * Returns the workspace as it was read at most `freshMs` ago. Calls within that time share one reading.
+   * While the store is unavailable, returns the workspace as it was last known; when it was never read,
+   * waits for the store. Returns undefined when the workspace does not exist, or the lease is lost.
    */
   read(id: string, freshMs: number): Promise<Workspace | undefined>;
   /**
-   * Forgets what was read before, except where the version that is remembered was still the current one when
-   * the queue was read: that workspace counts as read then, and needs no further call to the store.
+   * Forgets all readings. A workspace whose remembered version was still current when the queue was read
+   * counts as read at that moment, and needs no further call to the store.
    *
-   * @param versions of the workspaces whose events were read
-   * @param at when that reading began, by performance.now()
+   * @param versions the versions of the workspaces whose events were read from the queue
+   * @param at the `performance.now()` at which that reading began
    */
   renew(versions: ReadonlyMap<string, number>, at: number): void;
 }

@@ -14,56 +14,56 @@ export interface EventAttemptsContext {
   readonly pushQueue: PushQueue;
   readonly pushClient: PushClient;
   readonly pushMeter?: PushMeter;
-  /** Called for every event that is given up, with its reason. */
+  /** Called for every event that is dropped, with the reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
-  /** Called with faults that are bugs. */
+  /** Called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 export interface EventAttemptsListener {
-  /** The first attempt of an event is over, and not recorded yet. */
+  /** Called when the first attempt of an event is over. Its outcome is not recorded yet. */
   onTried(push: QueuedPush): void;
-  /** Nothing more is done about an event. When that is not recorded ("lost"), the event is still queued. */
+  /** Called when core does nothing more about an event. The event is still queued when `recorded` is "lost". */
   onGone(push: QueuedPush, recorded: Recorded): void;
-  /** An event that was to be held has to be pushed after all: its workspace is pushed to again. */
+  /** Called when an event must be pushed instead of held: its workspace has become a push workspace again. */
   onPushedAgain(push: QueuedPush): void;
-  /** There is room for outcomes again. */
+  /** Called when further outcomes can be recorded, so first attempts may begin again. */
   onRoom(): void;
 }
 
-/** The attempts to push the events of a shard, from an event's first one until the event is gone. */
+/** Makes the attempts to push the events of a shard, from an event's first attempt to its last. */
 export interface EventAttempts {
-  /** Whether so many outcomes wait to be recorded that no first attempt may begin. */
+  /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
   readonly isFull: boolean;
-  /** Makes the first attempt at once, and further ones as they are due. */
+  /** Makes the first attempt at once, and retries when they are due. */
   begin(push: QueuedPush): void;
-  /** Makes the attempts that remain of an event that has been tried before. */
+  /** Makes the remaining attempts of an event that has been tried before. */
   resume(push: QueuedPush): void;
-  /** Gives up an event that was never tried. */
+  /** Drops an event that was never tried. */
   drop(push: QueuedPush, reason: DropReason): void;
-  /** Begins no more further attempts. Resolves when those that are under way are over. */
+  /** Cancels the retries that are not due yet. Resolves when the attempts in progress are over. */
   end(): Promise<void>;
 }
 
-/** An event that is tried, for all of its attempts. */
+/** All attempts of one event. */
 interface Trial {
   readonly push: QueuedPush;
-  /** The number of the attempt that is under way, or due next. */
+  /** The number of the attempt that is in progress or due next. */
   number: number;
   firstFailure: FirstFailure | undefined;
-  /** The record of the attempt before, after which this one's goes. */
+  /** Resolves when the previous attempt has been recorded: attempts are recorded in their order. */
   recorded: Promise<Recorded> | undefined;
 }
 
 /** When the first attempt of an event failed. */
 interface FirstFailure {
-  /** By the service's clock, for the next holder of the shard. */
+  /** In ms of the service's clock, for the next holder of the shard. */
   readonly atMs: number;
-  /** By performance.now(), as clocks step. */
+  /** By `performance.now()`, which does not step as clocks do. */
   readonly at: number;
 }
 
-/** For how long a workspace that was read will do for first attempts. */
+/** Milliseconds for which first attempts share one reading of their workspace. */
 const FRESH_MS = 50;
 
 export function createEventAttempts(
@@ -78,7 +78,7 @@ export function createEventAttempts(
   let underWay = 0;
   let onIdle: (() => void) | undefined;
 
-  /** Reports what fails in the work on an event, which nothing but `end` waits for. */
+  /** Reports an error in the work on an event. Only `end` waits for that work. */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
     underWay += 1;
     try {
@@ -103,11 +103,11 @@ export function createEventAttempts(
     if (!hold.lost.aborted && outcome !== undefined) await conclude(trial, outcome);
   }
 
-  /** Records what came of an attempt, and sees to what is to come. */
+  /** Records the outcome of an attempt, and starts what follows from it. */
   function conclude(trial: Trial, outcome: PushOutcome | DropReason): Promise<void> {
     const { push, number } = trial;
     if (typeof outcome === "string") {
-      // Never sent, and its workspace polls already: the event is held instead. Any other is given up.
+      // The event was never sent and its workspace polls now, so it is held. Other events are dropped.
       return outcome === "polls" && number === 1 ? holdInstead(push) : giveUp(push, number - 1, outcome);
     }
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);

@@ -1,15 +1,15 @@
-/** The hold of a shard's lease. */
+/** The lease of a shard while this core holds it. */
 export interface Hold {
   readonly shard: number;
-  /** Proves the hold to the store. */
+  /** Proves to the store that this core holds the lease. */
   readonly token: string;
-  /** Aborted when the shard is to be let go of: nothing is begun any more, what is under way is finished. */
+  /** Aborted when core hands the shard over: no work begins, and the work in progress is finished. */
   readonly stopping: AbortSignal;
-  /** Aborted when the lease may be another's: nothing is done any more. */
+  /** Aborted when another core may hold the lease: all work on the shard stops. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lease may be another's by now, by the time: what a process that was stopped
-   * had waited for comes before the timers that abort `lost`.
+   * Whether the lease has expired, by the clock. After this process was paused, `isOver` is true before
+   * the timer that aborts `lost` fires.
    */
   isOver(): boolean;
 }

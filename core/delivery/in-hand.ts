@@ -1,37 +1,37 @@
 import type { QueuedPush } from "../ports/push-queue";
 
 /**
- * Bytes of a workspace's events that may be in hand; what comes on top is dropped as overloaded. Far below
- * a shard's bound, so that no workspace keeps the events of another from being read.
+ * At most this many bytes of one workspace's events are in hand; further events are dropped as overloaded.
+ * Far below the bound of a shard, so that no workspace keeps core from reading the events of another.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
-/** Bytes of a shard's events that may be in hand; the queue is read as far as they leave room. */
+/** At most this many bytes of a shard's events are in hand. The queue is read only while there is room. */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The entries of a queue that are being seen to, whether they wait, are tried or rest, and their bytes.
- * Read again from its beginning, the queue brings none of them twice.
+ * The entries of a queue that core works on (they wait, are tried, or rest between attempts), and their bytes.
+ * When the queue is read again from its beginning, `take` rejects the entries that are in hand already.
  */
 export interface InHand {
   readonly bytes: number;
-  /** Whether the events of the workspace have more bytes than its bound. */
+  /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
   isOver(workspaceId: string): boolean;
-  /** False for an entry that is in hand already. */
+  /** Adds an entry. Returns false when it is in hand already. */
   take(push: QueuedPush): boolean;
-  /** The entry has left the queue. */
+  /** Removes an entry that has left the queue. */
   finish(push: QueuedPush): void;
-  /** Nothing more is done about the entry, which may still be in the queue: its bytes are free, and it is not taken again. */
+  /** Frees the bytes of an entry that may still be in the queue. `take` keeps rejecting the entry. */
   abandon(push: QueuedPush): void;
-  /** The queue is read from its beginning. */
+  /** Must be called when the queue is read again from its beginning. */
   readAgain(): void;
-  /** It was read to its end. */
+  /** Must be called when the queue was read to its end. */
   caughtUp(): void;
 }
 
 export function createInHand(): InHand {
-  /** With the bytes that each has in hand. */
+  /** Bytes by entry id. */
   const taken = new Map<string, number>();
-  /** Left the queue since it is read again: what is read may have been answered before. */
+  /** Entries that left the queue since it is read again. A reading that began earlier may still contain them. */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;

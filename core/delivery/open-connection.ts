@@ -7,7 +7,7 @@ import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 import type { TlsSessions } from "./tls-sessions";
 import { tlsFailure } from "./tls-words";
 
-/** An attempt that did not get past a step, in words for the owner. */
+/** The failure of an attempt. The message is written for the owner of the workspace. */
 export class PushFault extends Error {
   override readonly name = "PushFault";
   constructor(
@@ -20,16 +20,16 @@ export class PushFault extends Error {
 }
 
 export interface PushConnectionOptions extends PublicHostOptions {
-  /** The roots that certificates must be of. Made once: reading all roots takes a tenth of a second. */
+  /** The trusted root certificates. Created once, as reading all roots takes 0.1 seconds. */
   readonly secureContext: SecureContext;
-  /** Sessions to resume. Without them every connection does a full handshake. */
+  /** TLS sessions to resume. Without them every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
 
 /**
- * Opens a TLS connection to the host of a URL: looks its name up, once; checks
- * every address; connects to just these; and checks the certificate for the
- * name, unless it resumes a session that was checked so. Rejects with a PushFault.
+ * Opens a TLS connection to the host of a URL. Looks the name up once, checks every address, and connects
+ * only to those addresses. Checks the certificate against the name, unless it resumes a session whose
+ * certificate was checked before. Rejects with a `PushFault`.
  */
 export async function openConnection(
   options: PushConnectionOptions,
@@ -50,14 +50,14 @@ export async function openConnection(
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
-      // A literal address is no name to indicate; its certificate is checked for the address. A name is
-      // indicated, and looked for in the certificate, without the dot of the root (RFC 6066, section 3).
+      // A literal address is not sent as a server name; its certificate must contain the address. A name is
+      // sent, and compared with the certificate, without its trailing dot (RFC 6066, section 3).
       ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
       secureContext: options.secureContext,
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),
       autoSelectFamily: true,
-      // Said, as the default is the environment's to change.
+      // Explicit, as NODE_TLS_REJECT_UNAUTHORIZED can change the default.
       rejectUnauthorized: true,
       session: resumption?.session,
     };
@@ -68,7 +68,7 @@ export async function openConnection(
       connected = true;
       done("connect", socket.remoteAddress ?? "");
     };
-    // Of the whole of it: a bridge that says a byte now and then is not waited for any longer.
+    // Limits the total time, so that a bridge which sends a byte now and then cannot prolong it.
     const timer = setTimeout(
       () => {
         const what = connected ? "the TLS handshake was not done" : "no connection was made";
@@ -100,7 +100,7 @@ export async function openConnection(
         resolve(socket);
       } else {
         if (connected) resumption?.forget();
-        // What else goes wrong with a socket that is given up is of no interest.
+        // The attempt has failed already, so later errors of this socket are ignored.
         socket.off("error", onError).on("error", () => {});
         socket.destroy();
         reject(fault);
@@ -109,7 +109,7 @@ export async function openConnection(
   });
 }
 
-/** The look-up of a connection whose addresses are known and checked: there is no second one. */
+/** A lookup that returns the addresses that were checked, so that the name is not looked up a second time. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_name, { all: wantsAll }, callback) => {

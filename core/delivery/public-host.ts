@@ -4,19 +4,19 @@ import type { NameLookup } from "../ports/name-lookup";
 
 export interface PublicHostOptions {
   readonly names: NameLookup;
-  /** Addresses that are gone to although they are not public; none unless an operator lists them. */
+  /** Non-public addresses to which pushes may go; empty unless an operator lists some. */
   readonly allow: readonly AddressBlock[];
 }
 
-/** Why a host is not gone to, in words for its owner. */
+/** Why pushes may not go to a host. `detail` is written for the owner of the workspace. */
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
-  /** What the name was found to be, when that is what is at fault. */
+  /** The addresses of the name; empty when the lookup failed. */
   readonly addresses: readonly string[];
 }
 
-/** The addresses of a host, once it is known that all of them are public. One that is not refuses the lot. */
+/** Returns the addresses of a host when all of them are public or allowed, and a `HostFault` otherwise. */
 export async function findPublicAddresses(
   { names, allow }: PublicHostOptions,
   url: URL,

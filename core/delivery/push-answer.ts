@@ -1,23 +1,23 @@
-/** How much of an answer is read: its heads together (interim answers and the final one), and its body. */
+/** The bytes of an answer that are read at most: of all its heads together, interim ones included, and of its body. */
 const HEADS_MAX_BYTES = 16 * 1024;
 const BODY_MAX_BYTES = 16 * 1024;
 
-/** The answer to a request, read as its bytes arrive. */
+/** The answer to a request. It is parsed as its bytes arrive. */
 export interface Answer {
   /**
-   * How far it has been read: `head` until the final head is complete; `body` until the body is; `ended` when the
-   * connection may carry another request; `spent` when nothing more is read and the connection must be closed.
+   * `head` until the final head is complete, then `body` until the body is complete. Then `ended` when the
+   * connection may carry another request, or `spent` when it must be closed without reading further.
    */
   readonly state: "head" | "body" | "ended" | "spent";
-  /** The status of the final head; 0 before. */
+  /** The status of the final head; 0 until that is complete. */
   readonly status: number;
-  /** How long the bridge keeps an idle connection, in ms; undefined where it does not say. */
+  /** Milliseconds for which the bridge keeps an idle connection; undefined when its answer does not state them. */
   readonly keepAliveMs: number | undefined;
-  /** Reads the next bytes. Throws an Error that says what is wrong with a head; a faulty body only makes it `spent`. */
+  /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
   read(bytes: Buffer): void;
 }
 
-/** Reads bytes of a body. When they hold its end, returns how many of these bytes belong to it. */
+/** Parses bytes of a body. When they contain its end, returns how many of them belong to the body. */
 type BodyReader = (bytes: Buffer) => number | "more" | "broken";
 
 interface Head {
@@ -29,14 +29,13 @@ interface Head {
 }
 
 /**
- * Reads the answer to a push. The final head decides: interim answers before
- * it are skipped; folded headers and repeated, equal lengths are accepted, as
- * RFC 9112 demands. The body is read only to find where it ends. Where that is
- * ambiguous, or bytes follow, the connection must be closed: otherwise those
- * bytes could pass for the answer to the next push.
+ * Creates the parser of the answer to a push. It skips interim answers, and accepts folded headers and
+ * repeated, equal lengths, as RFC 9112 demands. It reads the body only to find its end. When the end is
+ * ambiguous, or more bytes follow, the connection must be closed: otherwise those bytes could pass for the
+ * answer to the next push.
  */
 export function createAnswer(): Answer {
-  // Plain properties: one is made for each push, and a getter costs more to make than a head to read.
+  // Plain properties, as every push creates an answer: creating a getter costs more than parsing a head.
   const answer = {
     state: "head" as Answer["state"],
     status: 0,
@@ -50,7 +49,7 @@ export function createAnswer(): Answer {
 
   /** Returns the bytes after the final head; undefined while that is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
-    // The end is not in what was searched before, but may begin there.
+    // The bytes that were searched before do not contain the end, but it may begin in them.
     let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     for (; head === undefined; from = 0) {
@@ -92,11 +91,11 @@ const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const FOLD = /\r\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 
-/** Reads a head, given without the empty line after it; undefined for an interim answer. */
+/** Parses a head, without the empty line after it. Returns undefined for an interim answer. */
 function readHead(text: string): Head | undefined {
   const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
   const [, version, code] = STATUS_LINE.exec(first) ?? [];
-  // A fold after the status line has made that line longer than it was.
+  // When a fold follows the status line, `first` contains more than that line, and the head is invalid.
   if (code === undefined || !text.startsWith(first)) throw new Error("no HTTP/1.1 status line");
   const fields: Fields = { lengths: [], encodings: [], closes: version === "0", keepAliveMs: undefined };
   for (const line of lines) readField(line, fields);
@@ -112,7 +111,7 @@ function readHead(text: string): Head | undefined {
   return { status, body, isReusable: isReusable && !closes, keepAliveMs };
 }
 
-/** What the fields of a head say about its body and its connection; the others are of no interest. */
+/** The header fields that describe the body and the connection; all others are ignored. */
 interface Fields {
   readonly lengths: string[];
   readonly encodings: string[];
@@ -145,9 +144,9 @@ function itemsOf(value: string): readonly string[] {
   return value.split(",").map((item) => item.trim());
 }
 
-/** Where the body ends (RFC 9112, section 6.3), and whether that is unambiguous, so that the connection can be reused. */
+/** Finds how the body ends (RFC 9112, section 6.3). The connection is reusable only when that end is unambiguous. */
 function delimit(status: number, length: string | undefined, encodings: string) {
-  // There is no body, whatever the headers say. But a bridge may send what its headers announce.
+  // These statuses have no body, whatever the headers say. A bridge may still send the body that they announce.
   if (status === 204 || status === 304) {
     return { body: fixedBody(0), isReusable: encodings === "" && Number(length ?? 0) === 0 };
   }

@@ -7,13 +7,13 @@ import { AFTER_FAULT_MS, pause, type CurrentWorkspaces } from "./current-workspa
 import type { Hold } from "./hold";
 import type { PushClient } from "./push-client";
 
-/** What came of an attempt, or why there was none; undefined when the lease was lost meanwhile. */
+/** The outcome of an attempt, or the reason why none was made; undefined when the lease was lost before it. */
 export type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 /**
- * Makes one attempt to push, by what its workspace is now.
+ * Makes one attempt to push, to the current target URL and with the current secrets of the workspace.
  *
- * @param freshMs how long ago the workspace may have been read
+ * @param freshMs the maximum age of the reading of the workspace, in ms
  */
 export async function tryToPush(
   { now, pushClient }: { readonly now: Clock; readonly pushClient: PushClient },
@@ -23,7 +23,7 @@ export async function tryToPush(
   freshMs: number,
 ): Promise<AttemptOutcome> {
   let workspace = await current.read(push.workspaceId, freshMs);
-  // Kept after all, or lost in a moment.
+  // The lease was not renewed in time. Wait until it has been renewed, or counts as lost.
   for (; hold.isOver(); workspace = await current.read(push.workspaceId, 0)) {
     if (hold.lost.aborted) return undefined;
     await pause(AFTER_FAULT_MS);
@@ -43,7 +43,7 @@ export async function tryToPush(
 
 const urls = new WeakMap<Workspace, URL>();
 
-/** The target URL, taken apart once for each time that its workspace was read. */
+/** Returns the parsed target URL. It is parsed once for each reading of the workspace. */
 function urlOf(workspace: Workspace): URL {
   const url = urls.get(workspace) ?? new URL(workspace.targetUrl);
   urls.set(workspace, url);

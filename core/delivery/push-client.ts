@@ -5,15 +5,15 @@ import { createPushConnections, type PushConnections } from "./push-connections"
 import { sendPush, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
-/** The contract's deadline of a push: name look-up, connection, TLS and the head of the answer together. */
+/** The contract's deadline for a push: name lookup, connection, TLS and the head of the answer together. */
 export const PUSH_DEADLINE_MS = 5_000;
-/** A connection is given up a little before its attempt, so that the log says where and how far it got. */
+/** Connecting stops shortly before the deadline of its attempt, so that the log can name the step that failed. */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 
 export interface PushClient extends PushTracer {
   /** Makes one attempt over connections that are kept open. Never rejects. */
   push(attempt: PushAttempt): Promise<PushOutcome>;
-  /** Ends the connections that are kept open. */
+  /** Closes the connections that are kept open. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
   return {
     push: (attempt) => attemptOver(connections, attempt),
     async trace(attempt, done) {
-      // No session: it is to show what a full handshake says of the certificate.
+      // No sessions, so that the trace makes a full handshake and checks the certificate.
       const own = createPushConnections((url) => openConnection(options, url, CONNECT_WITHIN_MS, done));
       try {
         return await attemptOver(own, attempt, done);
