@@ -71,7 +71,7 @@ export async function openConnection(
     // Limits the total time, so that a bridge which sends a byte now and then cannot prolong it.
     const timer = setTimeout(
       () => {
-        const what = connected ? "the TLS handshake was not done" : "no connection was made";
+        const what = connected ? "the TLS handshake was not completed" : "no connection was made";
         settle(
           new PushFault(
             "timeout",
@@ -84,7 +84,7 @@ export async function openConnection(
     );
     const onError = (error: NodeJS.ErrnoException): void =>
       settle(toFault(error, connected, socket.remoteAddress));
-    const onClose = (): void => onError(new Error("it was closed"));
+    const onClose = (): void => onError(new Error("the connection was closed"));
     const onSecure = (): void => {
       done("tls", socket.getProtocol() ?? "");
       settle();

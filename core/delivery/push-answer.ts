@@ -100,7 +100,7 @@ function readHead(text: string): Head | undefined {
   const fields: Fields = { lengths: [], encodings: [], closes: version === "0", keepAliveMs: undefined };
   for (const line of lines) readField(line, fields);
   const status = Number(code);
-  if (status === 101) throw new Error("a switch of protocols");
+  if (status === 101) throw new Error("an unexpected switch of protocols");
   if (status < 200) return undefined;
 
   const { lengths, encodings, closes, keepAliveMs } = fields;

@@ -67,10 +67,10 @@ function statusFault(status: number): PushFault {
 
 function toPushFault(error: Error, { connection, isLate }: PushProgress): PushFault {
   if (isLate) {
-    const missing = connection === undefined ? "a connection" : "an answer";
+    const missing = connection === undefined ? "accept a connection" : "answer";
     return new PushFault(
       "timeout",
-      `the bridge did not give ${missing} within ${PUSH_DEADLINE_MS / 1000} seconds`,
+      `the bridge did not ${missing} within ${PUSH_DEADLINE_MS / 1000} seconds`,
     );
   }
   if (error instanceof PushFault) return error;

@@ -1,22 +1,22 @@
 import type { Duplex } from "node:stream";
 import { createAnswer, type Answer } from "./push-answer";
 
-/** How long an idle connection is kept where the bridge does not say how long it keeps it. */
+/** Milliseconds for which core keeps an idle connection when the bridge does not state its own limit. */
 const IDLE_MS = 4_000;
-/** Where it does, the connection is closed this much earlier, so that a request does not cross the bridge's close. */
+/** Otherwise core closes the connection this much earlier than the bridge, so that no request meets its close. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const KEEP_ALIVE_MAX_MS = 60_000;
 
-/** What a connection is made of: a TLS socket, except in tests. */
+/** A TLS socket, except in tests. */
 export type PushSocket = Duplex & { readonly remoteAddress?: string | undefined };
 
 /** A connection to a bridge. It carries one request at a time. */
 export interface PushConnection {
   readonly address: string | undefined;
-  /** Whether it can carry a request: it is open, and the answer to the last request was read whole. */
+  /** Whether the connection can carry a request: it is open, and the last answer was read completely. */
   readonly isFree: boolean;
   /**
-   * Sends a request, whose answer the listener receives.
+   * Sends a request. The listener receives its answer.
    *
    * @param readUntil the `performance.now()` until which the body is read, so that the connection can be reused
    */
@@ -24,16 +24,16 @@ export interface PushConnection {
   destroy(): void;
 }
 
-/** Receives the answer to a request, by one of the two calls, once. */
+/** Receives the answer to a request. Exactly one of the two methods is called, once. */
 export interface AnswerListener {
-  /** A complete head has arrived. */
+  /** Called when a complete head has arrived. */
   onStatus(status: number): void;
-  /** The connection broke before that, the answer is not HTTP/1.1, or the connection is not free. */
+  /** Called when the connection broke before that, the answer is not HTTP/1.1, or the connection is not free. */
   onFailed(error: Error): void;
 }
 
 export interface ConnectionListener {
-  /** Its attempt is over. It is free, or will be once the rest of the answer has been read. */
+  /** Called when the attempt is over. The connection is free, or will be when the rest of the answer has been read. */
   onReleased(connection: PushConnection): void;
   onClosed(connection: PushConnection): void;
 }
@@ -42,19 +42,19 @@ export function createPushConnection(
   socket: PushSocket,
   { onReleased, onClosed }: ConnectionListener,
 ): PushConnection {
-  /** Of the request that was sent last, until it has been read. */
+  /** The answer to the current request; undefined when it has been read completely. */
   let answer: Answer | undefined;
-  /** Of that request, until its head is complete. */
+  /** The listener of the current request; undefined when it has been called. */
   let waiting: AnswerListener | undefined;
   let isWritten = true;
   let bodyUntil = 0;
   let isClosed = false;
-  /** The `performance.now()` at which the connection is closed, and that at which the timer looks. */
+  /** The `performance.now()` at which the connection must be closed, and the one at which the timer fires. */
   let closeAt = Infinity;
   let lookAt = Infinity;
   let timer: NodeJS.Timeout | undefined;
 
-  function close(error = new Error("the connection was given up")): void {
+  function close(error = new Error("core closed the connection")): void {
     if (isClosed) return;
     isClosed = true;
     clearTimeout(timer);
@@ -62,7 +62,7 @@ export function createPushConnection(
     waiting?.onFailed(error);
     onClosed(connection);
   }
-  /** One timer serves many requests: each moves the time, mostly to a later one, and the timer is set again when it fires. */
+  /** Requests mostly postpone `closeAt`. So the timer stays as it is, and is set again when it fires too early. */
   function setCloseAt(at: number): void {
     closeAt = at;
     if (at >= lookAt) return;
@@ -77,7 +77,7 @@ export function createPushConnection(
   }
 
   function onData(bytes: Buffer): void {
-    // No request is under way: these bytes must not become the answer to the next one.
+    // No request is in progress, and these bytes must not pass for the answer to the next one.
     if (answer === undefined) return close();
     try {
       answer.read(bytes);
@@ -100,7 +100,7 @@ export function createPushConnection(
     isWritten = true;
     freeIfDone();
   }
-  /** An answer may be complete before its request has been sent: the next request then waits for both. */
+  /** Frees the connection when both the request and the answer are complete; the answer may be complete first. */
   function freeIfDone(): void {
     if (isClosed || !isWritten || answer?.state !== "ended") return;
     const idleMs = idleMsOf(answer.keepAliveMs);

@@ -1,14 +1,14 @@
 import { setImmediate as untilRead } from "node:timers/promises";
 import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
 
-/** How many connections are kept when their attempts are over: in all, and to one origin. Past it the oldest is closed. */
+/** Connections that are kept after their attempts, in all and to one origin. Beyond that the oldest is closed. */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 
-/** Connections to bridges, which are kept and reused. */
+/** Connections to bridges. They are kept after an attempt and reused. */
 export interface PushConnections {
-  /** Returns a free connection to the origin of a URL, a kept or a new one. Rejects as `open` does. */
+  /** Resolves with a free connection to the origin of a URL, kept or new. Rejects with the error of `open`. */
   connect(url: URL): Promise<PushConnection>;
-  /** Closes the connections that are kept, and keeps no others. */
+  /** Closes the kept connections, and closes others when their attempts are over. */
   close(): void;
 }
 
@@ -17,7 +17,7 @@ export function createPushConnections(
   open: (url: URL) => Promise<PushSocket>,
   max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
 ): PushConnections {
-  /** Connections whose attempts are over, the oldest first; some are still reading the rest of an answer. */
+  /** Connections whose attempts are over, oldest first. Some still read the rest of an answer. */
   const kept = new Set<PushConnection>();
   const keptOf = new Map<string, PushConnection[]>();
   let isClosed = false;
@@ -37,7 +37,7 @@ export function createPushConnections(
     siblings.splice(siblings.lastIndexOf(connection), 1);
     if (siblings.length === 0) keptOf.delete(origin);
   }
-  /** Takes the free one that was released last: the bridge will close it last. */
+  /** Removes and returns the free connection that was released last, as the bridge will close that one last. */
   function take(origin: string): PushConnection | undefined {
     const connection = keptOf.get(origin)?.findLast(({ isFree }) => isFree);
     if (connection !== undefined) forget(origin, connection);
@@ -47,7 +47,7 @@ export function createPushConnections(
   return {
     async connect(url) {
       const { origin } = url;
-      // First lets the event loop read what has arrived on kept connections: they may have been closed.
+      // The bridge may have closed a kept connection: let the event loop read what has arrived.
       if (keptOf.has(origin)) await untilRead();
       const free = take(origin);
       if (free !== undefined) return free;

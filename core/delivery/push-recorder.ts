@@ -3,14 +3,14 @@ import { StoreUnavailable } from "../ports/store-unavailable";
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
 import type { Hold } from "./hold";
 
-/** Outcomes that may wait to be recorded. */
+/** The number of outcomes waiting to be recorded at which core begins no first attempts. */
 const UNRECORDED_MAX = 1_000;
 
-/** Records what became of the pushes of a shard. */
+/** Records the outcomes of the pushes of a shard. */
 export interface PushRecorder {
-  /** Whether so many outcomes wait to be recorded that nothing more is to be begun. */
+  /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
   readonly isFull: boolean;
-  /** Records, for as long as it takes and the lease is held; "lost" when it never was. */
+  /** Records an outcome, and retries while the lease is held. Resolves with "lost" when it was not recorded. */
   record(record: PushRecord): Promise<Recorded>;
 }
 
@@ -38,7 +38,7 @@ export function createPushRecorder(
             break;
           }
         }
-        // Until the hold is over, too, this may be a store that lost the lease: it is taken again, or found to be another's.
+        // Redis may have lost a lease that this core still counts as held. Retry until the lease is renewed or lost.
         if (recorded === "lost") await pause(AFTER_FAULT_MS);
       }
       unrecorded -= 1;

@@ -1,20 +1,19 @@
 import type { PushAttempt } from "../ports/push-tracer";
 import type { AnswerListener, PushConnection } from "./push-connection";
 
-/** What is known of an attempt while it is under way, and afterwards. */
+/** The progress of an attempt, which remains readable after it. */
 export interface PushProgress {
-  /** The connection it was sent over; undefined until then. */
+  /** The connection over which the request was sent; undefined before that. */
   connection: PushConnection | undefined;
-  /** Whether the deadline passed before there was an answer. */
+  /** Whether the deadline passed before an answer. */
   isLate: boolean;
 }
 
 /**
- * Sends the request of an attempt, once, and resolves with the status of the
- * answer as soon as its head is complete. Rejects when that takes longer than
- * `withinMs`, connecting included, or the connection breaks. The request is not
- * sent again when a kept connection breaks: the bridge may have received it,
- * and the retry table says what is tried again, and when.
+ * Sends the request of an attempt once, and resolves with the status of the answer as soon as its head is
+ * complete. Rejects when that takes longer than `withinMs`, connecting included, or the connection breaks.
+ * The request is not sent again when a kept connection breaks: the bridge may have received it, and only
+ * the contract's retry rules decide on another attempt.
  */
 export function sendPush(
   connect: (url: URL) => Promise<PushConnection>,
@@ -41,7 +40,7 @@ export function sendPush(
       },
     };
     function send(connection: PushConnection): void {
-      // Not by the timer alone: a process that was stopped may see the connection before the timer fires.
+      // After a pause of this process, the connection may be reported before the timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
         connection.destroy();

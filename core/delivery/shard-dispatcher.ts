@@ -13,28 +13,27 @@ export interface DispatcherContext extends EventAttemptsContext {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** What is read at once. */
+/** The limits of one reading of the queue. */
 const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 
 /**
- * Pushes the events of one shard, for as long as its lease is held.
+ * Pushes the events of one shard while its lease is held.
  *
- * An event goes through these states, from `trying` on in event-attempts.ts:
+ * An event goes through these states; event-attempts.ts implements those after `waiting`:
  *
- *   queued   in the store; read in the order of publication, as far as the bytes in hand leave room
- *   waiting  in the lane of its workspace, for its first attempt
- *   trying   an attempt is under way
- *   resting  until a second or third attempt is due, by a timer; the store knows
- *            how many were made and when the first failed, so that the next holder
- *            of the shard makes the ones that remain
- *   gone     delivered, dropped with a reason, or held after all, as its workspace
- *            polls by now; recorded, which takes it out of the queue
+ *   queued   stored; events are read in the order of publication while there is room in `InHand`
+ *   waiting  in the `WorkspaceLane` of its workspace, for its first attempt
+ *   trying   an attempt is in progress
+ *   resting  waiting for the timer of its second or third attempt; the store has the number of
+ *            attempts and the time of the first failure, so the next holder of the shard can
+ *            make the remaining ones
+ *   gone     delivered, dropped with a reason, or held because its workspace polls now; the
+ *            record of that removes the event from the queue
  *
- * Every attempt is made by what the workspace is: read after its event was
- * published, and at most a moment ago; for a further attempt, at its very time. The
- * next event's attempt need not wait until this one's outcome is recorded. What
- * could not be recorded because the store is away is recorded later; when the lease is lost
- * first, the next holder makes that attempt again, which bridges tell by its id.
+ * Each attempt uses a reading of the workspace that is newer than the event and at most `FRESH_MS` old;
+ * a retry reads the workspace again. An attempt does not wait for the record of the previous event.
+ * While the store is unavailable, outcomes are recorded later. If the lease is lost before that, the next
+ * holder repeats the attempt, and the bridge recognizes the event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, hold: Hold): Promise<void> {
   const { shard, token, stopping, lost } = hold;
@@ -63,9 +62,9 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   stopping.addEventListener("abort", bell.ring, { once: true });
 
   let after: string | undefined;
-  /** When the last reading to the queue's end began, by performance.now(). */
+  /** The `performance.now()` at which the last reading to the queue's end began. */
   let caughtUpAt = -Infinity;
-  /** From the beginning: a store that took over may have lost what `after` was, and its clock be behind. */
+  /** Reads from the beginning next: after a failover, the entry `after` may be lost and Redis's clock behind. */
   function readAgain(): void {
     after = undefined;
     inHand.readAgain();
@@ -80,12 +79,12 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
       const readAt = performance.now();
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
-        // Another's, or forgotten by a store that lost it: which of the two, the holder of the lease finds out.
+        // Another core holds the lease, or Redis has lost it. shard-holder.ts finds out which.
         readAgain();
         await bell.wait(AFTER_FAULT_MS);
         continue;
       }
-      // What was read of workspaces before may be older than these events.
+      // Earlier readings of workspaces may be older than these events.
       if (read.pushes.length > 0) current.renew(read.versions, readAt);
       for (const push of read.pushes) if (inHand.take(push)) queue(push);
       after = read.pushes.at(-1)?.entryId ?? after;
@@ -104,12 +103,12 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
   await attempts.end();
   stopWatch?.();
 
-  /** Whether there is no room in hand for all that may be read at once. */
+  /** Whether the bytes in hand leave no room for another full reading. */
   function isFull(): boolean {
     return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }
 
-  /** Nothing more is done about an event. One that was not recorded is still queued, and not to be seen to again by this hold. */
+  /** Stops working on an event. An event that was not recorded is still queued, for the next holder of the shard. */
   function letGo(push: QueuedPush, recorded: Recorded): void {
     const wasFull = isFull();
     if (recorded === "lost") inHand.abandon(push);
@@ -117,9 +116,9 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     if (wasFull && !isFull()) bell.ring();
   }
 
-  /** How long ago an event was published, in ms, by clocks that may have stepped meanwhile. */
+  /** Milliseconds since an event was published, by the clocks of Redis and of core, which may step. */
   function ageOf(push: QueuedPush): number {
-    // The id of an entry begins with Redis's clock, in ms.
+    // The id of an entry begins with the time of Redis in ms.
     return Math.max(0, now() - Number.parseInt(push.entryId, 10));
   }
 
@@ -127,7 +126,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     if (push.attempts > 0) return attempts.resume(push);
     const lane = lanes.get(push.workspaceId) ?? createWorkspaceLane();
     lanes.set(push.workspaceId, lane);
-    // What was not there yet when the queue was last read to its end is younger than that, whatever the clocks say.
+    // An event that was not in the queue at the last reading to its end is newer than that, whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
     if (!inHand.isOver(push.workspaceId) && lane.add(push, since)) advance(push.workspaceId);
     else attempts.drop(push, "overloaded");

@@ -7,28 +7,27 @@ import type { Hold } from "./hold";
 export interface ShardHolderOptions {
   readonly leases: Leases;
   readonly member: Member;
-  /** Works on a shard until its signal; it must not act on the shard afterwards. */
+  /** Works on a shard until a signal of `hold` is aborted. Must not act on the shard after `hold.lost`. */
   work(hold: Hold): Promise<void>;
   report(where: string, error: unknown): void;
 }
 
-/** The shards that this core holds. */
+/** Holds shards for this core. */
 export interface ShardHolder {
   readonly held: readonly number[];
-  /** Hands every shard over at once, when the work on it has stopped. */
+  /** Hands over all shards in parallel, each when the work on it has stopped. */
   close(): Promise<void>;
 }
 
 const BEAT_MS = 750;
-/** A lease is not relied on for the last part of its life: answers of the store take time. */
+/** Core stops relying on a lease this long before it expires, as answers of the store take time. */
 const SAFETY_MS = 500;
 
 /**
- * Holds this core's fair part of the shards. Every BEAT_MS it says that it is
- * alive, keeps its leases, takes those that became free and lets go of those that
- * are another core's. A lease that could not be kept in time counts as lost, also
- * when this process was stopped meanwhile and wakes up later: a timer that is late
- * finds its lease run out, and the store refuses what is done without one.
+ * Holds this core's fair share of the shards. Every `BEAT_MS` it reports that this core is alive, renews its
+ * leases, acquires free ones, and hands over those that are in another core's share. A lease that was not
+ * renewed in time counts as lost. That holds after this process was paused, too: the late timer finds the
+ * lease expired, and the store rejects work without a lease.
  */
 export function holdShards({ leases, member, work, report }: ShardHolderOptions): ShardHolder {
   interface Held {
@@ -57,7 +56,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
   async function settle(shard: number, mine: boolean): Promise<void> {
     const state = held.get(shard);
     if (!mine) {
-      // Not waited for: the beat goes on for the other shards.
+      // Not awaited, as the other shards of this beat must not wait for it.
       if (state !== undefined) void release(shard, state).catch(ignoreAway);
       return;
     }
@@ -66,7 +65,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       if (state !== undefined) lose(shard, state);
       return;
     }
-    // One that was held before is handed over when the work on it has stopped.
+    // This core is closing. `close` hands over the shards that were held before.
     if (closing.signal.aborted && state === undefined) return leases.drop(member, shard);
     const validUntil = asked + LEASE_MS - SAFETY_MS;
     if (state === undefined) begin(shard, validUntil);
@@ -105,7 +104,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
     if (held.get(shard) === state) held.delete(shard);
   }
 
-  /** Hands a shard over: what is under way is finished, for as long as the lease that there is lasts. */
+  /** Hands a shard over. The work in progress is finished first, if the lease lasts as long. */
   async function release(shard: number, state: Held): Promise<void> {
     if (state.stopping.signal.aborted) return;
     state.stopping.abort();
@@ -113,9 +112,9 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
     await letGo(shard, state);
   }
 
-  /** Drops the lease of a shard that nobody works on any more, so that a beat, of this core or another, takes it again. */
+  /** Drops the lease of a shard after the work on it, so that this or another core can acquire it again. */
   async function letGo(shard: number, state: Held): Promise<void> {
-    // Lost meanwhile, and perhaps taken again since: the lease that there is now is not this one's to drop.
+    // This lease was lost meanwhile. If the shard was acquired again, that new lease must stay.
     if (held.get(shard) !== state) return;
     lose(shard, state);
     await leases.drop(member, shard);
@@ -141,7 +140,7 @@ export function holdShards({ leases, member, work, report }: ShardHolderOptions)
       bell.ring();
       await running;
       await share.idle();
-      // First: the others take what is let go of, while the last attempts on the rest are finished.
+      // Leave first, so that other cores acquire each shard as soon as its last attempts are finished.
       await leases.leave(member).catch(() => undefined);
       await Promise.allSettled([...held].map(([shard, state]) => release(shard, state)));
     },

@@ -10,13 +10,13 @@ export interface ShardWatchContext {
   readonly pollWatch: PollWatch;
   readonly workspaces: Workspaces;
   readonly mailer: Mailer;
-  /** Told when polling of a workspace has come to fail. */
+  /** Called when a workspace was found to have stopped polling while events wait. */
   onFailing(workspaceId: string): void;
-  /** Told when mail could not be sent; it stays in the outbox. */
+  /** Called when an email could not be sent. It stays in the outbox. */
   onMailFault(workspaceId: string, error: unknown): void;
-  /** Told when mail left the outbox unsent, as the mail server refused it for good. */
+  /** Called when an email left the outbox unsent, because the mail server rejected it permanently. */
   onMailRefused(workspaceId: string, error: unknown): void;
-  /** Told when so many mails left the outbox unsent, as it was full. */
+  /** Called when `count` emails left the outbox unsent, because it was full. */
   onMailsDropped(count: number): void;
   report(where: string, error: unknown): void;
 }
@@ -24,10 +24,10 @@ export interface ShardWatchContext {
 const LOOK_EVERY_MS = 1_000;
 const MAIL_AGAIN_MIN_MS = 1_000;
 const MAIL_AGAIN_MAX_MS = 60_000;
-/** Mails that are tried again in one round; the next look at the shard is not to wait for more. */
+/** At most this many emails are retried in one round, so that the next look at the shard is not delayed. */
 const RESTED_MAX = 10;
 
-/** A mail that was not taken on, until it is tried again. */
+/** An email that was not accepted and waits to be retried. */
 interface Resting {
   readonly outage: OutageMail;
   readonly restMs: number;
@@ -35,10 +35,9 @@ interface Resting {
 }
 
 /**
- * Watches the poll workspaces of one shard for as long as its lease is held:
- * finds those that have come to fail, and sends the mails of the outbox. A mail
- * leaves the outbox when the mail server has taken it on or refused it for good;
- * until then it is tried again, ever more slowly, after those that were not tried yet.
+ * Watches the poll workspaces of one shard while its lease is held. Finds those that have stopped polling
+ * while events wait, and sends the emails of the outbox. An email leaves the outbox when the mail server has
+ * accepted it or rejected it permanently. Until then it is retried, with growing pauses, after new emails.
  */
 export async function watchShard(
   context: ShardWatchContext,
@@ -49,7 +48,7 @@ export async function watchShard(
   stopping.addEventListener("abort", bell.ring, { once: true });
   let mailAgainMs = MAIL_AGAIN_MIN_MS;
   let nextMailAt = 0;
-  /** The last mail that was tried; those up to it that are still in the outbox rest. */
+  /** The entry of the newest email that was tried. Those before it that are still in the outbox rest. */
   let tried: string | undefined;
   const resting = new Map<string, Resting>();
 
@@ -60,7 +59,7 @@ export async function watchShard(
       if (mailsDropped > 0) context.onMailsDropped(mailsDropped);
       if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
     } catch (error) {
-      // From the beginning: a store that took over may have a clock behind, and new mails before the last one tried.
+      // After a failover Redis's clock may be behind, and new emails may precede `tried`. Read from the beginning.
       tried = undefined;
       if (!(error instanceof StoreUnavailable)) context.report("watch", error);
     }
@@ -78,7 +77,7 @@ export async function watchShard(
     for (const { outage } of rested.slice(0, RESTED_MAX)) if ((await send(outage)) !== "seen-to") return;
   }
 
-  /** No other is to be tried now when the mail server is away, or the shard may be another's. */
+  /** Sends one email. After "away" (no mail server) and "not-begun" (no lease), the caller must not send another now. */
   async function send(outage: OutageMail): Promise<"seen-to" | "away" | "not-begun"> {
     const { workspaceId, entryId } = outage;
     let refusal: MailRefused | undefined;
@@ -92,7 +91,7 @@ export async function watchShard(
       if (!(error instanceof MailRefused)) {
         nextMailAt = performance.now() + mailAgainMs;
         mailAgainMs = slower(mailAgainMs);
-        // An error that only seems to be the server's does not keep the others waiting for ever.
+        // The email may be the cause nevertheless. It rests, so that it cannot delay the others forever.
         rest(outage);
         context.onMailFault(workspaceId, error);
         return "away";
@@ -111,7 +110,7 @@ export async function watchShard(
     return "seen-to";
   }
 
-  /** One that cannot be read, such as for a lost key, is the trouble of its own mail alone. */
+  /** Reads a workspace. When it cannot be read, e.g. because a key was lost, only its own email is affected. */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {
       return (await context.workspaces.read(id))?.workspace;
@@ -123,7 +122,7 @@ export async function watchShard(
   function rest(outage: OutageMail): void {
     const before = resting.get(outage.entryId);
     const restMs = before === undefined ? MAIL_AGAIN_MIN_MS : slower(before.restMs);
-    // To the end of the line.
+    // Deleted first, so that the entry moves to the end of the map.
     resting.delete(outage.entryId);
     resting.set(outage.entryId, { outage, restMs, until: performance.now() + restMs });
   }
@@ -133,7 +132,7 @@ function slower(ms: number): number {
   return Math.min(MAIL_AGAIN_MAX_MS, ms * 2);
 }
 
-/** The mail to the owner, or undefined when nobody is to be told. */
+/** Composes the email to the owner. Returns undefined when the workspace has no owner's address. */
 function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
   if (workspace.ownerEmail === "") return undefined;
   const { name, id } = workspace;
@@ -142,13 +141,13 @@ function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
     subject: `The bridge of ${name} has stopped polling`,
     messageId: `outage-${id}-${outage.failingSinceMs}`,
     text: [
-      `The bridge of the workspace ${name} (${id}) has not polled for 5 minutes while events wait for it.`,
+      `The bridge of the workspace ${name} (${id}) has not polled for 5 minutes while events are waiting for it.`,
       "",
-      `Oldest event that waits: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
+      `Oldest waiting event: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
       "",
       "What to do: check that the bridge runs, reaches the service and signs its polls with the current secret.",
-      "Events are held for 24 hours. The bridge counts as healthy again with its next poll, and you will not be",
-      "written to again about this outage.",
+      "Events are held for 24 hours. The bridge counts as healthy again with its next poll. You will not receive",
+      "another email about this outage.",
       "",
     ].join("\n"),
   };

@@ -27,19 +27,19 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   };
 }
 
-/** What an error says of the dialogue with the server, where it came that far. */
+/** The fields that an error has when it occurred in the dialogue with the server. */
 interface SmtpFault {
   readonly code?: unknown;
   readonly command?: unknown;
   readonly responseCode?: unknown;
-  /** The server's answer as it came. */
+  /** The unparsed answer of the server. */
   readonly response?: unknown;
 }
 
-/** The server closes the connection, or wants a login: whatever the mail. */
+/** Codes that do not depend on the email: the server closes the connection, or requires a login. */
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
-/** Whether it is the recipient or the message that is not taken. A sender is that of all mails. */
+/** Whether the server rejected the recipient or the message. A rejected sender affects all emails. */
 function isOfTheMail(error: unknown): error is SmtpFault {
   if (!(error instanceof Error)) return false;
   const { code, command, responseCode } = error as Error & SmtpFault;
@@ -47,12 +47,12 @@ function isOfTheMail(error: unknown): error is SmtpFault {
   return isRefusal && command !== "MAIL FROM" && !OF_THE_SERVER.includes(responseCode);
 }
 
-/** That the recipient is not known: many servers keep what they have against the sender until he is named, too. */
+/** Codes for an unknown recipient. Others may concern the sender, whom many servers reject only at RCPT TO. */
 const RECIPIENT_UNKNOWN: readonly number[] = [550, 551, 553];
-/** The enhanced code of a policy, as against the sender's address. */
+/** The enhanced code of a policy, e.g. one that blocks the sender's address. */
 const POLICY = /^\d{3}[ -]\d\.7\./;
 
-/** Without an answer it is the mail that cannot be sent, such as to an address that is none. */
+/** Whether a retry is pointless. An error without an answer means that the email is invalid, e.g. its recipient. */
 function isForGood({ responseCode, command, response }: SmtpFault): boolean {
   if (typeof responseCode !== "number") return true;
   if (responseCode < 500 || POLICY.test(String(response))) return false;

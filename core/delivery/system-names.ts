@@ -4,18 +4,17 @@ import type { NameLookup } from "../ports/name-lookup";
 
 const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
-/** Within the deadline of a push, however many name servers are asked in vain. */
+/** The time limit of a lookup. It is within the deadline of a push, however many name servers do not answer. */
 const LOOK_UP_WITHIN_MS = 4_000;
-/** How long the other family's addresses are waited for: some name servers never answer for IPv6. */
+/** Milliseconds to wait for the second address family, as some name servers never answer for IPv6. */
 const OTHER_FAMILY_WITHIN_MS = 500;
 
 /**
- * Looks names up in DNS directly, many at a time: the system's own look-up has a
- * few threads for all, which slow name servers of one bridge would take from the
- * others. It is asked only for names that DNS does not have, such as those of the
- * hosts file.
+ * Looks names up in DNS directly, many at a time. The system's lookup has only a few threads, so slow name
+ * servers of one bridge would block the lookups of others. The system's lookup is used only for names that
+ * DNS does not have, e.g. those of the hosts file.
  *
- * @param servers name servers as address:port; none for the system's
+ * @param servers name servers as `address:port`; empty to use those of the system
  */
 export function createNameLookup(servers: readonly string[]): NameLookup {
   const resolver = new Resolver({ timeout: TRY_WITHIN_MS, tries: TRIES });

@@ -2,7 +2,7 @@ import { parseTargetUrl } from "../domain/target-url";
 import type { TargetUrlCheck } from "../ports/target-url-check";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 
-/** The rule of where pushes may go, applied when a URL is set; each connection applies it again. */
+/** Checks a target URL when it is set. Each connection checks the addresses again. */
 export function createTargetUrlCheck(options: PublicHostOptions): TargetUrlCheck {
   return {
     async findFault(text) {

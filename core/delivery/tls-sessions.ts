@@ -1,42 +1,42 @@
 import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 
-/** Bytes of the sessions that are kept: those of some 7,000 bridges. A bridge without one costs a full handshake. */
+/** Maximum bytes of all kept sessions, enough for about 7,000 bridges. A bridge without one costs a full handshake. */
 const KEPT_MAX_BYTES = 16 * 1024 * 1024;
-/** A larger session is not kept. Most have one or two KB; a ticket may have 64. */
+/** Larger sessions are not kept. Most have 1 or 2 KB; a ticket may have 64 KB. */
 const SESSION_MAX_BYTES = 16 * 1024;
-/** What an entry takes beside its session, about. */
+/** Approximate bytes of an entry besides its session. */
 const ENTRY_BYTES = 512;
 /**
- * How long the sessions of a full handshake are used. A resumed connection does not check the certificate
- * again, so this bounds how long one that was revoked or replaced still counts.
+ * Milliseconds for which the sessions of a full handshake are used. A resumed connection does not check the
+ * certificate again, so this limits how long a revoked or replaced certificate is still accepted.
  */
 const LIFE_MS = 60 * 60 * 1000;
 
-/** TLS sessions: with one of them a further connection to a bridge takes a third less processor time, at both ends together. */
+/** TLS sessions to resume. Resuming one takes a third less CPU time than a full handshake, both ends together. */
 export interface TlsSessions {
   /**
-   * Returns what a new connection resumes: the session of the last connection to one of the addresses, made by
-   * the same name and to the same port. All connections must trust the same roots.
+   * Returns the session of the last connection to one of the addresses under the same name and port, for a
+   * new connection to resume. All connections must trust the same roots.
    *
-   * @param host with its port, unless that is 443
+   * @param host the name, with its port unless that is 443
    */
   resume(host: string, addresses: readonly string[]): Resumption;
 }
 
 export interface Resumption {
-  /** For `tls.connect`; undefined when the handshake is a full one. */
+  /** The session for `tls.connect`; undefined for a full handshake. */
   readonly session: Buffer | undefined;
-  /** Keeps the sessions that the bridge sends. Must be called before the connection is made. */
+  /** Keeps the sessions that the bridge sends. Must be called before the socket is connected. */
   follow(socket: TLSSocket): void;
-  /** The handshake failed: its session is not offered again. */
+  /** Must be called when the handshake failed, so that its session is not offered again. */
   forget(): void;
 }
 
 interface KeptSession {
   readonly key: string;
   readonly session: Buffer;
-  /** The `performance.now()` from which on the certificate must be checked again. */
+  /** The `performance.now()` at which the certificate must be checked again. */
   readonly until: number;
 }
 
@@ -63,12 +63,12 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES): TlsSessions {
           if (offered !== undefined && socket.isSessionReused()) {
             until = offered.until;
           } else {
-            // The bridge did not take it.
+            // The bridge did not accept the offered session.
             forget();
             until = performance.now() + lifeMs(socket);
           }
         });
-        // Not before: a listener of sessions is lost when another address of the host is tried.
+        // Listening earlier fails: the listener is lost when Node tries another address of the host.
         socket.once("connect", () => {
           const key = keyOf(host, socket.remoteAddress ?? "");
           // Emitted only after the certificate was accepted, and once for each ticket that the bridge sends.
@@ -86,7 +86,7 @@ function keyOf(host: string, address: string): string {
   return `${host} ${address}`;
 }
 
-/** How long the sessions of a connection may be used, ms: never longer than its certificate is valid. */
+/** Milliseconds for which the sessions of a connection may be used, at most until its certificate expires. */
 function lifeMs(socket: TLSSocket): number {
   return Math.min(LIFE_MS, Date.parse(socket.getPeerCertificate().valid_to) - Date.now());
 }

@@ -1,39 +1,38 @@
 import type { QueuedPush } from "../ports/push-queue";
 
-/** First attempts of one workspace that may be under way at once. */
+/** First attempts of one workspace that may be in progress at once. */
 export const IN_FLIGHT_MAX = 16;
-/** First attempts of one workspace that may wait; what comes on top is dropped as overloaded. */
+/** First attempts of one workspace that may wait; further events are dropped as overloaded. */
 export const WAITING_MAX = 5_000;
-/** How long after its publication an event may wait for its first attempt, ms; then it is dropped as overloaded. */
+/** Milliseconds from publication to the first attempt, at most. Later the event is dropped as overloaded. */
 export const WAIT_MAX_MS = 10_000;
 
-/** What is to be done with the event at the head of a lane. */
+/** The next step for the event at the head of a lane. */
 export type LaneStep =
   { readonly do: "start"; readonly push: QueuedPush } | { readonly do: "drop"; readonly push: QueuedPush };
 
 /**
- * The first attempts of one workspace, which start in the order of publication,
- * several at a time. An event waits while an earlier first attempt for the same
- * message is under way, and so does all that is behind it.
+ * The first attempts of one workspace. They start in the order of publication, several at a time. An event
+ * waits while an earlier first attempt for the same message is in progress, and all later events wait, too.
  */
 export interface WorkspaceLane {
   readonly isIdle: boolean;
   /** Events that wait for their first attempt. */
   readonly waiting: number;
   /**
-   * False when too many wait: the event is not taken.
+   * Adds an event. Returns false when too many events wait.
    *
-   * @param since when it was published, by the clock of `next`
+   * @param since when the event was published, by the clock of `next`
    */
   add(push: QueuedPush, since: number): boolean;
-  /** The next thing to do, or undefined when the lane has to wait. A start is under way until it is ended, once. */
+  /** Returns the next step, or undefined when there is none now. The caller must call `end` once for each "start". */
   next(now: number): LaneStep | undefined;
   end(push: QueuedPush): void;
 }
 
 export function createWorkspaceLane(): WorkspaceLane {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
-  /** The messages of the first attempts that are under way: one attempt of each, at most. */
+  /** The messages of the first attempts in progress; at most one attempt for each message. */
   const busy = new Set<string>();
   let underWay = 0;
   let head = 0;

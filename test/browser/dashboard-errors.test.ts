@@ -83,7 +83,7 @@ const BREAKAGES: readonly Breakage[] = [
   ),
   tls(
     "a certificate of another host",
-    /the certificate is of another host; get one that names this host/,
+    /the certificate is for another host; get one that names this host/,
     (bridge) => replace(bridge, push.ca.issueForWrongName()),
   ),
   tls("plain HTTP", /does not speak TLS; is it plain HTTP\?/, (bridge) => replace(bridge)),
@@ -115,7 +115,7 @@ const BREAKAGES: readonly Breakage[] = [
     sentence:
       "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
     step: "Answered 2xx",
-    why: /did not give an answer within 5 seconds/,
+    why: /the bridge did not answer within 5 seconds/,
     breakIt: (bridge) => bridge.behave(sayNothing()),
   },
 ];

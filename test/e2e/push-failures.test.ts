@@ -97,8 +97,8 @@ const FAILURES: readonly Row[] = [
 ];
 
 const late = { result: TIMEOUT, address: LOOPBACK };
-const shaking: Kind = { ...late, step: PushStep.TLS, words: /handshake was not done within 5 seconds/ };
-const unanswered: Kind = { ...late, ...atAnswer, words: /did not give an answer within 5 seconds/ };
+const shaking: Kind = { ...late, step: PushStep.TLS, words: /handshake was not completed within 5 seconds/ };
+const unanswered: Kind = { ...late, ...atAnswer, words: /did not answer within 5 seconds/ };
 const STALLS: readonly Row[] = [
   row("accepts the connection and says nothing", welcome("silence"), shaking),
   row("drips its part of the TLS handshake", welcome("drip"), shaking),

@@ -199,7 +199,7 @@ test("the deadline of a pushed event is 5 seconds, the name look-up included", a
     latencyMs: 5_000,
     address: undefined,
     failure: "timeout",
-    detail: "the bridge did not give a connection within 5 seconds",
+    detail: "the bridge did not accept a connection within 5 seconds",
   });
   // Not waited for: it ends in real time, and holds nothing.
   void client.close();
