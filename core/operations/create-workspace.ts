@@ -7,11 +7,11 @@ export interface CreateWorkspaceInput {
   readonly name: string;
   readonly ownerEmail: string;
   readonly platform: Platform;
-  /** Empty for polling. */
+  /** Empty for a poll workspace. */
   readonly targetUrl: string;
 }
 
-/** Makes a workspace; one of the custom platform is connected at once, and its secret is shown only here. */
+/** Creates a workspace. A workspace of the custom platform is connected at once; core never shows its secret again. */
 export async function createWorkspace(
   context: WorkspaceContext,
   input: CreateWorkspaceInput,
@@ -28,7 +28,8 @@ export async function createWorkspace(
     secrets: custom ? [createSigningSecret(secret, createdAtMs)] : [],
     createdAtMs,
   };
-  if (!(await writeWorkspace(context.workspaces, workspace))) throw new Error("a new workspace id was taken");
+  if (!(await writeWorkspace(context.workspaces, workspace)))
+    throw new Error("the new workspace id exists already");
   return { workspace, secret };
 }
 

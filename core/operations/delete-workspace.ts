@@ -1,6 +1,6 @@
 import { NOT_FOUND, type WorkspaceContext, type WorkspaceRefusal } from "./workspace-change";
 
-/** Removes a workspace and all that is held for it. */
+/** Deletes a workspace and everything that is stored for it. */
 export async function deleteWorkspace(
   context: WorkspaceContext,
   id: string,

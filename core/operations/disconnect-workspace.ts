@@ -1,7 +1,7 @@
 import type { Workspace } from "../domain/workspace";
 import { changeWorkspace, type WorkspaceContext, type WorkspaceRefusal } from "./workspace-change";
 
-/** Takes a workspace's hooks away and forgets its secrets. What is held stays held for its 24 hours. */
+/** Disables the hooks of a workspace and deletes its secrets. Held events stay held for their 24 hours. */
 export function disconnectWorkspace(
   context: WorkspaceContext,
   id: string,

@@ -2,10 +2,10 @@ import type { FollowLog } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 
 /**
- * Makes a stream a member of its group, and the group begin now where it is new. False when the group is full: that is
- * found out first, so that a refused stream costs one call of the store.
+ * Makes a stream a member of its group, and creates the group if it is new. Resolves with false when the
+ * group is full. That is checked first, so that a rejected stream costs one call to the store.
  *
- * Rejects with StoreUnavailable; then the stream is no member.
+ * Rejects with `StoreUnavailable`. The stream is not a member then.
  */
 export async function enterGroup(log: FollowLog, member: Member): Promise<boolean> {
   if ((await log.join(member, true)) === "full") return false;

@@ -10,27 +10,27 @@ import { createShardRest } from "./shard-rest";
 
 export interface FollowOptions {
   readonly member: Member;
-  /** When the member entered its group, by performance.now(). */
+  /** The `performance.now()` at which the member entered its group. */
   readonly enteredAt: number;
-  /** How many unacked events may be out at once. */
+  /** The maximum number of events that are delivered and not acked yet. */
   readonly window: number;
   readonly ackDeadlineMs: number;
-  /** Takes an event to the consumer; the same id again is a further attempt. */
+  /** Called with each event for the consumer. A redelivery has the same id. */
   deliver(deliveryId: string, entry: LogEntry): void;
-  /** Whether what was delivered still waits to be sent: nothing more is delivered until `resume`. */
+  /** Whether delivered events still wait to be sent. Then nothing more is delivered until `resume` is called. */
   isBehind(): boolean;
   readonly signal: AbortSignal;
 }
 
 /** One open stream of a consumer. */
 export interface Follower {
-  /** Ids that are no ids are ignored. */
+  /** Acknowledges events. Invalid ids are ignored. */
   ack(deliveryIds: readonly string[]): void;
-  /** Says that the consumer is no longer behind. */
+  /** Must be called when `isBehind` has become false. */
   resume(): void;
-  /** How many events are out, unacked. */
+  /** The number of events that are delivered and not acked yet. */
   readonly inFlight: number;
-  /** Resolves when the stream has ended and let go of its shards: by the signal, or as it is no longer a member. */
+  /** Resolves when the stream has ended and released its shards: by the signal, or because it lost its membership. */
   readonly ended: Promise<"stopped" | NotJoined>;
 }
 
@@ -39,23 +39,23 @@ const READ_MAX = 100;
 const AWAY_MS = 200;
 
 /**
- * Follows the inbound log for one stream. Call it once its member has entered the group.
+ * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
- * The stream is a member of its group, has its part of the shards, and runs in turns:
+ * The stream is a member of its group, holds its share of the shards, and repeats these steps:
  *
- *   beat    now and then: join, keep the leases of its shards, take those that
- *           became free, and let go of shards that are another's now, once their
- *           events are acked or overdue; the turn does not wait for this;
- *   acks    are written;
- *   overdue events, with the later ones of their workspace, come again in order;
- *   read    of each shard with something new: first what was left unacked by
- *           whoever held it before, then what is new, as the window has room;
- *   wait    for a wake from the store, an ack, the next deadline or beat.
+ *   beat     every `BEAT_MS`: join, renew the leases, acquire free shards, and release those in
+ *            another stream's share when their events are acked or overdue; this runs in parallel
+ *            with the other steps;
+ *   acks     write them to the store;
+ *   overdue  redeliver overdue events, with all later ones of their workspace, in order;
+ *   read     read each shard that may have new events, while the window has room: first the events
+ *            that its previous holder left unacked, then the new ones;
+ *   wait     for a wake from the store, an ack, the next deadline or the next beat.
  *
- * What fails because the store is away is tried again a little later, for the
- * shards that it fails for; those on other servers go on. The store refuses to read
- * for a stream that has lost the lease, and what an answer brings is delivered only
- * while the lease is good for sure: a process that was stopped wakes to deliver nothing.
+ * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later;
+ * shards on other servers are not affected. The store rejects reading for a stream that has lost the lease,
+ * and the stream delivers entries only while its lease is certainly valid. So a process delivers nothing
+ * from a lease that expired while the process was paused.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, enteredAt, window, signal } = options;
@@ -65,7 +65,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const bell = createBell();
   let nextBeatAt = 0;
   let fresh = true;
-  /** Aborted when the stream is to end of itself: by a fault, or with the reason why it is no longer a member. */
+  /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
   const over = new AbortController();
   const away = createShardRest(AWAY_MS);
   /** The shard that is being read. */
@@ -94,14 +94,14 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     onFault,
   });
 
-  /** That the store is away is no fault: the next beat tries again. */
+  /** Ends the stream, unless the store is unavailable: the next beat retries then. */
   function onFault(error: unknown): void {
     if (error instanceof StoreUnavailable) return;
     over.abort(error);
     bell.ring();
   }
 
-  /** Takes, keeps or lets go of a shard. */
+  /** Acquires, renews or releases the lease of a shard. */
   async function settle(shard: number, mine: boolean): Promise<void> {
     if (signal.aborted || over.signal.aborted) return;
     const asked = performance.now();
@@ -113,23 +113,23 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       bell.ring();
     } else if (held.has(shard)) {
       forget(shard);
-      // First, or the next holder would send again what was acked.
+      // Before the lease is dropped, so that the next holder does not redeliver acked events.
       await acks.write(shard);
       await log.drop(member, shard);
     }
   }
 
-  /** Nothing is asked for it now: the store is away, or its lease has to be kept first. */
+  /** Whether the shard must be skipped now: its server is unavailable, or its lease must be renewed first. */
   function rests(shard: number): boolean {
     return away.has(shard) || performance.now() >= (held.get(shard)?.validUntil ?? Infinity);
   }
 
-  /** How many events may be delivered now. */
+  /** The number of events that may be delivered now. */
   function room(): number {
     return options.isBehind() ? 0 : window - inFlight.size;
   }
 
-  /** A consumer that is behind gets nothing again either, but what is another's to deliver is let go of. */
+  /** Redelivery skips resting shards and, while the consumer is behind, all shards that stay with this stream. */
   function isLeftOut(shard: number): boolean {
     return rests(shard) || (options.isBehind() && held.get(shard)?.mine !== false);
   }
@@ -146,7 +146,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   function send(shard: number, entries: readonly LogEntry[]): void {
     for (const entry of entries) {
-      // Read again with what was lost on its way.
+      // When a lost answer is read again, it can contain entries that were delivered or acked.
       if (inFlight.isOut(shard, entry.entryId) || acks.has(shard, entry.entryId)) continue;
       inFlight.add(shard, entry);
       options.deliver(deliveryId(shard, entry.entryId), entry);
@@ -158,7 +158,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const { shard, entryIds } = due;
       const state = held.get(shard);
       if (state?.mine === false) {
-        // They come again from the next holder, or from here if the shard comes back.
+        // The next holder redelivers them, or this stream if the shard stays in its share after all.
         inFlight.remove(shard, entryIds);
         readFromStart(state);
         continue;
@@ -172,7 +172,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     }
   }
 
-  /** Delivers what was read under a lease; when it may be another's by now, it comes again from there. */
+  /** Delivers entries if their lease is still valid. Otherwise forgets the shard, whose next holder redelivers them. */
   function deliver(
     shard: number,
     state: HeldShard | undefined,
@@ -191,13 +191,13 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       if (count <= 0) return;
       if (!state.stirred || !state.mine || rests(shard) || held.get(shard) !== state) continue;
       state.stirred = false;
-      // To the end of the line, so that a busy shard does not take all of a small window.
+      // Moved to the end of the map, so that a busy shard does not use up all of a small window.
       held.delete(shard);
       held.set(shard, state);
       reading = shard;
       await away.ask(shard, () => readShard(shard, state, count));
       reading = undefined;
-      // What an answer had in it that was lost counts as read.
+      // An answer was lost, and the store counts its entries as read.
       if (away.has(shard)) readFromStart(state);
     }
   }
@@ -215,7 +215,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     state.stirred = true;
   }
 
-  /** Until something is to do. A shard that still stirs waits for room, which an ack, a deadline or `resume` makes. */
+  /** Waits for work. A shard with more events may wait for room, which an ack, a deadline or `resume` makes. */
   async function wait(): Promise<void> {
     if (room() > 0 && [...held].some(([shard, { stirred, mine }]) => stirred && mine && !rests(shard)))
       return;
@@ -253,7 +253,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   async function letGo(): Promise<void> {
     stopWakes();
     await share.idle();
-    // Leases and membership end by themselves when the store is away now.
+    // Errors are ignored, as leases and membership expire by themselves.
     await writeAcks().catch(() => undefined);
     const drops = [...held.keys()].map((shard) => log.drop(member, shard));
     await Promise.allSettled([...drops, log.leave(member)]);
@@ -266,7 +266,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     ack(deliveryIds) {
       for (const id of deliveryIds) {
         const parsed = parseDeliveryId(id, log.shards);
-        // Past the bound an ack is lost, and its event comes again.
+        // An ack beyond the bound is lost, and its event is redelivered.
         if (parsed === undefined || !acks.add(parsed.shard, parsed.entryId)) continue;
         inFlight.remove(parsed.shard, [parsed.entryId]);
       }

@@ -1,30 +1,30 @@
 import { LEASE_MS } from "../ports/leases";
 
-/** A shard that a stream holds the lease of. */
+/** A shard whose lease a stream holds. */
 export interface HeldShard {
-  /** All that was read before and left unacked, by another holder or in an answer that was lost, was read again. */
+  /** Whether all earlier unacked entries were read again: those of another holder, and those of lost answers. */
   caughtUp: boolean;
-  /** Where reading it again goes on; undefined at its beginning. */
+  /** The last entry that was read again; undefined before the first. */
   readAgainAfter: string | undefined;
-  /** Something may be new. */
+  /** Whether the shard may have entries to read. */
   stirred: boolean;
-  /** False once the shard is to be another's: it is kept, unread, until its events are acked or overdue. */
+  /** False when another stream must get the shard. Its lease is kept until its events are acked or overdue. */
   mine: boolean;
-  /** Until when nobody else can have it, by performance.now(). */
+  /** The `performance.now()` until which no other stream can hold the lease. */
   validUntil: number;
 }
 
-/** Has all that is unacked read again, once more: what was read of it may not have come, or was let go. */
+/** Makes the stream read all unacked entries again: some were lost in an answer, or were removed undelivered. */
 export function readFromStart(state: HeldShard): void {
   Object.assign(state, { caughtUp: false, readAgainAfter: undefined, stirred: true });
 }
 
-/** A lease is not relied on for the last part of its life: answers of the store take time. */
+/** The stream stops relying on a lease this long before it expires, as answers of the store take time. */
 const SAFETY_MS = 500;
 
 /**
- * The shard now that its lease was asked for at a time and given: as it was known,
- * or new, where it may have been another's meanwhile.
+ * Returns the state of a shard whose lease was requested at `askedAt` and granted. Keeps the known state
+ * unless another stream may have held the lease meanwhile.
  */
 export function heldSince(askedAt: number, mine: boolean, known: HeldShard | undefined): HeldShard {
   const isKept = known !== undefined && performance.now() < known.validUntil;

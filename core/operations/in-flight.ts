@@ -1,9 +1,9 @@
 import type { LogEntry } from "../ports/follow-log";
 
-/** The events that one stream has delivered and that wait for their acks. */
+/** The events of one stream that are delivered and not acked yet. */
 export interface InFlight {
   readonly size: number;
-  /** When the next event is overdue, by performance.now(); Infinity when none is out. */
+  /** The `performance.now()` at which the next event becomes overdue; `Infinity` when there is none. */
   readonly nextDeadline: number;
   add(shard: number, entry: LogEntry): void;
   remove(shard: number, entryIds: readonly string[]): void;
@@ -11,9 +11,8 @@ export interface InFlight {
   isOut(shard: number, entryId: string): boolean;
   forget(shard: number): void;
   /**
-   * An overdue event and the later ones of its workspace, in order: they come
-   * again together, so that a consumer always sees them in order. Shards to be
-   * left out are passed over.
+   * Returns an overdue event and all later ones of its workspace, in order. They are redelivered together,
+   * so that a consumer always sees them in order. Shards for which `isLeftOut` is true are skipped.
    */
   overdue(
     isLeftOut?: (shard: number) => boolean,
@@ -30,7 +29,7 @@ interface Out {
 /** Both halves of an entry id are below 2^64, so 19 digits always fit. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
-/** Names an entry among all shards. */
+/** Returns an id that is unique over all shards. */
 export function deliveryId(shard: number, entryId: string): string {
   return `${shard}:${entryId}`;
 }
@@ -45,7 +44,7 @@ export function parseDeliveryId(
 }
 
 export function createInFlight(ackDeadlineMs: number): InFlight {
-  // In the order in which they were delivered, which is that of their deadlines.
+  // In the order of delivery, which is also the order of the deadlines.
   const out = new Map<string, Out>();
 
   function firstOverdue(isLeftOut: (shard: number) => boolean): Out | undefined {

@@ -7,15 +7,15 @@ import type { RequestLimits } from "../ports/request-limits";
 import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
 import type { Refusal } from "./refusal";
 
-/** What every request of a bridge brings. */
+/** The parts of a bridge's request that the checks need. */
 export interface Caller {
-  /** The path segment, which may be anything. */
+  /** The path segment, unchecked. */
   readonly workspaceId: string;
   /** In canonical form. */
   readonly sourceAddress: string;
-  /** The Service-Signature header, if there was one. */
+  /** The `Service-Signature` header, if present. */
   readonly signature: string | undefined;
-  /** What the signature must be over: the exact body, or the exact query string. */
+  /** The signed bytes: the exact body, or the exact query string. */
   readonly signed: Uint8Array | string;
 }
 
@@ -24,7 +24,7 @@ export interface JudgedCaller {
   readonly record: WorkspaceRecord;
   /** The signed timestamp, in seconds. */
   readonly timestamp: number;
-  /** The sending address, which check 2 is still to be made for; undefined when it was made. */
+  /** The sending address, for check 2; undefined when that check was made already. */
   readonly address: string | undefined;
 }
 
@@ -34,18 +34,17 @@ export interface JudgeContext {
   readonly workspaces: Workspaces;
 }
 
-/** How often a request is judged before giving up on a workspace that keeps changing. */
+/** How many times a request is judged while its workspace keeps changing, before core answers an error. */
 const MOST_TRIES = 5;
 
 /**
- * Makes checks 2 to 5 in the contract's order, then hands the request on. `next`
- * answers "stale" when the workspace has changed since its record was read: the
- * request is then judged again, from check 3, by what the workspace is now.
+ * Makes checks 2 to 5 in the contract's order, then calls `next`. When the workspace has changed since its
+ * record was read, `next` resolves with "stale", and the request is judged again with the current record,
+ * from check 3.
  *
- * A request that passes checks 3 to 5 by the record that this core remembers makes
- * one trip to the store: `next` makes check 2 there, before it looks at anything else.
- * Any other request makes check 2 first, and is then judged by the record as it is
- * stored, so no request is refused by an outdated one.
+ * A request that passes checks 3 to 5 with the record that this core remembers needs one call to the store:
+ * `next` makes check 2 in that call, before anything else. For any other request check 2 is a separate call,
+ * and the request is judged with the stored record. So no request is refused because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,
@@ -66,14 +65,14 @@ export async function judgeCaller<Outcome>(
     if (outcome !== "stale") return outcome;
   }
 
-  if (id === undefined) return { refused: "unknown-workspace" }; // check 3: no uuid names none
+  if (id === undefined) return { refused: "unknown-workspace" }; // check 3: not a UUID
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const again = judgeByRecord(await workspaces.read(id), signature, signed, now());
     if ("refused" in again) return again;
     const outcome = await next({ ...again, address: undefined });
     if (outcome !== "stale") return outcome;
   }
-  throw new Error("a workspace kept changing while a request was judged");
+  throw new Error("the workspace changed too often while its request was judged");
 }
 
 function judgeByRecord(

@@ -1,13 +1,13 @@
 import type { FollowLog } from "../ports/follow-log";
 
-/** Acks of one stream that are yet to be written. */
+/** The acks of one stream that are not stored yet. */
 export interface PendingAcks {
-  /** The shards that there are acks of. */
+  /** The shards that have such acks. */
   readonly shards: readonly number[];
-  /** False when there are too many already. */
+  /** Adds an ack. Returns false when there are too many already. */
   add(shard: number, entryId: string): boolean;
   has(shard: number, entryId: string): boolean;
-  /** Writes those of a shard, and forgets them once they are. */
+  /** Stores the acks of a shard, and then forgets them. */
   write(shard: number): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createPendingAcks(log: FollowLog, group: string): PendingAcks {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);
         await log.ack(group, shard, batch);
-        // Others may have written them meanwhile, which does no harm.
+        // A parallel `write` may have stored and deleted them already. Storing an ack twice does no harm.
         for (const entryId of batch) size -= acks.delete(entryId) ? 1 : 0;
         if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
       }

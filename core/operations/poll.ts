@@ -7,21 +7,21 @@ import type { FieldViolation, Refusal } from "./refusal";
 
 /** One poll of a bridge. */
 export interface PollInput extends Omit<Caller, "signed"> {
-  /** All that followed the "?", exactly as sent. */
+  /** Everything after the "?", exactly as sent. */
   readonly queryString: string;
-  /** What the edge made of the query. */
+  /** The query as the edge read it, or the first rule that it breaks. */
   readonly reading:
     { readonly start: PageStart; readonly limit: number } | { readonly violation: FieldViolation };
 }
 
-/** A page in the exact bytes that were signed. */
+/** A page, in the exact bytes that were signed. */
 export interface SignedPage {
   readonly body: Uint8Array;
   readonly signature: string;
   readonly workspaceId: string;
 }
 
-/** Answers a poll ("GET /hooks/{workspaceId}/events"): the checks of a POST, then the query, then the mode. */
+/** Answers a poll (`GET /hooks/{workspaceId}/events`): checks 2 to 6, check 7 for the query, then check 8. */
 export function poll(
   context: JudgeContext & { readonly heldEvents: HeldEvents },
   input: PollInput,
@@ -48,10 +48,12 @@ export function poll(
         case "limited": // check 6
           return { refused: "workspace-limit", retryAfterSeconds: answer.retryAfterSeconds };
         case "counted":
-          if (refusal === undefined) throw new Error("a page was counted that should have been read");
+          if (refusal === undefined)
+            throw new Error("the store counted a poll whose page it should have read");
           return refusal;
         case "page": {
-          if ("violation" in reading) throw new Error("a page was read that should have been refused");
+          if ("violation" in reading)
+            throw new Error("the store read a page for a poll that must be refused");
           const body = renderPage(answer, reading.start);
           const nowMs = context.now();
           return {
@@ -69,9 +71,9 @@ const COMMA = 0x2c;
 const PAGE_START = Buffer.from('{"events":[');
 
 /**
- * The EventPage in its wire bytes. `next` is the cursor that was sent, as it was sent, when nothing is newer.
+ * Renders an `EventPage`. When there are no newer events, `next` is the cursor exactly as the bridge sent it.
  *
- * It is joined before it is signed: an HMAC over 100 small events one by one takes longer than this copy.
+ * The bytes are joined before signing: an HMAC over 100 small events one by one takes longer than this copy.
  */
 function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);

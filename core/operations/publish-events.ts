@@ -18,8 +18,8 @@ export interface PublishContext {
 export type PublishOutcome = Published | { readonly outcome: "invalid"; readonly fault: OutboundFault };
 
 /**
- * Publishes one event: checks it, mints its ids, renders it once, and appends
- * it. Calls made together reach the store together, in order.
+ * Publishes one event: checks it, creates its ids, renders it once, and stores it. Calls that are made
+ * together reach the store as one batch, in order.
  */
 export function publishEvent(context: PublishContext, event: OutboundEvent): Promise<PublishOutcome> {
   const workspaceId = parseWorkspaceId(event.workspaceId);
@@ -36,7 +36,7 @@ export function publishEvent(context: PublishContext, event: OutboundEvent): Pro
   const envelope = renderEnvelope({ eventId, workspaceId, createdAtMs, expiresAtMs }, content, messageId);
   const bytes = Buffer.byteLength(envelope.beforeSequence) + Buffer.byteLength(envelope.afterSequence);
   if (bytes > OUTBOUND_EVENT_MAX_BYTES) {
-    const message = `message makes an event of ${bytes} bytes, at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
+    const message = `the event would have ${bytes} bytes, at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
     return Promise.resolve({ outcome: "invalid", fault: { field: "message", message } });
   }
   return context.outboundEvents.publish({

@@ -11,11 +11,11 @@ export interface HealthContext {
   readonly pollWatch: PollWatch;
 }
 
-/** How delivery to a workspace goes, by its mode; undefined when it gets no events. */
+/** The health of delivery to a workspace, by its mode; undefined when the workspace gets no events. */
 export type WorkspaceHealth =
   ({ readonly mode: "poll" } & PollHealth) | ({ readonly mode: "push" } & PushHealth) | undefined;
 
-/** @param readPushes answers what is logged of a push workspace, newest first */
+/** @param readPushes reads the logged deliveries of a push workspace, newest first */
 export async function readHealth(
   context: HealthContext,
   workspace: Workspace,

@@ -2,21 +2,21 @@ import type { InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
-/** One POST of a bridge whose body is JSON of at most 64 KB (check 1 is the edge's). */
+/** One POST of a bridge. Its body is JSON of at most 64 KB, as the edge makes check 1. */
 export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly body: Uint8Array;
-  /** What the edge made of the body: the event, or the first field rule that it breaks. */
+  /** The body as the edge read it: the event, or the first field rule that it breaks. */
   readonly reading:
     | { readonly requestId: string | undefined; readonly event: Uint8Array }
     | { readonly violation: FieldViolation };
 }
 
-/** Accepted: the event is stored, durably; or it repeats one that was, and is ignored. */
+/** The event is stored durably ("stored"), or repeats a stored event and is ignored ("repeated"). */
 export interface Accepted {
   readonly accepted: "stored" | "repeated";
 }
 
-/** Receives an inbound event ("POST /hooks/{workspaceId}"): checks 2 to 7 in order, the idempotency rules, storing. */
+/** Receives an inbound event (`POST /hooks/{workspaceId}`): checks 2 to 7 in order, idempotency, storing. */
 export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },
   input: ReceiveInput,
@@ -54,5 +54,5 @@ function identify(requestId: string | undefined, timestamp: number, body: Uint8A
 
 function violationOf(reading: ReceiveInput["reading"]): FieldViolation {
   if ("violation" in reading) return reading.violation;
-  throw new Error("a fault was answered for an event that has none");
+  throw new Error("the store reported a field violation for an event that has none");
 }

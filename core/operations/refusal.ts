@@ -1,10 +1,10 @@
-/** A fault that the edge found in a body or a query; no field when the whole is at fault. */
+/** A rule that a body or a query breaks, as the edge found; without `field` when it concerns the whole. */
 export interface FieldViolation {
   readonly field?: string | undefined;
   readonly message: string;
 }
 
-/** Why a bridge's request is refused: the closed list of what core decides. The edge maps it to statuses. */
+/** The reasons for which core refuses a bridge's request. The edge maps them to statuses. */
 export type Refusal =
   | { readonly refused: "address-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "unknown-workspace" }

@@ -22,7 +22,7 @@ export interface TestEventContext {
   readonly pushTracer: PushTracer;
 }
 
-/** A step that was done, with what is worth knowing of it, in ms from the beginning. */
+/** A completed step. `afterMs` counts from the beginning of the attempt. */
 export interface DoneStep {
   readonly step: AttemptStep;
   readonly detail: string;
@@ -34,7 +34,7 @@ export type TestEventOutcome = { readonly eventId: string } & (
       readonly mode: "push";
       readonly delivery: LoggedDelivery;
       readonly steps: readonly DoneStep[];
-      /** The step it did not get past and why, in words for the owner; undefined on success. */
+      /** The step that failed, and why, in words for the owner; undefined on success. */
       readonly failed: { readonly step: AttemptStep; readonly why: string } | undefined;
     }
   | {
@@ -46,7 +46,7 @@ export type TestEventOutcome = { readonly eventId: string } & (
 
 const POLLED_LATELY_MS = 60_000;
 
-/** Sends a ping: pushed at once and never retried, or held for the next poll. */
+/** Sends a ping. It is pushed at once and never retried, or is held for the next poll. */
 export async function sendTestEvent(
   context: TestEventContext,
   id: string,
@@ -71,7 +71,7 @@ export async function sendTestEvent(
     envelope,
   });
   if (published.outcome === "unknown-workspace") {
-    return { refused: "precondition", message: "it is not connected: connect it first" };
+    return { refused: "precondition", message: "the workspace is not connected: connect it first" };
   }
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
@@ -80,11 +80,11 @@ export async function sendTestEvent(
     return { eventId, mode: "poll", polledWithinLastMinute, lastPollAtMs };
   }
 
-  // Read again: what it was before the ping was published, it may have ceased to be.
+  // Read again, as the workspace may have changed since it was read before the ping.
   const workspace = (await context.workspaces.read(id))?.workspace;
   if (workspace === undefined) return NOT_FOUND;
   if (deliveryMode(workspace) !== "push") {
-    return { refused: "precondition", message: "its target URL was just cleared: try again" };
+    return { refused: "precondition", message: "the target URL was just cleared: try again" };
   }
   const bytes = Buffer.from(envelope.beforeSequence + String(published.sequence) + envelope.afterSequence);
   const began = performance.now();
@@ -115,7 +115,7 @@ const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>
 
 const STEPS: readonly AttemptStep[] = ["name", "address", "connect", "tls", "send", "status"];
 
-/** A timeout is of the step after the last one that was done. */
+/** A timeout counts as a failure of the step after the last completed one. */
 function failedStep(outcome: PushOutcome, steps: readonly DoneStep[]) {
   if (outcome.ok) return undefined;
   const last = steps.at(-1);

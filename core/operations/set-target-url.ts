@@ -1,7 +1,7 @@
 import type { Workspace } from "../domain/workspace";
 import { changeWorkspace, type WorkspaceContext, type WorkspaceRefusal } from "./workspace-change";
 
-/** Sets the URL that events are pushed to; an empty one clears it, from when on events are held. */
+/** Sets the URL to which events are pushed. An empty one clears it, and further events are held. */
 export async function setTargetUrl(
   context: WorkspaceContext,
   id: string,

@@ -1,8 +1,8 @@
 import { StoreUnavailable } from "../ports/store-unavailable";
 
-/** Leaves shards alone for a while that the store is away for. */
+/** Skips shards for a while after a call to their server has failed. */
 export interface ShardRest {
-  /** Calls; undefined when the store is away for the shard, which then rests. */
+  /** Resolves as `call` does. When the store is unavailable, resolves with undefined, and the shard rests. */
   ask<T>(shard: number, call: () => Promise<T>): Promise<T | undefined>;
   has(shard: number): boolean;
 }

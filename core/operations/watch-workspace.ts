@@ -11,12 +11,12 @@ const LOOK_EVERY_MS = 300;
 const HEALTH_EVERY_MS = 2_000;
 
 /**
- * Follows a workspace: its health at once and whenever it changes, and every
- * delivery from now on. A run of polls is told again each time that it has grown.
- * Ends when the signal does, or by a refusal when there is no such workspace (any more).
+ * Follows a workspace. Calls `tell` with its health, at once and whenever it changes, and with each new
+ * delivery. A run of polls is one delivery, which is reported again each time that it has grown. Resolves
+ * with undefined when the signal is aborted, or with a refusal when the workspace does not exist (any more).
  *
- * Each look reads only what was logged since the one before; the pushes that health is made
- * of are read once and kept, as many as the log has.
+ * Each look reads only the deliveries logged since the previous one. The pushes from which health is
+ * computed are read once and kept, up to the size of the log.
  */
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },
@@ -51,12 +51,12 @@ export async function watchWorkspace(
   }
 }
 
-/** Pushes, newest first, and those among fresh deliveries, oldest first, that are not among them yet. */
+/** Adds to `pushes`, newest first, those of `fresh`, oldest first, that it does not contain yet. */
 function withFresh(
   pushes: readonly LoggedDelivery[],
   fresh: readonly LoggedDelivery[],
 ): readonly LoggedDelivery[] {
-  // What was read together with the older ones comes once more as fresh.
+  // Deliveries that were read with the older pushes are read once more as fresh.
   const known = new Set(pushes.slice(0, fresh.length).map((push) => push.id));
   const added = fresh.filter((each) => !isPoll(each) && !known.has(each.id)).toReversed();
   return added.length === 0 ? pushes : [...added, ...pushes].slice(0, PUSHES_LOGGED_MAX);

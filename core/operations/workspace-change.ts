@@ -12,7 +12,7 @@ export interface WorkspaceContext {
   readonly targetUrlCheck: TargetUrlCheck;
 }
 
-/** Why an operator's request is refused; the words are for people. */
+/** Why an operator's request is refused. The messages are for people. */
 export type WorkspaceRefusal =
   | { readonly refused: "not-found" }
   | { readonly refused: "invalid"; readonly message: string }
@@ -23,9 +23,8 @@ export const NOT_FOUND: WorkspaceRefusal = { refused: "not-found" };
 const MOST_TRIES = 10;
 
 /**
- * Changes a workspace by what it is now: `change` answers the workspace as it
- * should be, or why it may not be, and is asked again when somebody else changed
- * it meanwhile.
+ * Changes a workspace. `change` is called with the current workspace and returns the changed one, or a
+ * refusal. It is called again when another call has changed the workspace meanwhile.
  */
 export async function changeWorkspace(
   workspaces: Workspaces,
@@ -39,5 +38,5 @@ export async function changeWorkspace(
     if ("refused" in changed) return changed;
     if (await writeWorkspace(workspaces, changed, record)) return { workspace: changed };
   }
-  return { refused: "precondition", message: "others keep changing the workspace: try again" };
+  return { refused: "precondition", message: "the workspace is being changed by others: try again" };
 }

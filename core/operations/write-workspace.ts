@@ -8,13 +8,13 @@ const AGAIN_AFTER_MS = 200;
 const AGAIN_FOR_MS = 2_000;
 
 /**
- * Writes a workspace in the place of `before`, or as a new one. False when somebody else
- * changed it meanwhile, or has the id.
+ * Writes a workspace in the place of `before`, or as a new one. Resolves with false when another call
+ * changed the workspace meanwhile, or when the id exists already.
  *
- * A write may be done and its answer lost: a new secret would then be in force that nobody
- * was shown. So it is written again, which a version lets happen but once, and what is
- * there by then says whose it is. It is not enough to read: the answer to a write says
- * that replicas have it, where they are to.
+ * A write can succeed while its answer is lost. A new secret would then be active that nobody has seen. So
+ * the write is repeated, which has no effect a second time because of the version, and the stored workspace
+ * shows whether this write succeeded. Reading alone is not enough: only the answer to a write confirms that
+ * replicas have it, where that is configured.
  */
 export async function writeWorkspace(
   workspaces: Workspaces,
@@ -40,7 +40,7 @@ export async function writeWorkspace(
   }
 }
 
-/** Undefined when the store is away. */
+/** Resolves with undefined when the store is unavailable. */
 async function unlessAway<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
@@ -50,7 +50,7 @@ async function unlessAway<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether a record is what was written or, where that had a new secret, what others made of it since. */
+/** Whether a record is the written workspace or, if that had a new secret, a later change of it. */
 function cameOf(
   record: WorkspaceRecord | undefined,
   written: Workspace,
