@@ -1,4 +1,4 @@
-/** Wakes a loop that waits: a ring while nobody waits is kept for the next wait. */
+/** Wakes a loop that waits. A ring while no `wait` is pending ends the next `wait` at once. */
 export interface Bell {
   ring(): void;
   /** Resolves at the next ring, or after `ms`. */

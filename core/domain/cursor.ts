@@ -1,4 +1,4 @@
-/** Where a page of held events starts: the oldest held event, after a cursor, or the newest cursor and no events. */
+/** Where a page starts: at the oldest held event, after a cursor, or at the newest cursor, with no events. */
 export type PageStart =
   | { readonly from: "oldest" }
   | { readonly from: "latest" }

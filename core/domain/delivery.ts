@@ -1,29 +1,29 @@
-/** How an attempt to push failed: the step that it did not get past. */
+/** How an attempt to push failed: the step that failed, or the deadline. */
 export const FAILURES = ["dns", "refused-address", "connect", "tls", "timeout", "status", "body"] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** Why an event was given up without a (further) attempt. */
+/** Why an event was dropped without another attempt. */
 export const DROP_REASONS = ["expired", "disconnected", "polls", "overloaded"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
-/** What came of one attempt. Times are ms. */
+/** The outcome of one attempt. Times are in ms. */
 export type PushOutcome = {
-  /** The status of the answer, where there was one. */
+  /** The status of the answer; undefined when there was none. */
   readonly status: number | undefined;
   readonly latencyMs: number;
-  /** The address that was gone to, where it got that far. */
+  /** The address of the connection; undefined when there was none. */
   readonly address: string | undefined;
 } & (
   | { readonly ok: true }
-  /** `detail` says what happened in words for the owner. */
+  /** `detail` explains the failure to the owner of the workspace. */
   | { readonly ok: false; readonly failure: Failure; readonly detail: string }
 );
 
-/** One line of a workspace's delivery log: an attempt, a drop, or a poll. */
+/** One entry of a workspace's delivery log: an attempt, a drop, or polls. */
 export interface Delivery {
   readonly eventId: string;
   readonly eventType: string;
-  /** From 1; 0 for a drop before any attempt, and for a poll. */
+  /** The number of the attempt, from 1; 0 for a drop before any attempt, and for polls. */
   readonly attempt: number;
   readonly result: "success" | Failure | DropReason;
   readonly status: number | undefined;
@@ -31,39 +31,38 @@ export interface Delivery {
   readonly address: string | undefined;
 }
 
-/** Polls that are one line of the log: one that brought events, or a run of polls that brought none. */
+/** The polls of one log entry: a single poll that returned events, or a run of polls that returned none. */
 export interface LoggedPolls {
-  /** How many polls. */
+  /** The number of polls. */
   readonly polls: number;
-  /** When the last of them came. */
+  /** The time of the last poll. */
   readonly lastAtMs: number;
-  /** How many events they brought. */
+  /** The number of events that they returned. */
   readonly events: number;
 }
 
-/** A logged delivery. */
 export interface LoggedDelivery extends Delivery {
-  /** Continues the list after it. */
+  /** The id of the entry, from which the list can be continued. */
   readonly id: string;
-  /** Of polls, when the first came. */
+  /** The time of the entry; for polls, that of the first one. */
   readonly atMs: number;
-  /** Of polls. */
+  /** Present for polls only. */
   readonly polled?: LoggedPolls;
 }
 
-/** Compares lines of a log by their ids, "<ms>-<number>": the newer one comes first. */
+/** Compares log entries by their ids, `<ms>-<number>`, for a sort with the newest first. */
 export function newestFirst(a: Pick<LoggedDelivery, "id">, b: Pick<LoggedDelivery, "id">): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
   return bMs - aMs || bNumber - aNumber;
 }
 
-/** Whether a line of the log stands for polls; the others are attempts and drops. */
+/** Whether a log entry is for polls; all others are attempts and drops. */
 export function isPoll({ eventType }: Pick<Delivery, "eventType">): boolean {
   return eventType === "poll";
 }
 
-/** The log line of an attempt. */
+/** Returns the log entry of an attempt. */
 export function deliveryOf(
   eventId: string,
   eventType: string,
@@ -82,7 +81,7 @@ export function deliveryOf(
   };
 }
 
-/** The log line of an event that was given up after so many attempts. */
+/** Returns the log entry of an event that was dropped after `attempts` attempts. */
 export function dropOf(eventId: string, eventType: string, attempts: number, reason: DropReason): Delivery {
   return {
     eventId,

@@ -1,16 +1,15 @@
 import type { MessageBody, OutboundContent } from "./outbound-event";
 
 /**
- * An outbound event as JSON text with a gap where the sequence goes: the store
- * mints the sequence in the step that appends the event, and the joined text is
- * what pushes and polls send, byte for byte.
+ * An outbound event as JSON text, in two parts around the sequence. The store assigns the sequence when it
+ * stores the event, and joins the parts. Pushes and polls send the joined text, byte for byte.
  */
 export interface RenderedEnvelope {
   readonly beforeSequence: string;
   readonly afterSequence: string;
 }
 
-/** What every envelope says besides its sequence. Times are ms since the epoch. */
+/** The fields of every envelope, except its sequence. Times are in ms since the epoch. */
 export interface EnvelopeHead {
   readonly eventId: string;
   readonly workspaceId: string;
@@ -18,13 +17,13 @@ export interface EnvelopeHead {
   readonly expiresAtMs: number | null;
 }
 
-/** Renders the envelope of `content`, or of a `ping` when there is none ("Outbound event envelope"). */
+/** Renders the envelope of `content` (contract, "Outbound event envelope"). */
 export function renderEnvelope(
   head: EnvelopeHead,
   content: OutboundContent | { readonly type: "ping" },
   messageId: string,
 ): RenderedEnvelope {
-  // Ids, types and times have no character that JSON escapes.
+  // Ids, types and times contain no characters that JSON escapes.
   const created = isoTime(head.createdAtMs);
   const expires = head.expiresAtMs === null ? "null" : `"${isoTime(head.expiresAtMs)}"`;
   const rest =
@@ -35,7 +34,7 @@ export function renderEnvelope(
   };
 }
 
-/** Recent times as text. The events of a call share few times, and formatting one takes 0.5 µs. */
+/** Recently formatted times. The events of one call share few times, and formatting one takes 0.5 µs. */
 const isoTimes = new Map<number, string>();
 const ISO_TIMES_MAX = 16;
 

@@ -4,9 +4,9 @@ const ONE_MINUTE_MS = 60_000;
 const TEN_MINUTES_MS = 600_000;
 const NEVER_STALE = null;
 
-/** How long an event of a kind stays fresh, in ms; null: it never goes stale ("`expiresAt` values"). */
+/** Lifetimes of events by the kind of their message, in ms; null for never (contract, "`expiresAt` values"). */
 export const LIFETIME_BY_KIND: Readonly<Record<MessageKind, number | null>> = {
-  // Live games and answers to commands.
+  // Messages of live games, and answers to commands.
   text: TEN_MINUTES_MS,
   card: TEN_MINUTES_MS,
   game_start: TEN_MINUTES_MS,
@@ -23,8 +23,8 @@ export const LIFETIME_BY_KIND: Readonly<Record<MessageKind, number | null>> = {
   category_champs: TEN_MINUTES_MS,
   drawing_invite: TEN_MINUTES_MS,
   prefs: TEN_MINUTES_MS,
-  // Prompts and results that are good for hours: self-paced rounds, games with
-  // an end of their own, icebreakers, digests, schedules.
+  // Prompts and results that stay useful for hours: self-paced rounds, games that end by themselves,
+  // icebreakers, digests, schedules.
   async_announcement: NEVER_STALE,
   async_question: NEVER_STALE,
   async_results: NEVER_STALE,
@@ -43,7 +43,7 @@ export const LIFETIME_BY_KIND: Readonly<Record<MessageKind, number | null>> = {
   schedule_list: NEVER_STALE,
 };
 
-/** The default lifetime of an event, in ms; null: never stale. Ephemerals and pings last a minute whatever they show. */
+/** Returns the default lifetime of an event in ms; null when it never expires. Any ephemeral or ping lasts one minute. */
 export function defaultLifetimeMs(type: OutboundType, kind: MessageKind | undefined): number | null {
   if (type === "message.ephemeral" || type === "ping" || kind === undefined) return ONE_MINUTE_MS;
   return LIFETIME_BY_KIND[kind];

@@ -1,4 +1,4 @@
-/** What a game service asks to show. Shapes follow the contract's "Outbound event envelope" and "Message". */
+/** The events that a game publishes, as the contract's "Outbound event envelope" and "Message" define them. */
 
 /** The contract's list of message kinds. */
 export const MESSAGE_KINDS = [
@@ -38,11 +38,11 @@ export const MESSAGE_KINDS = [
 
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** A button: it sends its action back, or opens its url. */
+/** A button that sends its action back, or opens its URL. */
 export type Button =
   { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
 
-/** A message without its id, which core mints or the update names. */
+/** A message without its id. Core creates the id; an update names the id of its message. */
 export interface MessageBody {
   readonly kind: MessageKind;
   readonly text: string;
@@ -52,7 +52,7 @@ export interface MessageBody {
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
-/** What an event shows, and where. */
+/** The message of an event, and where it is shown. */
 export type OutboundContent =
   | { readonly type: "message.create"; readonly channel: string; readonly message: MessageBody }
   | {
@@ -69,14 +69,14 @@ export type OutboundContent =
     }
   | { readonly type: "dm.create"; readonly user: string; readonly message: MessageBody };
 
-/** Types of outbound events that carry a message. `ping` carries none. */
+/** The types of outbound events. All of them carry a message, except `ping`. */
 export type OutboundType = OutboundContent["type"] | "ping";
 
-/** An event that keeps every rule, ready to be rendered. */
+/** An event as a game published it. `findOutboundFault` checks its rules. */
 export interface OutboundEvent {
   readonly workspaceId: string;
   readonly content: OutboundContent;
-  /** Empty for none. */
+  /** Empty when the game gave none. */
   readonly idempotencyKey: string;
   /** Overrides the default lifetime of the type and kind. */
   readonly lifetimeMs: number | undefined;

@@ -8,7 +8,7 @@ import {
 } from "./contract";
 import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
 
-/** The first rule that an outbound event breaks. Fields are named relative to the event's content. */
+/** The first rule that an outbound event breaks. `field` is relative to the event's content. */
 export interface OutboundFault {
   readonly field: string;
   readonly message: string;
@@ -16,14 +16,14 @@ export interface OutboundFault {
 
 const MESSAGE_ID_FORM = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Finds the first fault of an event that a game service publishes, or undefined. */
+/** Returns the first rule that a published event breaks, or undefined. */
 export function findOutboundFault(event: OutboundEvent): OutboundFault | undefined {
   const { content } = event;
   return (
     (content.type === "dm.create" ? undefined : channelFault(content.channel, content.type)) ??
     ("user" in content ? idFault("user", content.user, ID_MAX_CHARACTERS) : undefined) ??
     (content.type === "message.update" && !MESSAGE_ID_FORM.test(content.messageId)
-      ? fault("message.id", "must be the message_id that the original was answered with")
+      ? fault("message.id", "must be the message_id that core returned for the original message")
       : undefined) ??
     messageFault(content.message) ??
     idempotencyKeyFault(event.idempotencyKey) ??
@@ -41,10 +41,10 @@ function channelFault(channel: string, type: OutboundEvent["content"]["type"]): 
 function messageFault(body: MessageBody): OutboundFault | undefined {
   if (!body.text.isWellFormed()) return fault("message.text", "must be well-formed Unicode");
   if (body.kind === "text" && body.buttons.length > 0) {
-    return fault("message.rows", "must be empty on the kind text, which has no buttons");
+    return fault("message.rows", "must be empty for the kind text, which has no buttons");
   }
   if (body.kind === "text" && body.data !== null) {
-    return fault("message.data", "must be unset on the kind text, which has no data");
+    return fault("message.data", "must be unset for the kind text, which has no data");
   }
   for (const [r, row] of body.buttons.entries()) {
     if (row.length === 0) return fault(`message.rows[${r}]`, "must have at least one button");
@@ -56,7 +56,7 @@ function messageFault(body: MessageBody): OutboundFault | undefined {
   if (body.image !== null && !isHttpUri(body.image)) {
     return fault("message.image", "must be an absolute http or https URI");
   }
-  // Whatever its kind: a bridge that does not draw its data would show an empty post.
+  // For every kind, as a bridge that does not draw the data would show an empty post.
   if (isBlank(body.text) && body.buttons.length === 0 && body.image === null) {
     return fault("message.text", "must not be blank unless the message has buttons or an image");
   }
@@ -83,13 +83,13 @@ function lifetimeFault(lifetimeMs: number | undefined): OutboundFault | undefine
 }
 
 function idFault(field: string, value: string, max: number): OutboundFault | undefined {
-  // A character is one or two units of a string, so a short string need not be counted.
+  // A character is one or two UTF-16 units, so the characters of a short string need not be counted.
   const isShort = value.length <= max || [...value].length <= max;
   if (value !== "" && isShort && value.isWellFormed()) return undefined;
   return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);
 }
 
-/** The characters of RFC 3986: URL alone would accept and mend blanks, other scripts and stray marks, bridges might not. */
+/** The characters of RFC 3986. `URL` alone accepts and corrects blanks and other invalid characters; bridges may not. */
 const URI_FORM =
   /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;
 
@@ -101,7 +101,7 @@ function isHttpUri(text: string): boolean {
   return isUri(text) && /^https?:\/\//i.test(text);
 }
 
-/** No other scheme: a bridge may put it into a page as it is, where a javascript: URI would run. */
+/** Allows no other scheme: a bridge may put the URI into a page unchanged, where a `javascript:` URI would run. */
 function isLinkUri(text: string): boolean {
   return isHttpUri(text) || (isUri(text) && /^mailto:/i.test(text));
 }

@@ -1,20 +1,20 @@
 import ipaddr from "ipaddr.js";
 
-/** An address block: its first address and the bits that count. */
+/** An address block: its first address and the length of its prefix in bits. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** A cloud's own service at a global address: the agent of Azure's hosts. */
+/** The agent of Azure's hosts. It is a cloud's internal service, but has a global address. */
 const AZURE_HOST_AGENT = "168.63.129.16";
-/** Translation prefixes of a site's own: where the IPv4 address stands in them, only the site knows. */
+/** The local NAT64 prefix. The position of the IPv4 address in it is private to each site, so all of it is rejected. */
 const NAT64_LOCAL: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("64:ff9b:1::"), 48];
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
 /**
- * Why an address is not one that pushes go to, in a word or two, or undefined
- * when it is public: global unicast, and not of a cloud's own services. IPv6
- * forms that carry an IPv4 address are judged by what they carry too.
+ * Returns undefined when an address is public (global unicast, and not a cloud's internal service), and
+ * otherwise the reason why it is not, in a few words. An IPv6 address that contains an IPv4 address is public
+ * only if that IPv4 address is.
  *
- * @param address in any textual form of an IP address
+ * @param address an IP address in any textual form
  */
 export function whyNotPublic(address: string): string | undefined {
   const parsed = ipaddr.parse(plain(address));
@@ -23,7 +23,7 @@ export function whyNotPublic(address: string): string | undefined {
   const carried = carriedV4(parsed);
   const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
   if (why !== undefined) return why;
-  // Whatever the prefix: a router may take the packet to the IPv4 address in the interface id.
+  // With any prefix, a router may forward the packet to the IPv4 address in the interface id.
   const isatap = isatapV4(parsed);
   return isatap === undefined ? undefined : whyNotPublicV4(isatap);
 }
@@ -40,7 +40,7 @@ function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
   return range === "unicast" ? undefined : (RANGE_NAMES[range] ?? range);
 }
 
-/** The library's names of ranges, in words where they are not words already. */
+/** Readable names of the library's ranges, where its own are not readable. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local or cloud metadata",
   carrierGradeNat: "carrier-grade NAT",
@@ -55,13 +55,13 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
   segmentRouting: "not routable",
 };
 
-/** Whether an address is in one of the blocks; a v4-mapped one is in the blocks of its IPv4 address. */
+/** Whether an address is in one of the blocks. A v4-mapped address counts as its IPv4 address. */
 export function isInBlocks(address: string, blocks: readonly AddressBlock[]): boolean {
   const parsed = ipaddr.process(plain(address));
   return blocks.some(([first, bits]) => first.kind() === parsed.kind() && parsed.match(first, bits));
 }
 
-/** The IPv4 address inside of a mapped, NAT64, 6to4 or Teredo address. */
+/** Returns the IPv4 address that a mapped, NAT64, 6to4 or Teredo address contains. */
 function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const bytes = address.toByteArray();
   switch (address.range()) {
@@ -78,14 +78,14 @@ function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   }
 }
 
-/** The IPv4 address at the end of an ISATAP address (RFC 5214): its interface id begins with 0:5efe or 200:5efe. */
+/** Returns the IPv4 address of an ISATAP address (RFC 5214), whose interface id begins with 0:5efe or 200:5efe. */
 function isatapV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const [first = 0, second] = address.parts.slice(4);
   const isIsatap = (first === 0 || first === 0x200) && second === 0x5efe;
   return isIsatap ? new ipaddr.IPv4(address.toByteArray().slice(12, 16)) : undefined;
 }
 
-/** Without a zone, and so that the library does not take the old v4-compatible form "::1.2.3.4" for a v4-mapped one. */
+/** Removes the zone, and keeps the library from reading the v4-compatible form `::1.2.3.4` as v4-mapped. */
 function plain(address: string): string {
   return address.replace(/%.*$/, "").replace(/^::(?=\d+\.)/, "0::");
 }

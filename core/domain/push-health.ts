@@ -2,11 +2,11 @@ import { FAILURES, isPoll, type LoggedDelivery } from "./delivery";
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** How pushing goes, by the attempts that are still logged. Latencies are ms, of successes. */
+/** The health of pushing, computed from the attempts that are still logged. Latencies are those of successes, in ms. */
 export interface PushHealth {
   readonly lastSuccess: LoggedDelivery | undefined;
   readonly lastFailure: LoggedDelivery | undefined;
-  /** Attempts of the last hour, and how many of them succeeded. */
+  /** The attempts of the last hour, and the successful ones among them. */
   readonly attempts: number;
   readonly successes: number;
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
@@ -37,7 +37,7 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
   };
 }
 
-/** The smallest value that is not below `p` per cent of the values; 0 when there are none. */
+/** Returns the smallest value that is at least as large as `p` percent of the values; 0 when there are none. */
 function percentile(ascending: readonly number[], p: number): number {
   return ascending[Math.max(0, Math.ceil((ascending.length * p) / 100) - 1)] ?? 0;
 }

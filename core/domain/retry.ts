@@ -1,9 +1,9 @@
 import type { MessageKind, OutboundContent } from "./outbound-event";
 
-/** When a failed push is tried again, in ms after its first attempt failed ("Delivery, retries and expiry"). */
+/** When a push is retried, in ms after its first attempt failed (contract, "Delivery, retries and expiry"). */
 export const RETRY_OFFSETS_MS = [1_000, 4_000] as const;
 
-/** Updates that start a phase: each may be the only copy of what the chat must show. */
+/** Updates that start a phase. Each may be the only copy of something that the chat must show. */
 const PHASE_STARTS: ReadonlySet<MessageKind> = new Set([
   "question",
   "gotcha_bait",
@@ -12,7 +12,7 @@ const PHASE_STARTS: ReadonlySet<MessageKind> = new Set([
   "game_end",
 ]);
 
-/** Whether a failed push of the event is tried again. Other updates are superseded by the next; a ping asks about now. */
+/** Whether a failed push of the event is retried. Other updates are replaced by the next one; a late ping is useless. */
 export function isRetried(content: OutboundContent | { readonly type: "ping" }): boolean {
   switch (content.type) {
     case "message.create":

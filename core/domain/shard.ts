@@ -1,7 +1,6 @@
 /**
- * The shard that a name (a workspace id, an address, a group) belongs to,
- * 0 to `shards` - 1: FNV-1a over its UTF-16 units. It must never change, since
- * it says where stored keys are.
+ * Returns the shard of a name (a workspace id, an address, a group), from 0 to `shards` - 1: FNV-1a over its
+ * UTF-16 units. This function must never change, since it determines where keys are stored.
  */
 export function shardOf(name: string, shards: number): number {
   let hash = 0x811c9dc5;

@@ -1,29 +1,31 @@
 export interface ShareOptions {
   readonly shards: number;
-  /** The name among the members. */
+  /** The name of this member. */
   readonly name: string;
-  /** Says that this member is alive. Answers the names of all alive, in order; undefined: a newer one took the name. */
+  /**
+   * Reports that this member is alive. Resolves with the names of all live members in order, or with undefined
+   * when this member has lost its membership.
+   */
   join(): Promise<readonly string[] | undefined>;
-  /** Takes, keeps or lets go of a shard, by whether it is this member's. */
+  /** Acquires or renews a shard when it is in this member's share, and releases it otherwise. */
   settle(shard: number, isMine: boolean): Promise<void>;
-  /** Told of what joining and settling reject with. */
+  /** Called when `join` or `settle` rejects. */
   onFault(error: unknown): void;
 }
 
-/** A member's part of the shards: the n-th of m living members has every shard that leaves n when divided by m. */
+/** A member's share of the shards. Of m live members, the one at place n has the shards whose remainder modulo m is n. */
 export interface Share {
-  /** Joins, and begins to settle every shard. Resolves when it has begun. */
+  /** Joins, and starts to settle every shard. Resolves when all have been started. */
   beat(): Promise<void>;
-  /** Resolves when nothing that was begun is under way. */
+  /** Resolves when everything that was started is finished. */
   idle(): Promise<void>;
 }
 
 const JOIN_WITHIN_MS = 500;
 
 /**
- * Shards may be kept on several servers, so none waits for another's: one that
- * takes long to settle is left out of the next beats until it has. And while the
- * server that knows who is alive is out of reach, what it said last holds.
+ * Shards may be on different servers, so no shard waits for another: the next beats skip a shard that is
+ * still being settled. While the server that has the members is unreachable, the last known members count.
  */
 export function createShare({ shards, name, join, settle, onFault }: ShareOptions): Share {
   let alive: readonly string[] = [];

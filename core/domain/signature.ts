@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual, type Hmac, type KeyObject } from "node:cry
 
 /** A `Service-Signature` header that has the contract's form. */
 export interface ParsedSignature {
-  /** The timestamp's digits exactly as sent: they are part of the signed text. */
+  /** The digits of the timestamp exactly as sent, as they are part of the signed text. */
   readonly timestamp: string;
-  /** The `v1=` digests, 32 bytes each; entries of another length can match nothing and are left out. */
+  /** The `v1=` digests, 32 bytes each. Entries of another length cannot match and are omitted. */
   readonly digests: readonly Buffer[];
 }
 
@@ -12,9 +12,8 @@ const HEADER_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Reads `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (Authentication 1). Hex digits
- * may be in either case. Answers undefined for any other form, such as two
- * headers that were joined into one.
+ * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (Authentication 1). Hex digits may be in either case.
+ * Returns undefined for any other form, e.g. two headers that were joined into one.
  */
 export function parseSignature(header: string): ParsedSignature | undefined {
   const form = HEADER_FORM.exec(header);
@@ -34,8 +33,8 @@ function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hm
 }
 
 /**
- * Whether any of the digests is right under any of the keys (Authentication 6).
- * Digests are compared in constant time.
+ * Whether any of the digests is valid for any of the keys (Authentication 6). Digests are compared in
+ * constant time.
  */
 export function signatureMatches(
   signature: ParsedSignature,
@@ -49,8 +48,8 @@ export function signatureMatches(
 }
 
 /**
- * The `Service-Signature` header of bytes that the service sends: one `v1=`
- * entry a key, in the order of the keys, which is newest first.
+ * Returns the `Service-Signature` header for bytes that the service sends, with one `v1=` entry for each key,
+ * in the order of `keys`: newest first.
  *
  * @param nowMs the service clock, ms since the epoch
  */

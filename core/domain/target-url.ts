@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 const TARGET_URL_MAX_CHARACTERS = 2048;
 
-/** A target URL by its form, or why it cannot be one, in words for its owner. */
+/** Parses a target URL. Returns the reason, in words for the owner, when its form is not allowed. */
 export function parseTargetUrl(text: string): URL | string {
   if (text.length > TARGET_URL_MAX_CHARACTERS) {
     return `the target URL must be at most ${TARGET_URL_MAX_CHARACTERS} characters`;
@@ -12,13 +12,13 @@ export function parseTargetUrl(text: string): URL | string {
   const url = new URL(text);
   if (url.protocol !== "https:") return "the target URL must begin with https://";
   if (url.username !== "" || url.password !== "") {
-    return "the target URL must not carry a user name or password: pushes are signed, check the signature instead";
+    return "the target URL must not contain a user name or password: pushes are signed, check the signature instead";
   }
-  if (url.hash !== "") return "the target URL must not have a fragment (#…): it is never sent";
+  if (url.hash !== "") return "the target URL must not have a fragment (#…): fragments are never sent";
   return url;
 }
 
-/** The address that a URL names directly, without brackets, or undefined when it names a host. */
+/** Returns the literal IP address of a URL, without brackets, or undefined when the URL has a host name. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return ipaddr.isValid(host) ? host : undefined;

@@ -2,12 +2,12 @@ import { isBlank } from "./blank-text";
 
 const NAME_MAX_CHARACTERS = 128;
 const EMAIL_MAX_CHARACTERS = 254;
-/** Control characters, line breaks and text-direction controls: they change the text around the name in mails and pages. */
+/** Control characters, line breaks and text-direction controls. They change the text around a name in emails and pages. */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-/** One @ with something on both sides: whether mail arrives there, only mail can tell. */
+/** One @ with text on both sides. Only sending an email can show whether the address exists. */
 const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
 
-/** The first fault of a workspace's name or owner's e-mail, in words, or undefined. What is undefined has none. */
+/** Says which rule a workspace's name or owner's email breaks; undefined when none. Undefined fields are skipped. */
 export function findProfileFault({
   name,
   ownerEmail = "",
@@ -18,7 +18,7 @@ export function findProfileFault({
   const nameFault = name === undefined ? undefined : findNameFault(name);
   if (nameFault !== undefined) return `name ${nameFault}`;
   if (ownerEmail !== "" && (!EMAIL_FORM.test(ownerEmail) || ownerEmail.length > EMAIL_MAX_CHARACTERS)) {
-    return `owner_email must be an e-mail address of at most ${EMAIL_MAX_CHARACTERS} characters, or empty`;
+    return `owner_email must be an email address of at most ${EMAIL_MAX_CHARACTERS} characters, or empty`;
   }
   return undefined;
 }

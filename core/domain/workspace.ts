@@ -1,28 +1,28 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { ACTIVE_SECRETS_MAX, ROTATION_OVERLAP_MS } from "./contract";
 
-/** Which chat tool a workspace is of; only the custom platform is reached through a bridge. */
+/** The platform of a workspace's chat tool. Only the custom platform uses a bridge. */
 export type Platform = "custom" | "native";
 
-/** A signing secret. It is never logged and leaves core only in the answer that made it. */
+/** A signing secret. Core never logs it, and sends it only in the answer to the call that created it. */
 export interface SigningSecret {
-  /** What the owner was shown; its UTF-8 bytes are the HMAC key. */
+  /** The text that the owner was shown. Its UTF-8 bytes are the HMAC key. */
   readonly value: string;
-  /** The same as a key, made once. */
+  /** The same bytes as a key object. */
   readonly key: KeyObject;
   readonly createdAtMs: number;
-  /** When a newer one took its place; undefined on the newest. */
+  /** When a newer secret replaced this one; undefined for the newest. */
   readonly retiredAtMs: number | undefined;
 }
 
-/** The secret of a text, the newest unless it says when it was retired. */
+/** Creates a secret from its text. Without `retiredAtMs` it is the newest one. */
 export function createSigningSecret(value: string, createdAtMs: number, retiredAtMs?: number): SigningSecret {
   return { value, key: createSecretKey(Buffer.from(value)), createdAtMs, retiredAtMs };
 }
 
-/** A customer's workspace, as decided on by every operation. */
+/** A customer's workspace. */
 export interface Workspace {
-  /** Lower-case uuid. */
+  /** A UUID in lower case. */
   readonly id: string;
   readonly name: string;
   readonly ownerEmail: string;
@@ -30,12 +30,12 @@ export interface Workspace {
   readonly connected: boolean;
   /** Empty for a poll workspace. */
   readonly targetUrl: string;
-  /** Newest first; lapsed ones may still be among them. */
+  /** Newest first. Some may have expired. */
   readonly secrets: readonly SigningSecret[];
   readonly createdAtMs: number;
 }
 
-/** How a workspace gets its events: held for polling, pushed, or (no hooks) not at all. */
+/** How a workspace gets its events: held for polls, pushed, or not at all, because it has no hooks. */
 export type DeliveryMode = "poll" | "push" | "none";
 
 export function hasHooks(workspace: Workspace): boolean {
@@ -47,25 +47,24 @@ export function deliveryMode(workspace: Workspace): DeliveryMode {
   return workspace.targetUrl === "" ? "poll" : "push";
 }
 
-/** When a secret stops being valid, ms since the epoch; undefined on the newest. */
+/** Returns when a secret expires, in ms since the epoch; undefined for the newest. */
 export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
-/** The secrets that are valid at `nowMs`, newest first (Authentication 6). */
+/** Returns the secrets that are valid at `nowMs`, newest first (Authentication 6). */
 export function activeSecrets(workspace: Workspace, nowMs: number): readonly SigningSecret[] {
   return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
 }
 
-/** The keys to verify and sign with at `nowMs`, newest first. */
+/** Returns the keys for verifying and signing at `nowMs`, newest first. */
 export function activeKeys(workspace: Workspace, nowMs: number): readonly KeyObject[] {
   return activeSecrets(workspace, nowMs).map((secret) => secret.key);
 }
 
 /**
- * The workspace with `fresh` as its newest secret: the one before it is retired
- * now and stays valid for the overlap. Undefined when as many are active as may
- * be: one has to lapse first.
+ * Returns the workspace with `fresh` as its newest secret. The previous secret stays valid for
+ * `ROTATION_OVERLAP_MS` from now. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
  */
 export function withRotatedSecret(
   workspace: Workspace,

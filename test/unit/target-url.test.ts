@@ -11,7 +11,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
     "https://bridge.example/a b",
     "https://bridge.example/\n",
   ],
-  "must not carry a user name or password": ["user", ":word", "user:word"].map(
+  "must not contain a user name or password": ["user", ":word", "user:word"].map(
     (user) => `https://${user}@bridge.example/`,
   ),
   "must not have a fragment": ["https://bridge.example/#top"],
