@@ -9,16 +9,16 @@ export interface BacklogMetrics {
 export interface BacklogSources {
   readonly now: Clock;
   readonly backlog: Backlog;
-  /** The shards that this core holds: each shard is some core's, so the cores together say it all, once. */
+  /** The shards that this core holds. Each shard is held by one core, so all cores together report it once. */
   heldShards(): readonly number[];
 }
 
-/** Groups of followers that have a label of their own; what is behind them shares one. */
+/** The number of groups that get their own label. All further groups share `OTHER_GROUPS`. */
 const GROUPS_MAX = 20;
 const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;
 
-/** Asks the store what waits, once for each reading; what is not known has no value. */
+/** Adds metrics of the backlogs. They are read from the store once per scrape, and have no value when that fails. */
 export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMetrics {
   let sources: BacklogSources | undefined;
   let found: readonly ShardBacklog[] | undefined;
@@ -26,7 +26,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMet
     found = undefined;
     const { backlog, heldShards } = sources ?? {};
     const held = heldShards?.() ?? [];
-    // None are held while the store is away for longer: nothing is known then, rather than that nothing waits.
+    // During a longer outage of the store no shards are held. The backlog is unknown then, not 0.
     if (backlog !== undefined && held.length > 0) {
       found = await Promise.all(held.map((shard) => backlog.read(shard)));
     }
@@ -57,12 +57,12 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMet
   );
   gauge(
     "chatbridge_core_push_oldest_seconds",
-    "Age of the oldest event in these queues, 0 when they are empty.",
+    "Age of the oldest event in these queues; 0 when they are empty.",
     () => found && ageOf(found.map(({ oldestPushAtMs }) => oldestPushAtMs)),
   );
   gauge(
     "chatbridge_core_mail_outbox_length",
-    "Mails that wait in the held shards.",
+    "Emails in the outboxes of the held shards.",
     total(({ mails }) => mails),
   );
   gauge(
@@ -82,7 +82,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMet
   );
   gauge(
     "chatbridge_core_follow_oldest_seconds",
-    "Age of the oldest inbound event of the held shards that a group has not acked, 0 when there is none.",
+    "Age of the oldest inbound event of the held shards that a group has not acked; 0 when there is none.",
     ofGroups((each) => ageOf(each.map(({ oldestAtMs }) => oldestAtMs))),
   );
   return { begin: (given) => void (sources = given) };

@@ -5,10 +5,10 @@ import { addBacklogMetrics, type BacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics, type PushMetrics } from "./push-metrics";
 import { addStoreMetrics, type StoreMetrics } from "./store-metrics";
 
-/** Why a mail leaves the outbox unsent. */
+/** Why an email leaves the outbox unsent. */
 type MailDropReason = "full" | "refused";
 
-/** The metrics of a core, and what counts for them. */
+/** The metrics of a core, and the functions that count for them. */
 export interface CoreMetrics extends Pick<Metrics, "contentType" | "text"> {
   readonly tally: Tally;
   readonly store: StoreMetrics;
@@ -20,7 +20,7 @@ export interface CoreMetrics extends Pick<Metrics, "contentType" | "text"> {
   countMailsDropped(reason: MailDropReason, count: number): void;
 }
 
-/** Each metric, with these words, stands in docs/metrics.md. */
+/** docs/metrics.md lists each metric, with the same text. */
 export function createCoreMetrics(): CoreMetrics {
   const metrics = createMetrics();
   const { counter } = metrics;
@@ -30,12 +30,12 @@ export function createCoreMetrics(): CoreMetrics {
   const mailsDropped = countsOf<MailDropReason>(["full", "refused"]);
   counter(
     "chatbridge_core_inbound_dropped_total",
-    "Inbound events that left the log before every group had acked them, by why.",
+    "Inbound events that left the log before every group had acked them, by reason.",
     () => byLabel("reason", inboundDropped),
   );
-  counter("chatbridge_core_outages_total", "Polling bridges that were found to have stopped.", () => outages);
-  counter("chatbridge_core_mail_faults_total", "Attempts to send a mail that failed.", () => mailFaults);
-  counter("chatbridge_core_mails_dropped_total", "Mails that left the outbox unsent, by why.", () =>
+  counter("chatbridge_core_outages_total", "Bridges that were found to have stopped polling.", () => outages);
+  counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => mailFaults);
+  counter("chatbridge_core_mails_dropped_total", "Emails that left the outbox unsent, by reason.", () =>
     byLabel("reason", mailsDropped),
   );
   return {
@@ -60,29 +60,31 @@ function addTally({ counter, gauge }: Metrics): Tally {
     ...answers("receive", tally.receives),
     ...answers("poll", tally.polls),
   ]);
-  gauge("chatbridge_core_lanes", "Streams that edges have open.", () => tally.lanes.open);
-  gauge("chatbridge_core_lane_calls", "Calls of edges that are under way.", () => tally.lanes.calls);
+  gauge("chatbridge_core_lanes", "Open streams from edges.", () => tally.lanes.open);
+  gauge("chatbridge_core_lane_calls", "Calls from edges in progress.", () => tally.lanes.calls);
   gauge("chatbridge_core_lane_bytes", "Bytes of the bodies of these calls.", () => tally.lanes.bytes);
   gauge(
     "chatbridge_core_lane_answer_bytes",
-    "Bytes of answers that edges have not taken yet.",
+    "Bytes of answers that edges have not received yet.",
     () => tally.lanes.answerBytes,
   );
   gauge(
     "chatbridge_core_publishing_bytes",
-    "Bytes of the requests of games to publish that are under way.",
+    "Bytes of the publish requests in progress.",
     () => tally.publishing.bytes,
   );
-  counter("chatbridge_core_published_total", "Events that games published, by what became of them.", () =>
+  counter("chatbridge_core_published_total", "Events that games published, by outcome.", () =>
     byLabel("outcome", tally.published),
   );
   gauge("chatbridge_core_follow_streams", "Streams on which games follow.", () => tally.followers.size);
-  gauge("chatbridge_core_follow_in_flight", "Events that were sent on these streams and not acked yet.", () =>
-    [...tally.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
+  gauge(
+    "chatbridge_core_follow_in_flight",
+    "Events that were sent on these streams and are not acked yet.",
+    () => [...tally.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
   );
   counter(
     "chatbridge_core_follow_deliveries_total",
-    "Events sent to games: for the first time, or again.",
+    "Events sent to games: first deliveries and redeliveries.",
     () => byLabel("attempt", tally.delivered),
   );
   return tally;

@@ -4,12 +4,12 @@ import { DROP_REASONS, FAILURES, type DropReason } from "../domain/delivery";
 import type { PushesInHand, PushMeter } from "../ports/push-meter";
 
 export interface PushMetrics extends PushMeter {
-  /** A client of pushes whose attempts are counted. */
+  /** Returns a client whose attempts are counted. */
   meter(client: PushClient): PushClient;
   countDrop(reason: DropReason | "failed"): void;
 }
 
-/** Up to what an event may wait, and an attempt may take. */
+/** Buckets in seconds, up to 10 s, the longest wait of an event (`WAIT_MAX_MS`). An attempt takes 5 s at most. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MS_PER_SECOND = 1_000;
 
@@ -20,13 +20,13 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
   const inHand = (of: (pushes: PushesInHand) => number): number =>
     [...watched].reduce((sum, read) => sum + of(read()), 0);
   let inFlight = 0;
-  counter("chatbridge_core_push_attempts_total", "Attempts to push, by what came of them.", () =>
+  counter("chatbridge_core_push_attempts_total", "Attempts to push, by result.", () =>
     byLabel("result", attempts),
   );
-  counter("chatbridge_core_push_drops_total", "Events that were given up, by why.", () =>
+  counter("chatbridge_core_push_drops_total", "Events that were dropped, by reason.", () =>
     byLabel("reason", drops),
   );
-  gauge("chatbridge_core_push_in_flight", "Attempts to push that are under way.", () => inFlight);
+  gauge("chatbridge_core_push_in_flight", "Attempts to push in progress.", () => inFlight);
   gauge("chatbridge_core_push_waiting", "Events that wait in this core for their first attempt.", () =>
     inHand(({ waiting }) => waiting),
   );
@@ -37,17 +37,17 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
   );
   const durations = histogram(
     "chatbridge_core_push_attempt_duration_seconds",
-    "How long attempts to push take.",
+    "Duration of attempts to push.",
     SECONDS,
   );
   const waits = histogram(
     "chatbridge_core_push_wait_seconds",
-    "From when an event was published to its first attempt.",
+    "Time from the publication of an event to its first attempt.",
     SECONDS,
   );
   const lateness = histogram(
     "chatbridge_core_push_retry_lateness_seconds",
-    "How much later than due further attempts begin.",
+    "How much later than due retries begin.",
     SECONDS,
   );
   return {

@@ -3,11 +3,11 @@ import type { Clock } from "../ports/clock";
 import type { StoreMeter } from "../ports/store-meter";
 
 export interface StoreMetrics extends StoreMeter {
-  /** Begins to compare sequences with the service clock. */
+  /** Starts comparing sequences with the service clock. */
   begin(now: Clock): void;
 }
 
-/** The functions that are there in every reading; others appear when they are called first. */
+/** The functions that every scrape contains. Others appear after their first call. */
 const BATCHED = ["admit", "append", "page", "publish", "record_pushes", "get_workspaces"];
 
 const MS_PER_SECOND = 1_000;
@@ -21,19 +21,19 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreM
   const failures = new Map<string, number>(BATCHED.map((name) => [name, 0]));
   const durations = histograms(
     "chatbridge_core_store_call_duration_seconds",
-    "How long calls of Redis take, by function; one call serves all requests of a batch.",
+    "Duration of calls to Redis, by function; one call serves all requests of a batch.",
     SECONDS_BUCKETS,
     "function",
     BATCHED,
   );
   const sizes = histograms(
     "chatbridge_core_store_batch_size",
-    "How many requests share a call of Redis, by function.",
+    "Requests in one call to Redis, by function.",
     SIZE_BUCKETS,
     "function",
     BATCHED,
   );
-  counter("chatbridge_core_store_call_failures_total", "Calls of Redis without an answer, by function.", () =>
+  counter("chatbridge_core_store_call_failures_total", "Calls to Redis without an answer, by function.", () =>
     [...failures].map(([name, value]) => ({ labels: { function: name }, value })),
   );
   counter(
@@ -48,7 +48,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreM
   );
   gauge(
     "chatbridge_core_sequence_ahead_seconds",
-    "How far the highest sequence minted here is ahead of the service clock, 0 when it is not.",
+    "How far this core's highest sequence is ahead of the service clock; 0 when it is not.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
   return {
