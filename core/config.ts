@@ -5,11 +5,11 @@ import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
 import { readSettings, type HostPort, type Settings } from "../runtime/settings";
 import { parseRedisUrl } from "./store/redis-url";
 
-/** Who may call core: each role has the services of its callers. */
+/** The roles of callers of core. Each role may call its own services only. */
 export const ROLES = ["edge", "game", "operator"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Certificates in PEM; with a client CA, callers must show a certificate of it. */
+/** Certificates in PEM. With `clientCa`, callers must present a certificate that this CA has signed. */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -18,14 +18,14 @@ export interface ServerTls {
 
 export interface CoreConfig {
   readonly redisUrl: string;
-  /** A further root certificate for Redis over TLS, in PEM. */
+  /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa: Buffer | undefined;
-  /** How many replicas must have a write before it is answered. */
+  /** The number of replicas that must have a write before core answers. */
   readonly redisWaitReplicas: number;
   readonly listen: HostPort;
   readonly healthListen: HostPort;
   readonly tokens: readonly { readonly role: Role; readonly token: string }[];
-  /** 32 bytes each; the first encrypts, all decrypt. */
+  /** Keys of 32 bytes. The first encrypts; all decrypt. */
   readonly secretsKeys: readonly Buffer[];
   readonly tls: ServerTls | undefined;
   readonly shards: number;
@@ -34,16 +34,16 @@ export interface CoreConfig {
   readonly pushQueueMax: number;
   readonly pushQueueMaxBytes: number;
   readonly pushAllow: readonly AddressBlock[];
-  /** A further root certificate for target URLs, in PEM. */
+  /** An additional root certificate for target URLs, in PEM. */
   readonly pushCa: Buffer | undefined;
-  /** Name servers for target URLs, address:port; none: the system's. */
+  /** Name servers for target URLs as `address:port`; empty to use those of the system. */
   readonly dnsServers: readonly string[];
-  /** Where mail is sent by; undefined: it is logged. */
+  /** The mail server and the sender; undefined to log emails instead. */
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly logLevel: LogLevel;
 }
 
-/** Reads core's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
+/** Reads core's settings from the environment; docs/operator-guide.md describes them. Throws `SettingsError`. */
 export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
   return readSettings(environment, (settings) => {
     const config: CoreConfig = {
@@ -125,7 +125,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
       settings.fault(
-        "CORE_TOKENS is missing: without tokens core listens on loopback only (and refuses every call)",
+        "CORE_TOKENS is missing: without tokens core listens on loopback only, and rejects every call",
       );
     }
     return config;
@@ -146,7 +146,7 @@ function parseTokens(text: string): CoreConfig["tokens"] {
     const token = pair.slice(at + 1);
     if (at < 0 || role === undefined) throw new Error("has a pair that is not role=token");
     if (token.length < TOKEN_MIN_CHARACTERS) {
-      throw new Error(`has a token of under ${TOKEN_MIN_CHARACTERS} characters for the role ${role}`);
+      throw new Error(`has a token of fewer than ${TOKEN_MIN_CHARACTERS} characters for the role ${role}`);
     }
     return { role, token: parseCoreToken(token) };
   });
@@ -187,7 +187,7 @@ function readMail(settings: Settings): CoreConfig["mail"] {
     parseSender,
     " ",
   );
-  if ((smtpUrl === "") !== (from === "")) settings.fault("SMTP_URL and MAIL_FROM go together");
+  if ((smtpUrl === "") !== (from === "")) settings.fault("SMTP_URL and MAIL_FROM must be set together");
   return smtpUrl ? { smtpUrl, from } : undefined;
 }
 
@@ -199,7 +199,7 @@ function parseSmtpUrl(text: string): string {
 
 function parseSender(text: string): string {
   const sender = text.trim();
-  if (sender !== "" && !/@/.test(sender)) throw new Error("is not an e-mail address");
+  if (sender !== "" && !/@/.test(sender)) throw new Error("is not an email address");
   return sender;
 }
 
@@ -212,7 +212,7 @@ function readTls(settings: Settings): ServerTls | undefined {
   );
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert !== undefined || key !== undefined || clientCa !== undefined) {
-    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together, and CORE_TLS_CLIENT_CA goes with both");
+    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY must be set together; CORE_TLS_CLIENT_CA requires both");
   }
   return undefined;
 }

@@ -23,22 +23,23 @@ import { listenForRpc } from "./rpc/server";
 import { createSecretBox } from "./store/secret-box";
 import { openStore } from "./store/store";
 
-/** What tests put in the place of the world outside. */
+/** Replacements that tests use for parts of the outside world. */
 export interface CoreOverrides {
   readonly names?: NameLookup;
 }
 
 export interface Core {
-  /** Where gRPC is served and where probes are answered. */
+  /** The port of gRPC. */
   readonly port: number;
+  /** The port of probes and metrics. */
   readonly healthPort: number;
-  /** Stops accepting, finishes, closes. */
+  /** Stops accepting calls, finishes those in progress, and closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Puts a core together and starts it: probes at once, gRPC when Redis answers,
- * for which it waits as long as it takes or until `stopping`.
+ * Assembles a core and starts it. Probes are answered at once, gRPC as soon as Redis answers. Waits for Redis
+ * until `stopping` is aborted, and rejects then.
  */
 export async function createCore(
   config: CoreConfig,
@@ -56,7 +57,7 @@ export async function createCore(
     reason: DropReason | "failed",
   ): void {
     metrics.push.countDrop(reason);
-    log.warn({ workspaceId, eventId, eventType, reason }, "a push was given up");
+    log.warn({ workspaceId, eventId, eventType, reason }, "a push was dropped");
   }
   try {
     const store = await untilAborted(
@@ -86,7 +87,7 @@ export async function createCore(
     );
     closers.unshift(() => store.close());
 
-    const report: ReportFault = (where, error) => log.error({ where, err: error }, "failed unexpectedly");
+    const report: ReportFault = (where, error) => log.error({ where, err: error }, "unexpected error");
     const ids = createIds(store.now);
     const hosts = { names: overrides.names ?? createNameLookup(config.dnsServers), allow: config.pushAllow };
     const roots = config.pushCa === undefined ? [...rootCertificates] : [...rootCertificates, config.pushCa];
@@ -110,19 +111,19 @@ export async function createCore(
       },
       onMailFault(workspaceId: string, error: unknown) {
         metrics.countMailFault();
-        log.warn({ workspaceId, code: errorCode(error) }, "mail could not be sent, it will be tried again");
+        log.warn({ workspaceId, code: errorCode(error) }, "an email could not be sent; core will retry");
       },
       onMailRefused(workspaceId: string, error: unknown) {
         metrics.countMailFault();
         metrics.countMailsDropped("refused", 1);
         log.error(
           { workspaceId, code: errorCode(error) },
-          "the mail server refuses a mail for good, it was dropped; see to the owner's address",
+          "the mail server rejected an email permanently, so it was dropped; check the owner's address",
         );
       },
       onMailsDropped(count: number) {
         metrics.countMailsDropped("full", count);
-        log.error({ count }, "the outbox is full: mails about outages were dropped; see to the mail server");
+        log.error({ count }, "the outbox is full: emails about outages were dropped; check the mail server");
       },
     };
     const shardHolder = holdShards({
@@ -138,7 +139,7 @@ export async function createCore(
     metrics.backlog.begin({ ...store, heldShards: () => shardHolder.held });
 
     const streams = new AbortController();
-    // Each stream listens to it: any number is right.
+    // Every stream adds a listener, so Node must not warn about their number.
     setMaxListeners(0, streams.signal);
     const rpc = await listenForRpc(
       {
@@ -159,10 +160,10 @@ export async function createCore(
     );
     closers.unshift(async () => {
       streams.abort();
-      // Together: the other cores need not wait for the last callers of this one.
+      // In parallel, so that other cores acquire the shards without waiting for this core's last callers.
       await Promise.all([rpc.close(), shardHolder.close()]);
     });
-    if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: every call will be refused");
+    if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: core rejects every call");
     whyNotReady = async () => {
       try {
         await store.probe();
@@ -188,7 +189,7 @@ export async function createCore(
   }
 }
 
-/** The group that cores share the shards' work out in. No group of followers can have this name. */
+/** The group in which cores share the shards. No group of games can have this name. */
 const CORES_GROUP = "!cores";
 
 async function closeInTurn(closers: readonly (() => Promise<void>)[]): Promise<void> {
@@ -199,14 +200,16 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([
     promise,
     new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("stopped while starting")), { once: true });
+      signal.addEventListener("abort", () => reject(new Error("core was stopped while it started")), {
+        once: true,
+      });
     }),
   ]);
 }
 
 const SAME_DROP_EVERY_MS = 10_000;
 
-/** Says that inbound events were dropped: at once, then now and then, how many since the last time. */
+/** Returns a function that logs dropped inbound events: the first at once, then their sum once per interval at most. */
 function inboundDropTeller(log: Logger): (dropped: InboundDropped) => void {
   let untold = 0;
   let toldAt = -Infinity;
@@ -227,12 +230,12 @@ function errorCode(error: unknown): string {
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
-/** Where there is no mail server, mail is what the log says. */
+/** Returns a mailer that logs emails, for a core without a mail server. */
 function loggedMail(log: Logger): Mailer {
   return {
     send: async ({ to, subject, text }) =>
-      // Each owner's mails are a kind of entry of their own, so that no flood of them suppresses another's.
-      log.warn({ to, subject, text }, `mail to ${to}, logged because SMTP_URL is not set`),
+      // The message names the owner: repeated messages are suppressed, which must not affect other owners.
+      log.warn({ to, subject, text }, `email to ${to}, logged because SMTP_URL is not set`),
     close: () => undefined,
   };
 }

@@ -6,7 +6,7 @@ import type { Ids } from "./ports/ids";
 const SECRET_BYTES = 32;
 const POOL_BYTES = 4096;
 
-/** A source of random fractions that asks the system for many bytes at once: a ULID draws one for each character. */
+/** Returns a source of random fractions. It reads many bytes at once, as a ULID needs one fraction per character. */
 function createRandomFractions(): () => number {
   let pool = Buffer.alloc(0);
   let at = 0;
@@ -20,7 +20,7 @@ function createRandomFractions(): () => number {
 }
 
 export function createIds(now: Clock): Ids {
-  // Monotonic: ids minted in one millisecond rise too, and cannot collide in one core.
+  // Monotonic, so ids of the same millisecond rise too, and cannot collide within one core.
   const ulid = monotonicFactory(createRandomFractions());
   return {
     event: () => `evt_${ulid(now())}`,

@@ -129,7 +129,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
 function drops(rig: Rig): readonly Fact[] {
   return rig
     .coreLog()
-    .filter(({ msg }) => msg === "a push was given up")
+    .filter(({ msg }) => msg === "a push was dropped")
     .map(({ workspaceId, eventId, reason }) => ({
       saw: "dropped",
       at: 0,

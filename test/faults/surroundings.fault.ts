@@ -43,7 +43,7 @@ test("while mail is down events go on, and the owner gets one mail of the outage
         await publish(clients, textEvent(id, "waits"));
         await until("it is due", async () => (await due.of(id)) !== undefined);
         await due.pass(id, OUTAGE_MS);
-        await untilLogged("mail could not be sent, it will be tried again", 1);
+        await untilLogged("an email could not be sent; core will retry", 1);
         await load.grows();
         await mail.start();
         // The longer it was down, the later it is tried again: up to a minute later.
@@ -63,7 +63,7 @@ test("while names cannot be looked up, pushes are retried, then dropped and logg
     answer: () => TAKEN_AND_CLOSED,
     async happens() {
       rig.names.set(rig.bridgeName, "SERVFAIL");
-      await untilLogged("a push was given up", 20);
+      await untilLogged("a push was dropped", 20);
       rig.names.set(rig.bridgeName, ["127.0.0.1"]);
     },
   });

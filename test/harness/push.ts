@@ -89,7 +89,7 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
     givenUp: (workspaceId: string, count: number) =>
       until(`core's log has ${count} dropped events`, () => {
         const found = service.core.log.filter(
-          (entry) => entry["msg"] === "a push was given up" && entry["workspaceId"] === workspaceId,
+          (entry) => entry["msg"] === "a push was dropped" && entry["workspaceId"] === workspaceId,
         );
         return found.length >= count && found;
       }),
