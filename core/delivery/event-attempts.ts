@@ -78,7 +78,7 @@ export function createEventAttempts(
   let underWay = 0;
   let onIdle: (() => void) | undefined;
 
-  /** Reports an error in the work on an event. Only `end` waits for that work. */
+  /** Awaits the work on an event and reports its error. Callers do not await it; only `end` does. */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
     underWay += 1;
     try {

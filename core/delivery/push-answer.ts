@@ -1,4 +1,4 @@
-/** The bytes of an answer that are read at most: of all its heads together, interim ones included, and of its body. */
+/** The maximum bytes of an answer that are read: of all its heads together, interim ones included, and of its body. */
 const HEADS_MAX_BYTES = 16 * 1024;
 const BODY_MAX_BYTES = 16 * 1024;
 

@@ -3,7 +3,7 @@ import { StoreUnavailable } from "../ports/store-unavailable";
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
 import type { Hold } from "./hold";
 
-/** The number of outcomes waiting to be recorded at which core begins no first attempts. */
+/** While this many outcomes wait to be recorded, core begins no first attempts. */
 const UNRECORDED_MAX = 1_000;
 
 /** Records the outcomes of the pushes of a shard. */

@@ -116,7 +116,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
     if (wasFull && !isFull()) bell.ring();
   }
 
-  /** Milliseconds since an event was published, by the clocks of Redis and of core, which may step. */
+  /** Milliseconds since an event was published, by the service clock, which may have stepped since. */
   function ageOf(push: QueuedPush): number {
     // The id of an entry begins with the time of Redis in ms.
     return Math.max(0, now() - Number.parseInt(push.entryId, 10));

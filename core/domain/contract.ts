@@ -1,4 +1,4 @@
-/** The limits that the contract sets, and our own where it sets none. */
+/** The limits that the contract sets, and our own where it sets none. Units are in the names. */
 
 /** Requests per second from one sending address, signed or not (check 2). */
 const ADDRESS_LIMIT_PER_SECOND = 500;

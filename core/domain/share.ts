@@ -13,7 +13,7 @@ export interface ShareOptions {
   onFault(error: unknown): void;
 }
 
-/** A member's share of the shards. Of m live members, the one at place n has the shards whose remainder modulo m is n. */
+/** A member's share of the shards. The member at place n of m live members has the shards that are n modulo m. */
 export interface Share {
   /** Joins, and starts to settle every shard. Resolves when all have been started. */
   beat(): Promise<void>;

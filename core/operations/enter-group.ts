@@ -2,8 +2,9 @@ import type { FollowLog } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 
 /**
- * Makes a stream a member of its group, and creates the group if it is new. Resolves with false when the
- * group is full. That is checked first, so that a rejected stream costs one call to the store.
+ * Makes a stream a member of its group. Where the group is new, it starts with the events from now on.
+ * Resolves with false when the group is full. That is checked first, so that a rejected stream costs one
+ * call to the store.
  *
  * Rejects with `StoreUnavailable`. The stream is not a member then.
  */
