@@ -4,7 +4,7 @@ import { toWorkspaceShape } from "../edge/dashboard/workspace-json";
 import { answer, type Cli } from "./cli";
 import { workspaceFacts } from "./workspace-text";
 
-/** Answers a workspace as it is now; a new secret only where it was asked for. */
+/** Prints a workspace after a change, with `secret` when one is given. */
 export function answerWorkspace(
   cli: Cli,
   command: Command,

@@ -2,25 +2,28 @@ import type { Command } from "commander";
 import { connectAsGame, connectAsOperator, type Environment, type Game, type Operator } from "./core";
 import type { Terminal } from "./terminal";
 
-/** What every command works with. */
+/** The surroundings of a command. */
 export interface Cli {
   readonly terminal: Terminal;
   readonly environment: Environment;
-  /** For a command that ends by itself when this is aborted, by Ctrl-C. Any other is ended by Ctrl-C where it is. */
+  /**
+   * Returns a signal that Ctrl-C aborts. A command that calls this must then stop by itself; Ctrl-C ends the process
+   * of any other command at once.
+   */
   interruption(): AbortSignal;
 }
 
-/** The options that every command has. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly core?: string;
   readonly tokenFile?: string;
 }
 
-/** Name and description of the argument that most commands have. */
+/** Name and description of the most common argument. */
 export const WORKSPACE_ARGUMENT = ["<workspace>", "id of the workspace"] as const;
 
-/** Answers either for a program, or in lines for people. */
+/** Prints the result: `value` as JSON with `--json`, else `lines`. */
 export function answer({ terminal }: Cli, command: Command, value: unknown, lines: readonly string[]): void {
   if (command.optsWithGlobals<GlobalOptions>().json === true) terminal.printJson(value);
   else terminal.print(...lines);

@@ -4,20 +4,20 @@ import type { Cli } from "./cli";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The first argument by which the shells' scripts ask what could come next. */
+/** The hidden first argument with which the shell scripts ask for candidates. */
 export const COMPLETE = "__complete";
 
-/** A word that could come next. */
+/** A word that the shell may offer. */
 export interface Candidate {
   readonly word: string;
   readonly meaning: string;
 }
 
-/** `chat-bridge completion <shell>`: the script to load in it. */
+/** `chat-bridge completion <shell>` prints the completion script for that shell. */
 export function addCompletion(program: Command, cli: Cli): void {
   program
     .command("completion")
-    .description("print the script that completes this command in a shell")
+    .description("print the completion script for a shell")
     .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
     .addHelpText(
       "after",
@@ -26,13 +26,16 @@ chat-bridge must be on the PATH (npm link puts it there).
 
 Examples:
   $ source <(chat-bridge completion bash)                                  # in ~/.bashrc
-  $ chat-bridge completion zsh > "\${fpath[1]}/_chat-bridge"                # then a new shell
+  $ chat-bridge completion zsh > "\${fpath[1]}/_chat-bridge"                # then open a new shell
   $ chat-bridge completion fish > ~/.config/fish/completions/chat-bridge.fish`,
     )
     .action((shell: Shell) => cli.terminal.print(SCRIPTS[shell]));
 }
 
-/** What could come in place of the last word, which may be empty. Nothing: a file, or a text of the person's own. */
+/**
+ * Returns the candidates for the last of `words`, which may be empty. Without candidates, the word is a file name or
+ * free text.
+ */
 export function complete(program: Command, words: readonly string[]): readonly Candidate[] {
   const last = words.at(-1) ?? "";
   let command = program;
@@ -70,7 +73,7 @@ function nextWords(command: Command, last: string, position: number): readonly C
   ];
 }
 
-/** Those of the command and of the ones that it is under. */
+/** The options of a command and of its parent commands. */
 function optionsOf(command: Command): readonly Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -88,7 +91,7 @@ function values({ argChoices = [] }: Option | Positional): readonly Candidate[] 
   return argChoices.map((word) => ({ word, meaning: "" }));
 }
 
-/** The answer in the form that the shell's script reads, a line a word. */
+/** The candidates as the shell's script reads them, one per line. */
 export function completionLines(shell: string, candidates: readonly Candidate[]): readonly string[] {
   return candidates.map(({ word, meaning }) => {
     if (shell === "zsh") return `${word.replaceAll(":", "\\:")}${meaning === "" ? "" : `:${meaning}`}`;

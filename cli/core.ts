@@ -13,16 +13,16 @@ import { readSettings, SettingsError } from "../runtime/settings";
 import { EXIT } from "./exit-code";
 import { callFailure, CliFailure, isServiceError, settingsFailure, type Called } from "./failure";
 
-/** A test event alone may take 5 seconds. */
+/** Longer than a test event, which may take 5 seconds. */
 const ANSWER_WITHIN_MS = 15_000;
-/** A page of 1,000 workspaces with everything at its longest. */
+/** Room for a page of 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
-  // A stream on which nothing happens: only pings tell that core has gone without a word.
+  // On an idle stream, only pings reveal that core has disconnected without closing the connection.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // A tail outlives restarts: by default the pause between connections grows to 2 minutes.
+  // A tail outlives restarts of core, and the default backoff between connections grows to 2 minutes.
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
@@ -36,11 +36,11 @@ type Unary<Request, Response> = (
   done: (error: ServiceError | null, response: Response) => void,
 ) => unknown;
 
-/** Core, as someone with a token of a role may use it. */
+/** A client of core with the token of one role. */
 export interface Core<Methods> {
   readonly methods: Methods;
   readonly called: Called;
-  /** Calls one of `methods`; rejects with a CliFailure. */
+  /** Calls one of `methods`. Rejects with a `CliFailure`. */
   call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response>;
   close(): void;
 }
@@ -54,7 +54,7 @@ export type Game = Core<GameServiceClient> & {
 
 export interface ConnectOptions {
   readonly environment: Environment;
-  /** These go before the environment. */
+  /** The options `core` and `tokenFile` override the environment. */
   readonly core?: string;
   readonly tokenFile?: string;
 }
@@ -110,7 +110,7 @@ function readConnection(role: Role, { environment, core, tokenFile }: ConnectOpt
   }
 }
 
-/** The token of the file that the flag names, of CORE_TOKEN, or of the file that CORE_TOKEN_FILE names. */
+/** Returns the token from the file named by `flag`, from CORE_TOKEN, or from the file named by CORE_TOKEN_FILE. */
 function readToken(role: Role, environment: Environment, flag: string | undefined): string | undefined {
   const own = environment["CORE_TOKEN"];
   if (flag === undefined && own) return own;
@@ -120,25 +120,22 @@ function readToken(role: Role, environment: Environment, flag: string | undefine
   try {
     text = readFileSync(path, "utf8").trim();
   } catch (error) {
-    throw new CliFailure(
-      EXIT.SETTINGS,
-      `the file of the token cannot be read (${(error as Error).message}).`,
-    );
+    throw new CliFailure(EXIT.SETTINGS, `cannot read the token file: ${(error as Error).message}`);
   }
   return text.startsWith("{") ? tokenOfRole(path, text, role) : text;
 }
 
-/** A token of what `npm start` keeps. */
+/** Returns the role's token from a settings file of `npm start`. */
 function tokenOfRole(path: string, text: string, role: Role): string {
   try {
     const { tokens } = JSON.parse(text) as { readonly tokens?: Readonly<Record<string, unknown>> };
     const token = tokens?.[role];
     if (typeof token === "string") return token;
   } catch {
-    // Told of below.
+    // The error below covers invalid JSON too.
   }
   throw new CliFailure(
     EXIT.SETTINGS,
-    `${path} has no token of the role ${role}: a file has just the token, or JSON like {"tokens":{"${role}":"…"}}.`,
+    `${path} has no token with the role ${role}: give a file with only the token, or JSON like {"tokens":{"${role}":"…"}}`,
   );
 }

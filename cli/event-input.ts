@@ -5,13 +5,13 @@ import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** An event as someone writes it: the words of the contract's envelope, without what core mints. */
+/** An event as the user writes it: the fields of the contract's envelope, without those that core sets. */
 export interface EventInput {
   readonly type?: "message.create" | "message.update" | "message.ephemeral" | "dm.create";
   readonly channel?: string;
   readonly user?: string;
   readonly message: {
-    /** Of the message to update. */
+    /** Id of the message to update. */
     readonly id?: string;
     readonly kind?: (typeof MESSAGE_KINDS)[number];
     readonly text: string;
@@ -37,7 +37,7 @@ const button = {
   additionalProperties: false,
   oneOf: [{ required: ["action"] }, { required: ["url"] }],
 };
-/** Shapes only: the rules are core's, and it names the field. */
+/** Checks types only. Core checks the rules, and its error names the field. */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -67,13 +67,13 @@ const SCHEMA = {
 
 const validate = new Ajv2020({ strict: false, logger: false }).compile<EventInput>(SCHEMA);
 
-/** Reads one event from JSON. */
+/** Reads one event from JSON. Throws a `CliFailure` for invalid JSON or an invalid field. */
 export function readEventJson(text: string): EventInput {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CliFailure(EXIT.DATA, `the event is not JSON (${(error as Error).message}).`);
+    throw new CliFailure(EXIT.DATA, `the event is not JSON: ${(error as Error).message}`);
   }
   return checkEvent(value);
 }
@@ -88,12 +88,15 @@ export function checkEvent(value: unknown): EventInput {
   };
   const what =
     additionalProperty === undefined
-      ? `${fault?.message ?? "is not right"}${allowedValues === undefined ? "" : `: ${allowedValues.join(", ")}`}`
+      ? `${fault?.message ?? "is invalid"}${allowedValues === undefined ? "" : `: ${allowedValues.join(", ")}`}`
       : `must not have ${additionalProperty}`;
-  throw new CliFailure(EXIT.DATA, `${where} ${what}.`);
+  throw new CliFailure(EXIT.DATA, `${where} ${what}`);
 }
 
-/** The event to publish. What is left out is as plain as it can be. */
+/**
+ * The event to publish. The default type is `message.create`. The default kind is `text`, or `card` for a message with
+ * buttons or data.
+ */
 export function toOutboundEvent(workspaceId: string, input: EventInput): OutboundEvent {
   const { idempotencyKey = "", lifetimeSeconds } = input;
   return OutboundEvent.create({

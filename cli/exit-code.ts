@@ -1,4 +1,4 @@
-/** What the command ends with. From 64 on they are those of sysexits.h. */
+/** Exit codes of the command. Those from 64 to 78 are the codes of sysexits.h. */
 export const EXIT = {
   DONE: 0,
   NO: 1,
@@ -16,17 +16,16 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
-  [EXIT.DONE]: "it is done; a tail was ended with Ctrl-C",
+  [EXIT.DONE]: "success, or a tail was stopped with Ctrl-C",
   [EXIT.NO]:
-    "the answer is no: the test failed, the signature is not right, or the workspace's state forbids it",
-  [EXIT.USAGE]: "the command line is not right",
-  [EXIT.DATA]: "what was sent breaks a rule; the message names the field",
-  [EXIT.NOT_FOUND]: "there is no such workspace, or no such file",
-  [EXIT.OUT_OF_REACH]: "core, or its store, is out of reach: whether it was done is unknown",
-  [EXIT.FAULT]: "a fault of the command or of core",
-  [EXIT.CANNOT_WRITE]:
-    "the file of a secret cannot be written; the message says whether anything was changed",
-  [EXIT.TOKEN]: "core does not take the token, or it is of another role",
-  [EXIT.SETTINGS]: "a setting is missing or not right",
+    "the test failed, the signature is invalid, the workspace's state forbids it, or it was not confirmed",
+  [EXIT.USAGE]: "the command line is invalid",
+  [EXIT.DATA]: "the input breaks a rule; the message names the field",
+  [EXIT.NOT_FOUND]: "the workspace or the file does not exist",
+  [EXIT.OUT_OF_REACH]: "core or its store is unavailable; a change may or may not have been made",
+  [EXIT.FAULT]: "an internal error of the command or of core",
+  [EXIT.CANNOT_WRITE]: "the secret file cannot be written; the message says whether anything was changed",
+  [EXIT.TOKEN]: "core rejects the token, or the token has another role",
+  [EXIT.SETTINGS]: "a setting is missing or invalid",
   [EXIT.INTERRUPTED]: "interrupted",
 };

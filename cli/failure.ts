@@ -2,7 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { SettingsError } from "../runtime/settings";
 import { EXIT, type ExitCode } from "./exit-code";
 
-/** Why a command ends without having done what it was asked: told in a line or two, without a stack. */
+/** An expected failure of a command. `runCli` prints the message without a stack. */
 export class CliFailure extends Error {
   override readonly name = "CliFailure";
   constructor(
@@ -22,13 +22,13 @@ export function isServiceError(error: unknown): error is ServiceError {
   );
 }
 
-/** Where a call went, and as whom. */
+/** Core's address and the role of the caller's token. */
 export interface Called {
   readonly address: string;
   readonly role: string;
 }
 
-/** What someone at a terminal is told of a call that failed. */
+/** The message and the exit code for a call that core did not answer or rejected. */
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
   const details = error.details.replaceAll(/\s+/g, " ").replace(/\.? Resolution note: $/, "");
@@ -38,44 +38,44 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.RESOURCE_EXHAUSTED:
       return new CliFailure(
         EXIT.OUT_OF_REACH,
-        `core at ${address} is out of reach (${details}): check CORE_ADDRESS or --core, CORE_TLS_CA where it ` +
-          "uses TLS, and that it runs. Whether a change was made is unknown.",
+        `core at ${address} is unavailable (${details}): check that core runs, CORE_ADDRESS or --core, and ` +
+          "CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
     case status.UNAUTHENTICATED:
       return new CliFailure(
         EXIT.TOKEN,
-        `core at ${address} does not know the token: it must be one of the role ${role} in CORE_TOKENS of core.`,
+        `core at ${address} does not know the token: use one from core's CORE_TOKENS with the role ${role}`,
       );
     case status.PERMISSION_DENIED:
       return new CliFailure(
         EXIT.TOKEN,
-        `core at ${address} knows the token, but it is of another role: this needs one of the role ${role}.`,
+        `the token has another role in core at ${address}: use a token with the role ${role}`,
       );
     case status.NOT_FOUND:
       return new CliFailure(
         EXIT.NOT_FOUND,
-        `${details} (any more); chat-bridge workspace list says which there are.`,
+        `${details}; run chat-bridge workspace list to see all workspaces`,
       );
     case status.FAILED_PRECONDITION:
     case status.ABORTED:
-      return new CliFailure(EXIT.NO, `core refuses: ${details}`);
+      return new CliFailure(EXIT.NO, `core rejected the call: ${details}`);
     case status.INVALID_ARGUMENT:
-      return new CliFailure(EXIT.DATA, `core refuses: ${details}`);
+      return new CliFailure(EXIT.DATA, `core rejected the call: ${details}`);
     default:
-      return new CliFailure(EXIT.FAULT, `core has failed: ${details} (${status[code]})`);
+      return new CliFailure(EXIT.FAULT, `core failed: ${details} (${status[code]})`);
   }
 }
 
-/** What someone is told of settings that are not right. */
+/** The failure for invalid settings: all faults, and where to put the token. */
 export function settingsFailure({ faults }: SettingsError): CliFailure {
   return new CliFailure(
     EXIT.SETTINGS,
     [
-      "the settings are not right:",
+      "invalid settings:",
       ...faults.map((fault) => `  - ${fault}`),
-      "The token goes in CORE_TOKEN, or in a file that CORE_TOKEN_FILE or --token-file names",
-      "(of a service that npm start runs: .data/settings.json). It is never an argument, as",
-      "everybody on the machine can read those.",
+      "Put the token in CORE_TOKEN, or in a file that CORE_TOKEN_FILE or --token-file names",
+      "(.data/settings.json for a service that npm start runs). The token is never an argument,",
+      "because other users of this machine can read arguments.",
     ].join("\n"),
   );
 }

@@ -3,12 +3,12 @@ import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** The bytes of a file, or of stdin for "-". */
+/** Reads a file, or stdin for "-". Throws a `CliFailure` when the file cannot be read. */
 export async function readInput({ terminal }: Cli, file: string): Promise<Buffer> {
   if (file === "-") return terminal.read();
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new CliFailure(EXIT.NOT_FOUND, `the file cannot be read (${(error as Error).message}).`);
+    throw new CliFailure(EXIT.NOT_FOUND, `cannot read the file: ${(error as Error).message}`);
   }
 }

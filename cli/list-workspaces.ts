@@ -5,16 +5,17 @@ import { toWorkspaceShape } from "../edge/dashboard/workspace-json";
 import { answer, asOperator, type Cli } from "./cli";
 import { workspaceRows } from "./workspace-text";
 
-/** What core answers in one page at most. */
+/** Core's maximum page size, in workspaces. */
 const PAGE_MAX = 1_000;
 
 export function parseLimit(text: string): number {
   if (text === "all") return Number.POSITIVE_INFINITY;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a number from 1 on, or all.");
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError("It must be a number of at least 1, or all.");
   return Number(text);
 }
 
-/** Lists workspaces page by page, and says so where it stops before the end. */
+/** Prints at most `limit` workspaces, and a note on stderr if there are more. */
 export async function listWorkspaces(cli: Cli, command: Command, limit: number): Promise<void> {
   await asOperator(cli, command, async ({ call, methods }) => {
     const found: WorkspaceShape[] = [];
@@ -27,6 +28,6 @@ export async function listWorkspaces(cli: Cli, command: Command, limit: number):
       pageToken = page.nextPageToken;
     } while (pageToken !== "" && found.length < limit);
     answer(cli, command, found, workspaceRows(found));
-    if (pageToken !== "") cli.terminal.tell(`There are more: --limit <n> or --limit all.`);
+    if (pageToken !== "") cli.terminal.tell(`There are more workspaces: use --limit <n> or --limit all.`);
   });
 }

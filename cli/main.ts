@@ -3,7 +3,7 @@ import { EXIT } from "./exit-code";
 import { runCli } from "./run-cli";
 import { createTerminal } from "./terminal";
 
-// Of libraries: nothing that whoever runs the command could do anything about.
+// The user cannot act on deprecation warnings of libraries.
 process.noDeprecation = true;
 
 const interrupt = new AbortController();
@@ -14,7 +14,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     interrupt.abort();
   });
 }
-// Whoever read what we print may have gone, as head does: there is nobody left to tell.
+// The reader of stdout may have closed it, as `head` does. That is no error.
 process.stdout.on("error", () => process.exit(EXIT.DONE));
 process.stderr.on("error", () => undefined);
 

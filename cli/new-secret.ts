@@ -3,20 +3,20 @@ import type { Command } from "commander";
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 
-/** Where a new signing secret goes. It is answered once, so this is decided before it is made. */
+/** The destination of a new signing secret. Core returns a secret only once, so the destination is set before. */
 interface SecretOptions {
   readonly showSecret?: boolean;
   readonly secretFile?: string;
 }
 
-/** The answer of a call that made one. */
+/** Core's answer to a call that creates a signing secret. */
 interface NewSecret {
   readonly signingSecret: string;
   readonly workspace?: { readonly id: string } | undefined;
 }
 
 const OWNER_ONLY = 0o600;
-/** More than any secret has. */
+/** More than the length of any secret. */
 const ROOM_BYTES = 1024;
 
 export function addSecretOptions(command: Command): Command {
@@ -26,9 +26,11 @@ export function addSecretOptions(command: Command): Command {
 }
 
 /**
- * Makes a signing secret. It is in the answer only where it was asked to be
- * shown. The file is there before the secret is, with room for it, so that none
- * is made in vain.
+ * Creates a signing secret with `make` and writes it to `--secret-file`. The file is created and filled before `make` is
+ * called, so no secret is created that cannot be stored.
+ *
+ * @returns core's answer, and in `shown` the secret if `--show-secret` was given
+ * @throws CliFailure when neither option is given, or the file cannot be created or written
  */
 export async function makeSecret<Answer extends NewSecret>(
   command: Command,
@@ -38,7 +40,7 @@ export async function makeSecret<Answer extends NewSecret>(
   if (!showSecret && secretFile === undefined) {
     throw new CliFailure(
       EXIT.USAGE,
-      "this makes a signing secret that is shown only once: say where it goes, --show-secret or --secret-file <file>.",
+      "this command creates a signing secret, which is shown only once: add --show-secret or --secret-file <file>",
     );
   }
   const file = secretFile === undefined ? undefined : openNew(secretFile);
@@ -64,7 +66,7 @@ function openNew(path: string): NewFile {
   } catch (error) {
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
-      `the file of the secret cannot be made (${(error as Error).message}); nothing was changed. It must be a new one.`,
+      `cannot create the secret file: ${(error as Error).message}; nothing was changed; name a file that does not exist`,
     );
   }
   try {
@@ -73,39 +75,41 @@ function openNew(path: string): NewFile {
     discard({ at, path });
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
-      `the file of the secret cannot be written (${(error as Error).message}); nothing was changed.`,
+      `cannot write the secret file: ${(error as Error).message}; nothing was changed`,
     );
   }
   return { at, path };
 }
 
-/** Leaves no file. What was thrown says more than how this may fail, and perhaps has the secret. */
+/**
+ * Closes and removes the file. Errors are ignored: the caller throws a more useful one, which may contain the secret.
+ */
 function discard({ at, path }: NewFile): void {
   for (const step of [() => closeSync(at), () => unlinkSync(path)]) {
     try {
       step();
     } catch {
-      // It is closed already, or cannot be taken away.
+      // The file is already closed, or cannot be removed.
     }
   }
 }
 
-/** Writes the secret over the room that was made for it. */
+/** Writes the secret over the padding in the file. */
 function keep({ at, path }: NewFile, { signingSecret, workspace }: NewSecret): void {
   try {
     write(at, `${signingSecret}\n`);
     closeSync(at);
   } catch (error) {
-    // The last resort: it is in force, and without it the bridge could do nothing.
+    // The new secret is already active, and the bridge needs it. Printing it is the last resort.
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
-      `workspace ${workspace?.id ?? ""} has a new signing secret, but ${path} could not be written ` +
-        `(${(error as Error).message}). It is never shown again, so keep it:\n${signingSecret}`,
+      `workspace ${workspace?.id ?? ""} has a new signing secret, but ${path} cannot be written ` +
+        `(${(error as Error).message}); store the secret now, because it is never shown again:\n${signingSecret}`,
     );
   }
 }
 
-/** Makes a text the whole content of a file, on disk. */
+/** Replaces the content of a file and syncs it to disk. */
 function write(at: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let done = 0; done < bytes.length;) done += writeSync(at, bytes, done, bytes.length - done, done);

@@ -1,13 +1,12 @@
 /**
- * What must not reach a terminal as it is: controls, which make up escape
- * sequences; marks that reorder or hide text; line ends of other kinds; halves of
- * characters. The two joiners stay: scripts and emoji need them.
+ * Characters that must not reach a terminal: control characters, which start escape sequences; marks that reorder or
+ * hide text; Unicode line separators; lone surrogates. The two joiners are allowed, because scripts and emoji need them.
  */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** A text of whoever, in one line that a terminal only shows. */
+/** Returns an untrusted text as one line without characters that control a terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -15,7 +14,7 @@ export function printable(text: string): string {
   });
 }
 
-/** JSON in one line with the same value, of which a terminal makes nothing either. */
+/** Returns a value as one line of JSON without characters that control a terminal. The JSON keeps its value. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (character) =>
     character

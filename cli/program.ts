@@ -13,27 +13,27 @@ const exitCodes = Object.entries(EXIT_CODE_WORDS).map(([code, words]) => `  ${co
 
 const MORE = `
 Settings, from the environment:
-  CORE_ADDRESS      where core is (127.0.0.1:50051); --core goes before it
-  CORE_TOKEN        a token of core's CORE_TOKENS, of the role that the command needs: operator or game
-  CORE_TOKEN_FILE   or a file of the token; --token-file goes before both
-  CORE_TLS_CA       PEM file of the authority of core's certificate; turns TLS on
-  CORE_TLS_CERT, CORE_TLS_KEY   PEM files, together: what core is shown
-  SIGNING_SECRET    secret of sign and verify
+  CORE_ADDRESS      address of core (127.0.0.1:50051); --core overrides it
+  CORE_TOKEN        a token from core's CORE_TOKENS with the role that the command needs: operator or game
+  CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
+  CORE_TLS_CA       PEM file of the certificate authority of core; turns TLS on
+  CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
+  SIGNING_SECRET    the secret for sign and verify
 
 Exit codes:
 ${exitCodes.join("\n")}
 
-Examples, beside a service that npm start runs:
+Examples, for a service that npm start runs:
   $ export CORE_TOKEN_FILE=.data/settings.json
   $ npx chat-bridge workspace list
   $ npx chat-bridge publish <workspace> --channel general --text 'Hello'
   $ npx chat-bridge tail events`;
 
-/** The whole command line. `endWith` is told how a command ends that does not fail but is no success either. */
+/** Creates the command line. A command that neither fails nor succeeds passes its exit code to `endWith`. */
 export function createProgram(cli: Cli, endWith: (code: ExitCode) => void): Command {
   const { terminal } = cli;
   const program = new Command("chat-bridge")
-    .description("Looks after workspaces, publishes events and shows what happens.")
+    .description("Manage workspaces, publish events, and watch events and deliveries.")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -44,18 +44,18 @@ export function createProgram(cli: Cli, endWith: (code: ExitCode) => void): Comm
       getErrHasColors: () => false,
     })
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("(--help says more)")
-    .option("--json", "answer with JSON, one value a line, for programs")
-    .option("--core <address>", "where core is, as in CORE_ADDRESS")
-    .option("--token-file <file>", "file of the token")
+    .showHelpAfterError("(run with --help for details)")
+    .option("--json", "answer with JSON, one value per line, for programs")
+    .option("--core <address>", "address of core, as in CORE_ADDRESS")
+    .option("--token-file <file>", "file with the token")
     .addOption(new Option("--token <token>").hideHelp())
     .addHelpText("after", MORE)
     .hook("preAction", (_program, command) => {
       if (command.optsWithGlobals<{ token?: string }>().token === undefined) return;
       throw new CliFailure(
         EXIT.USAGE,
-        "a token is never an argument, as everybody on the machine can read those: put it in CORE_TOKEN, or in a " +
-          "file that --token-file names. Give this one up for a new one where others use the machine.",
+        "a token is never an argument, because other users of this machine can read arguments: put it in CORE_TOKEN, " +
+          "or in a file that --token-file names; replace this token if anybody else uses the machine",
       );
     });
   addWorkspaceCommands(program, cli);

@@ -32,17 +32,17 @@ interface PublishOptions {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** `chat-bridge publish`: one event, from flags or from JSON. */
+/** `chat-bridge publish` publishes one event, given by options or as JSON. */
 export function addPublish(program: Command, cli: Cli): void {
   program
     .command("publish")
-    .description("publish one event (token of the role game)")
+    .description("publish one event (needs a token with the role game)")
     .argument(...WORKSPACE_ARGUMENT)
-    .addArgument(new Argument("[file]", "the event as JSON, in place of the options; - is stdin"))
-    .addOption(new Option("--type <type>", "what is done (message.create)").choices(EVENT_TYPES))
-    .option("--channel <id>", "channel to show it in")
-    .option("--user <id>", "member who sees it: of message.ephemeral and dm.create")
-    .option("--message-id <id>", "message to replace: of message.update")
+    .addArgument(new Argument("[file]", "file with the event as JSON, instead of the options; - is stdin"))
+    .addOption(new Option("--type <type>", "type of the event (message.create)").choices(EVENT_TYPES))
+    .option("--channel <id>", "channel to show the message in")
+    .option("--user <id>", "member who sees the message, for message.ephemeral and dm.create")
+    .option("--message-id <id>", "message to replace, for message.update")
     .addOption(
       new Option("--kind <kind>", "kind of message (text, or card with buttons or data)").choices(
         MESSAGE_KINDS,
@@ -51,14 +51,14 @@ export function addPublish(program: Command, cli: Cli): void {
     .option("--text <text>", "chat-flavoured Markdown")
     .option(
       "--button <label=action>",
-      "a button, or one that opens: label=https://…; again for more, in one row",
+      "a button, or a link with label=https://…; repeat it for more buttons in the row",
       addButton,
     )
-    .option("--image <url>", "image to show with it")
+    .option("--image <url>", "image to show with the message")
     .option("--awaits-reply", "the member's next typed message is the answer")
-    .option("--data <json>", "view model for bridges that draw their own", parseJson)
-    .option("--key <key>", "idempotency key: a repeat within 24 hours is answered like the first")
-    .option("--lifetime <time>", "how long it stays fresh, such as 90s, 10m or 24h", parseSeconds)
+    .option("--data <json>", "view model for bridges that render messages themselves", parseJson)
+    .option("--key <key>", "idempotency key; a repeat within 24 hours gets the first answer again")
+    .option("--lifetime <time>", "time until the event expires, such as 90s, 10m or 24h", parseSeconds)
     .addHelpText(
       "after",
       `
@@ -71,8 +71,8 @@ Examples:
      "message": {"id": "msg_…", "kind": "card", "text": "Done", "buttons": [[{"label": "Again", "action": "again"}]]}}
     END
 
-The JSON has the fields of the event as bridges get it, without what core mints (id, workspace, sequence,
-times); beside them idempotencyKey and lifetimeSeconds. Of the message only text is required.`,
+The JSON has the fields of the event as bridges receive it, without those that core sets (id, workspace,
+sequence, times), plus idempotencyKey and lifetimeSeconds. In message, only text is required.`,
     )
     .action(
       async (workspaceId: string, file: string | undefined, options: PublishOptions, command: Command) => {
@@ -85,7 +85,7 @@ times); beside them idempotencyKey and lifetimeSeconds. Of the message only text
             const isUnknown = reason === PublishRefusal.UNKNOWN_WORKSPACE;
             throw new CliFailure(
               isUnknown ? EXIT.NOT_FOUND : EXIT.DATA,
-              `core refuses the event: ${message}`,
+              `core rejected the event: ${message}`,
             );
           }
           const { eventId, sequence, messageId, expiresAt, repeated } = result.outcome.value;
@@ -98,7 +98,7 @@ times); beside them idempotencyKey and lifetimeSeconds. Of the message only text
               ["event", repeated ? `${eventId} (published before under this key)` : eventId],
               ["sequence", String(sequence)],
               ["message", messageId],
-              ["goes stale", stale ?? "never"],
+              ["expires", stale ?? "never"],
             ]),
           );
         });
@@ -109,11 +109,14 @@ times); beside them idempotencyKey and lifetimeSeconds. Of the message only text
 async function readEvent(cli: Cli, file: string | undefined, options: PublishOptions): Promise<EventInput> {
   const isFlagged = Object.keys(options).length > 0;
   if (file !== undefined && isFlagged) {
-    throw new CliFailure(EXIT.USAGE, "say the event either by options or as JSON, not both.");
+    throw new CliFailure(EXIT.USAGE, "give the event either by options or as JSON, not both");
   }
   if (file !== undefined) return readEventJson((await readInput(cli, file)).toString("utf8"));
   if (options.text === undefined) {
-    throw new CliFailure(EXIT.USAGE, "say what to publish: --text <text>, or - for JSON from stdin.");
+    throw new CliFailure(
+      EXIT.USAGE,
+      "there is nothing to publish: give --text <text>, or - for JSON from stdin",
+    );
   }
   const { type, channel, user, messageId: id, kind, text, button, image, awaitsReply, data } = options;
   const { key: idempotencyKey, lifetime: lifetimeSeconds } = options;
@@ -122,7 +125,7 @@ async function readEvent(cli: Cli, file: string | undefined, options: PublishOpt
   return checkEvent(given({ type, channel, user, message: given(message), idempotencyKey, lifetimeSeconds }));
 }
 
-/** The fields that have a value. */
+/** Returns the fields that are not undefined. */
 function given(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

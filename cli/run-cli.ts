@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { createProgram } from "./program";
 
-/** Runs the command line and answers what to end with. It never rejects. */
+/** Runs the command line and returns the exit code. Never rejects. */
 export async function runCli(args: readonly string[], cli: Cli): Promise<ExitCode> {
   const { terminal } = cli;
   let code: ExitCode = EXIT.DONE;
@@ -24,9 +24,7 @@ export async function runCli(args: readonly string[], cli: Cli): Promise<ExitCod
       terminal.tell(`chat-bridge: ${error.message}`);
       return error.exitCode;
     }
-    terminal.tell(
-      `chat-bridge has a fault of its own: ${error instanceof Error ? error.stack : String(error)}`,
-    );
+    terminal.tell(`chat-bridge: internal error: ${error instanceof Error ? error.stack : String(error)}`);
     return EXIT.FAULT;
   }
 }

@@ -9,14 +9,14 @@ import { answerWorkspace } from "./answer-workspace";
 import { asOperator, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { addSecretOptions, makeSecret } from "./new-secret";
 
-/** The commands that make a signing secret. */
+/** Adds the commands that create a signing secret. */
 export function addSecretCommands(workspace: Command, cli: Cli): void {
   addSecretOptions(
-    workspace.command("create").description("make a workspace").argument("<name>", "its name, for people"),
+    workspace.command("create").description("create a workspace").argument("<name>", "display name"),
   )
-    .option("--owner <e-mail>", "who is told when the bridge fails")
-    .option("--target-url <url>", "push events to this https URL; without it the bridge polls")
-    .option("--native", "a chat tool that is reached without a bridge: no hooks, no secret")
+    .option("--owner <email>", "address to email when the bridge fails")
+    .option("--target-url <url>", "push events to this https URL; without it, the bridge polls")
+    .option("--native", "a native chat tool: no bridge, no hooks, no secret")
     .addHelpText(
       "after",
       `
@@ -45,7 +45,7 @@ Examples:
   addSecretOptions(
     workspace
       .command("rotate")
-      .description("make a new signing secret; the one before stays valid for 24 hours")
+      .description("create a new signing secret; the previous one stays valid for 24 hours")
       .argument(...WORKSPACE_ARGUMENT)
       .addHelpText(
         "after",
@@ -63,7 +63,7 @@ Examples:
   addSecretOptions(
     workspace
       .command("connect")
-      .description("connect a disconnected workspace, with a new signing secret")
+      .description("reconnect a disconnected workspace, with a new signing secret")
       .argument(...WORKSPACE_ARGUMENT)
       .addHelpText(
         "after",

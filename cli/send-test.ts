@@ -5,20 +5,20 @@ import { answer, asOperator, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { EXIT, type ExitCode } from "./exit-code";
 import { testOutcome } from "./workspace-text";
 
-/** `chat-bridge send-test`: sends a ping and says how it went. */
+/** `chat-bridge send-test` sends a ping and prints the outcome. */
 export function addSendTest(program: Command, cli: Cli, endWith: (code: ExitCode) => void): void {
   program
     .command("send-test")
-    .description("send a ping and say how it went (token of the role operator)")
+    .description("send a ping and print the outcome (needs a token with the role operator)")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText(
       "after",
       `
-On a push workspace the ping is pushed at once, and every step is told of. On a poll workspace it is
-held, and the answer is whether the bridge polled within the last minute. Exit code 1: it does not work.
+For a push workspace, the ping is pushed at once, and every step is printed. For a poll workspace, the
+ping is held, and the test passes if the bridge polled within the last minute. Exit code 1: the test failed.
 
 Example:
-  $ chat-bridge send-test 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 && echo the bridge is there`,
+  $ chat-bridge send-test 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 && echo the bridge works`,
     )
     .action(async (workspaceId: string, _options: object, command: Command) => {
       await asOperator(cli, command, async ({ call, methods }) => {

@@ -13,9 +13,9 @@ interface SignatureOptions {
 
 const NEWLINE = 0x0a;
 
-/** `chat-bridge sign` and `chat-bridge verify`: signatures of either direction, without core. */
+/** `chat-bridge sign` and `chat-bridge verify` handle signatures of both directions, without core. */
 export function addSignatureCommands(program: Command, cli: Cli, endWith: (code: ExitCode) => void): void {
-  withSource(program.command("sign").description("make a Service-Signature header, for debugging"))
+  withSource(program.command("sign").description("create a Service-Signature header, for debugging"))
     .addHelpText(
       "after",
       `${SECRETS}
@@ -44,7 +44,7 @@ Examples:
       "after",
       `${SECRETS}
 
-Exit code 0: the signature holds. 1: it does not, and why is told.
+Exit code 0: the signature is valid. 1: it is invalid, and the reason is printed.
 
 Examples:
   $ chat-bridge verify "$header" body.json --secret-file ann.secret
@@ -56,17 +56,17 @@ Examples:
       const at = nowMs(options);
       const fault = verify(header, raw, secrets, at);
       if (fault === undefined) {
-        answer(cli, command, { holds: true }, ["The signature holds."]);
+        answer(cli, command, { holds: true }, ["The signature is valid."]);
         return;
       }
-      const lines = [`The signature does not hold: ${SIGNATURE_FAULT_WORDS[fault]}.`];
+      const lines = [`The signature is invalid: ${SIGNATURE_FAULT_WORDS[fault]}.`];
       const isRightWithoutNewline =
         fault === "wrong" &&
         endsWithNewline(raw) &&
         verify(header, raw.subarray(0, -1), secrets, at) !== "wrong";
       if (isRightWithoutNewline) {
         lines.push(
-          "It is right without the newline at the end, which an editor or echo has added (printf %s does not).",
+          "It is valid without the newline at the end, which editors and echo add (printf %s does not).",
         );
       }
       answer(cli, command, { holds: false, fault, isRightWithoutNewline }, lines);
@@ -75,20 +75,20 @@ Examples:
 }
 
 const SECRETS = `
-The secret is in SIGNING_SECRET, or in a file that --secret-file names: one a line, during a rotation the new
-one first. It is never an argument, as everybody on the machine can read those.`;
+Put the secret in SIGNING_SECRET, or in a file that --secret-file names. During a rotation, put both secrets on
+separate lines, the new one first. The secret is never an argument: other users of this machine can read arguments.`;
 
 function withSource(command: Command): Command {
   return command
-    .argument("[file]", "the exact bytes of the body; stdin unless named")
-    .option("--query <query>", "the query string of a poll, without the ?, in place of a body")
-    .option("--secret-file <file>", "file of the signing secret")
-    .option("--at <seconds>", "clock to go by, in unix seconds, in place of this machine's", parseAt);
+    .argument("[file]", "file with the exact bytes of the body; stdin by default")
+    .option("--query <query>", "the query string of a poll, without the ?, instead of a body")
+    .option("--secret-file <file>", "file with the signing secret")
+    .option("--at <seconds>", "current time in unix seconds, instead of this machine's clock", parseAt);
 }
 
 async function readRaw(cli: Cli, file: string | undefined, { query }: SignatureOptions): Promise<Buffer> {
   if (query === undefined) return readInput(cli, file ?? "-");
-  if (file !== undefined) throw new CliFailure(EXIT.USAGE, "say either a file or --query.");
+  if (file !== undefined) throw new CliFailure(EXIT.USAGE, "give either a file or --query");
   return Buffer.from(query);
 }
 
@@ -99,8 +99,8 @@ async function readSecrets(cli: Cli, { secretFile }: SignatureOptions): Promise<
   if (secrets.length === 0) {
     throw new CliFailure(
       EXIT.SETTINGS,
-      "there is no signing secret: put it in SIGNING_SECRET, or in a file that --secret-file names. It is never " +
-        "an argument, as everybody on the machine can read those.",
+      "there is no signing secret: put it in SIGNING_SECRET, or in a file that --secret-file names; it is never an " +
+        "argument, because other users of this machine can read arguments",
     );
   }
   return secrets;
@@ -115,7 +115,8 @@ function endsWithNewline(raw: Buffer): boolean {
 }
 
 function warnOfNewline({ terminal }: Cli, raw: Buffer): void {
-  if (endsWithNewline(raw)) terminal.tell("Note: what was signed ends with a newline; is it sent too?");
+  if (endsWithNewline(raw))
+    terminal.tell("Note: the signed input ends with a newline. Make sure that the newline is sent too.");
 }
 
 function parseAt(text: string): number {

@@ -1,17 +1,17 @@
 import { printable } from "./printable";
 
 const GAP = "  ";
-/** Characters that take two columns. */
+/** Characters that are two columns wide. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Lines of a table; the texts may be anybody's. A head and no rows is just the head. */
+/** Returns the lines of a table; cells may contain untrusted text. Without rows, it is only the head. */
 export function tableLines(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return aligned([head.map((title) => title.toUpperCase()), ...rows]);
 }
 
-/** Lines of what is known of one thing; facts without a value are left out. */
+/** Returns one line for each name and value. Facts with an empty value are left out. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): readonly string[] {
   return aligned(facts.filter(([, value]) => value !== ""));
 }
@@ -29,7 +29,7 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   );
 }
 
-/** How many columns of a terminal a text takes. */
+/** The width of a text in terminal columns. */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;

@@ -5,16 +5,18 @@ import { answer, asOperator, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import { tailStream } from "./tail-stream";
 import { deliveryLine, healthFacts } from "./workspace-text";
 
-/** `chat-bridge tail deliveries`: attempts, drops and polls of a workspace, and its health. */
+/** `chat-bridge tail deliveries` shows attempts, drops and polls of a workspace, and its health. */
 export function addTailDeliveries(tail: Command, cli: Cli): void {
   tail
     .command("deliveries")
-    .description("attempts to push, drops, polls and the health of a workspace (token of the role operator)")
+    .description(
+      "show push attempts, drops, polls and health of a workspace (needs a token with the role operator)",
+    )
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText(
       "after",
       `
-With --json each line is {"delivery": …} or {"health": …}.
+With --json, each line is {"delivery": …} or {"health": …}.
 
 Examples:
   $ chat-bridge tail deliveries <workspace>

@@ -7,19 +7,19 @@ import { tailStream } from "./tail-stream";
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
-/** `chat-bridge tail events`: what members do, as a follower of its own sees it. */
+/** `chat-bridge tail events` shows what members do. It follows as a separate group. */
 export function addTailEvents(tail: Command, cli: Cli, consumer: string): void {
   tail
     .command("events")
-    .description("inbound events: what members do (token of the role game)")
-    .argument("[workspace]", "id of a workspace; without it those of all")
-    .option("--group <name>", "group to follow as", parseGroup, GROUP)
+    .description("show inbound events: what members do (needs a token with the role game)")
+    .argument("[workspace]", "id of a workspace; all workspaces by default")
+    .option("--group <name>", "name of the group to follow as", parseGroup, GROUP)
     .addHelpText(
       "after",
       `
-It follows as a group of its own, so games miss nothing. The first tail of a group begins now; a later one
-goes on where the one before ended, up to 24 hours back. Tails of one group share the events: to see all of
-them twice at the same time, give each a --group.
+The tail follows with its own group, so games miss nothing. The first tail of a group starts now; a later one
+resumes where the last one stopped, up to 24 hours back. Tails of one group share the events: to see all events
+in two tails, give each its own --group.
 
 Examples:
   $ chat-bridge tail events
@@ -49,14 +49,14 @@ Examples:
             const value = { deliveryIds: [say.value.deliveryId] };
             if (stream.writable) stream.write(FollowRequest.create({ say: { $case: "ack", value } }));
           },
-          // What was said goes out first.
+          // `end` sends pending acks first, unlike `cancel`.
           leave: (stream) => void stream.end(),
         }),
       );
     });
 }
 
-/** An inbound event with what the service knows of it; the event itself in the contract's words. */
+/** An inbound event with its workspace and time of receipt. `event` has the contract's fields. */
 interface ReceivedShape {
   readonly workspace: string;
   readonly receivedAt: string | null;
@@ -86,7 +86,7 @@ function named(of: unknown): string {
 
 function parseGroup(text: string): string {
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(text)) {
-    throw new InvalidArgumentError("It must be 1 to 64 of A-Z a-z 0-9 . _ -");
+    throw new InvalidArgumentError("It must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
   }
   return text;
 }

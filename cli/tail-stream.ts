@@ -4,7 +4,7 @@ import { status } from "@grpc/grpc-js";
 import type { Cli } from "./cli";
 import { callFailure, isServiceError, type Called } from "./failure";
 
-/** A stream of core's as a tail reads it. */
+/** The parts of a gRPC stream from core that a tail uses. */
 export interface Tailed<Response> {
   on(event: "data", listener: (response: Response) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -16,9 +16,9 @@ export interface TailOptions<Response, Stream extends Tailed<Response>> {
   readonly cli: Cli;
   readonly called: Called;
   open(): Stream;
-  /** Told of all that comes. */
+  /** Called with every message of the stream. */
   take(response: Response, stream: Stream): void;
-  /** Lets go of a stream that was interrupted; cancels it otherwise. */
+  /** Called to close the stream after Ctrl-C. The default cancels the stream. */
   leave?(stream: Stream): void;
 }
 
@@ -26,8 +26,9 @@ const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 
 /**
- * Shows a stream until Ctrl-C, opening it again where core has gone or stops: a
- * tail outlives restarts. It fails when core was never there, or refuses.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail outlives restarts.
+ *
+ * @throws CliFailure when core cannot be reached the first time, or rejects the call
  */
 export async function tailStream<Response, Stream extends Tailed<Response>>(
   options: TailOptions<Response, Stream>,
@@ -42,7 +43,7 @@ export async function tailStream<Response, Stream extends Tailed<Response>>(
     if (error !== undefined && !(wasThere && error.code === status.UNAVAILABLE)) {
       throw callFailure(error, options.called);
     }
-    if (isAlive) terminal.tell("Core has gone; waiting for it to come back.");
+    if (isAlive) terminal.tell("Core has disconnected; reconnecting.");
     await pause(AGAIN_AFTER_MS, undefined, { signal: interrupted }).catch(() => undefined);
   }
 }

@@ -4,11 +4,11 @@ import { addTailDeliveries } from "./tail-deliveries";
 import { addTailEvents } from "./tail-events";
 import type { Cli } from "./cli";
 
-/** `chat-bridge tail …`: what happens, as it happens. */
+/** `chat-bridge tail …` shows deliveries or events live. */
 export function addTail(program: Command, cli: Cli): void {
   const tail = program
     .command("tail")
-    .description("show what happens, as it happens; Ctrl-C ends it")
+    .description("show deliveries or events live, until Ctrl-C")
     .addHelpText(
       "after",
       `

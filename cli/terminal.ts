@@ -4,26 +4,26 @@ import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 import { printable, printableJson } from "./printable";
 
-/** What a command reads from and writes to. */
+/** The standard streams of a command. */
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable;
   readonly stderr: Writable;
 }
 
-/** Whatever is written here comes out as text: nothing in it can steer a terminal. */
+/** Escapes all output but `printOwn`, so that untrusted text cannot control the terminal. */
 export interface Terminal {
-  /** Says lines on stdout: the result. */
+  /** Prints lines of the result on stdout. */
   print(...lines: readonly string[]): void;
-  /** Says lines of our own making as they are, tabs and all. */
+  /** Prints lines on stdout without escaping. For trusted text only. */
   printOwn(lines: readonly string[]): void;
-  /** Says a value on stdout, as one line of JSON. */
+  /** Prints a value on stdout as one line of JSON. */
   printJson(value: unknown): void;
-  /** Says lines on stderr: whatever is not the result. */
+  /** Prints lines on stderr: errors and notes. */
   tell(...lines: readonly string[]): void;
-  /** Whether a person agrees. Fails where there is nobody to ask. */
+  /** Asks for confirmation. Throws a `CliFailure` that names the option `insteadOf` when stdin is not a terminal. */
   confirm(question: string, insteadOf: string): Promise<boolean>;
-  /** All of stdin. */
+  /** Reads stdin to its end. */
   read(): Promise<Buffer>;
 }
 
@@ -41,14 +41,14 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
       if (stdin.isTTY !== true) {
         throw new CliFailure(
           EXIT.USAGE,
-          `there is nobody to ask whether this is meant: say ${insteadOf} if it is.`,
+          `cannot ask for confirmation, because stdin is not a terminal: confirm with ${insteadOf}`,
         );
       }
       stderr.write(`${printable(question)} [y/N] `);
       const lines = createInterface({ input: stdin });
       const reply = await new Promise<string>((resolve) => {
         lines.once("line", resolve);
-        // The end of the input is no answer.
+        // The end of the input counts as no.
         lines.once("close", () => resolve(""));
       });
       lines.close();

@@ -15,11 +15,11 @@ import { addSecretCommands } from "./secret-commands";
 import { answerWorkspace } from "./answer-workspace";
 import { healthFacts, workspaceFacts } from "./workspace-text";
 
-/** `chat-bridge workspace …`: the life of workspaces. */
+/** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
 export function addWorkspaceCommands(program: Command, cli: Cli): void {
   const workspace = program
     .command("workspace")
-    .description("make, look at and change workspaces (token of the role operator)")
+    .description("create, show, change and delete workspaces (needs a token with the role operator)")
     .addHelpText(
       "after",
       `
@@ -35,13 +35,13 @@ Examples:
   workspace
     .command("list")
     .description("list workspaces, newest first")
-    .option("--limit <n>", "how many at most, or all", parseLimit, 100)
+    .option("--limit <n>", "maximum number of workspaces, or all", parseLimit, 100)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace list --limit all --json | jq length")
     .action(({ limit }: { limit: number }, command: Command) => listWorkspaces(cli, command, limit));
 
   workspace
     .command("show")
-    .description("show a workspace and how its delivery goes")
+    .description("show a workspace and the health of its delivery")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace show <workspace> --json | jq .health")
     .action(async (workspaceId: string, _options: object, command: Command) => {
@@ -60,8 +60,8 @@ Examples:
     .command("update")
     .description("change the name or the owner")
     .argument(...WORKSPACE_ARGUMENT)
-    .option("--name <name>", "its name, for people")
-    .option("--owner <e-mail>", "who is told when the bridge fails; an empty text for nobody")
+    .option("--name <name>", "display name")
+    .option("--owner <email>", "address to email when the bridge fails; empty for none")
     .addHelpText(
       "after",
       '\nExample:\n  $ chat-bridge workspace update <workspace> --name "Ann\'s team" --owner ann@example.org',
@@ -69,7 +69,7 @@ Examples:
     .action(async (workspaceId: string, options: { name?: string; owner?: string }, command: Command) => {
       const { name, owner: ownerEmail } = options;
       if (name === undefined && ownerEmail === undefined) {
-        throw new CliFailure(EXIT.USAGE, "say what to change: --name, --owner or both.");
+        throw new CliFailure(EXIT.USAGE, "there is nothing to change: give --name, --owner or both");
       }
       await asOperator(cli, command, async ({ call, methods }) => {
         const request = UpdateWorkspaceRequest.create({ workspaceId, name, ownerEmail });
@@ -82,11 +82,11 @@ Examples:
     .description("push events to a URL, or let the bridge poll again")
     .argument(...WORKSPACE_ARGUMENT)
     .argument("[url]", "public https URL of the bridge")
-    .option("--clear", "no URL: events are held for polling")
+    .option("--clear", "remove the URL: events are held for polling")
     .addHelpText(
       "after",
       `
-Events that are held stay held and are not pushed: let the bridge poll a last time before you set a URL.
+Held events are not pushed: let the bridge poll a last time before you set a URL.
 
 Examples:
   $ chat-bridge workspace set-url <workspace> https://bridge.example/events
@@ -95,7 +95,7 @@ Examples:
     .action(
       async (workspaceId: string, url: string | undefined, options: { clear?: true }, command: Command) => {
         if ((url === undefined) === (options.clear === undefined)) {
-          throw new CliFailure(EXIT.USAGE, "say either the URL or --clear.");
+          throw new CliFailure(EXIT.USAGE, "give either a URL or --clear");
         }
         await asOperator(cli, command, async ({ call, methods }) => {
           const request = SetTargetUrlRequest.create({ workspaceId, targetUrl: url ?? "" });
@@ -106,7 +106,7 @@ Examples:
 
   workspace
     .command("disconnect")
-    .description("take its hooks away and forget its secrets")
+    .description("disable the hooks of a workspace and delete its secrets")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
     .action(async (workspaceId: string, _options: object, command: Command) => {
@@ -118,9 +118,9 @@ Examples:
 
   workspace
     .command("delete")
-    .description("remove a workspace and all that is held for it")
+    .description("delete a workspace and everything that is held for it")
     .argument(...WORKSPACE_ARGUMENT)
-    .option("--yes", "do not ask")
+    .option("--yes", "do not ask for confirmation")
     .addHelpText(
       "after",
       "\nExamples:\n  $ chat-bridge workspace delete <workspace>\n  $ chat-bridge workspace delete <workspace> --yes    # in a script",
@@ -129,12 +129,12 @@ Examples:
       await asOperator(cli, command, async ({ call, methods }) => {
         const found = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
         const { id, name } = toWorkspaceShape(found.workspace);
-        const question = `Delete ${id} "${name}" and all that is held for it?`;
+        const question = `Delete ${id} "${name}" and everything that is held for it?`;
         if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
-          throw new CliFailure(EXIT.NO, "nothing was deleted.");
+          throw new CliFailure(EXIT.NO, "nothing was deleted");
         }
         await call(methods.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId: id }));
-        answer(cli, command, { deleted: id }, [`${id} is deleted.`]);
+        answer(cli, command, { deleted: id }, [`Deleted ${id}.`]);
       });
     });
 }

@@ -22,11 +22,11 @@ export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly s
   );
 }
 
-/** What is known of a workspace; a secret where it is to be shown. */
+/** Returns the lines that describe a workspace, with `secret` when one is given. */
 export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
   const { id, name, ownerEmail, custom, connected, targetUrl, mode, secrets, createdAt } = workspace;
   const retired = secrets.flatMap(({ expiresAt }) => expiresAt ?? []);
-  const lapses = retired.length === 0 ? "" : `; the retired ones lapse at ${retired.join(", ")}`;
+  const lapses = retired.length === 0 ? "" : `; the retired secrets expire at ${retired.join(", ")}`;
   return factLines([
     ["id", id],
     ["name", name],
@@ -67,7 +67,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
   ]);
 }
 
-/** A delivery in one line, as a tail shows it. */
+/** Returns a delivery as one line, as a tail prints it. */
 export function deliveryLine(delivery: DeliveryShape): string {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
   const { polls, lastAt, events } = delivery;
@@ -87,7 +87,7 @@ export function deliveryLine(delivery: DeliveryShape): string {
     .join("  ");
 }
 
-/** What came of a test event, and whether it is good. */
+/** Returns the lines for the outcome of a test event, and whether the test passed. */
 export function testOutcome(outcome: TestOutcome): {
   readonly isGood: boolean;
   readonly lines: readonly string[];

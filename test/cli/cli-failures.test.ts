@@ -67,7 +67,7 @@ test.each<[string, string, RegExp]>([
   ["an unknown option", `${LIST} --limt 1`, /Did you mean --limit/],
   ["a missing argument", "workspace show", /missing required argument 'workspace'/],
   ["an extra argument", `${LIST} all`, /too many arguments/],
-  ["a limit of 0", `${LIST} --limit 0`, /number from 1 on/],
+  ["a limit of 0", `${LIST} --limit 0`, /number of at least 1/],
   ["neither a URL nor --clear", "workspace set-url w", /--clear/],
   ["nothing to update", "workspace update w", /--name/],
 ])("%s ends with exit code 64", async (_what, args, words) => {
@@ -89,7 +89,7 @@ test("a core that is down, or speaks no TLS, is out of reach, and the message sa
   ca.close();
   for (const { code, stderr } of runs) {
     expect(code).toBe(EXIT.OUT_OF_REACH);
-    expect(stderr).toMatch(/out of reach .*CORE_ADDRESS or --core, CORE_TLS_CA/);
+    expect(stderr).toMatch(/unavailable .*CORE_ADDRESS or --core, and CORE_TLS_CA/);
   }
 });
 
@@ -116,7 +116,7 @@ test("a tail survives a restart of core, and says that it waits", async () => {
   const tail = startCli(`tail deliveries ${workspace.id}`, { corePort });
   await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
   await own.core.stop();
-  await until("it says that it waits", () => tail.stderr().includes("waiting for it to come back"));
+  await until("it says that it waits", () => tail.stderr().includes("reconnecting"));
   const second = await startCore(own.redis.url, core);
   // It may not be back yet when the first polls are made.
   await until("a poll is shown", async () => {

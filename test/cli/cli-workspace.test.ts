@@ -64,7 +64,7 @@ test("where the file exists, or the disk is full, no secret is made", async () =
     const message = expect.stringMatching(/nothing was changed/) as string;
     expect([code, stdout, stderr]).toEqual([EXIT.CANNOT_WRITE, "", message]);
   }
-  expect(onFullDisk.stderr).toContain("cannot be written");
+  expect(onFullDisk.stderr).toContain("cannot write the secret file");
   expect(readFileSync(taken, "utf8")).toBe("mine");
   expect(() => statSync(full)).toThrow("ENOENT");
   expect(await secretsOf(id)).toHaveLength(1);
