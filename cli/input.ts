@@ -3,7 +3,7 @@ import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** Reads a file, or stdin for "-". Throws a `CliFailure` when the file cannot be read. */
+/** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
 export async function readInput({ terminal }: Cli, file: string): Promise<Buffer> {
   if (file === "-") return terminal.read();
   try {

@@ -21,7 +21,7 @@ export interface Terminal {
   printJson(value: unknown): void;
   /** Prints lines on stderr: errors and notes. */
   tell(...lines: readonly string[]): void;
-  /** Asks for confirmation. Throws a `CliFailure` that names the option `insteadOf` when stdin is not a terminal. */
+  /** Asks for confirmation. When stdin is not a terminal, rejects with a `CliFailure` that names `insteadOf`. */
   confirm(question: string, insteadOf: string): Promise<boolean>;
   /** Reads stdin to its end. */
   read(): Promise<Buffer>;

@@ -2,30 +2,30 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { OUT_OF_REACH } from "../core-client";
 import { INTERNAL, type ErrorAnswer } from "../error-body";
 
-/** Core does not take the token of this session (any more). */
-export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in (any more)." };
-export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "There is no such workspace (any more)." };
+/** There is no session, or core no longer accepts its token. */
+export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
+export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 export const CORE_AWAY: ErrorAnswer = {
   status: 503,
   message: "The service's core does not answer right now.",
   retryAfterSeconds: 1,
 };
 
-/** The fields that core names, as the front end and people know them. */
+/** Core's field names, with the front end's name and the words for people. */
 const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {
   target_url: ["targetUrl", "the target URL"],
-  owner_email: ["ownerEmail", "the owner's e-mail"],
+  owner_email: ["ownerEmail", "the owner's email"],
   name: ["name", "the name"],
 };
 
-/** Whether an error is an answer of core, or the lack of one. */
+/** Whether an error is a gRPC error: an answer of core, or a missing one. */
 export function isServiceError(error: unknown): error is ServiceError {
   return (
     error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "details" in error
   );
 }
 
-/** What a person is told of a call that core refused; undefined for a fault that is a bug. */
+/** Returns the answer for a call that failed. Undefined means an unexpected error, which is a bug. */
 export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undefined {
   if (OUT_OF_REACH.has(code)) return CORE_AWAY;
   switch (code) {
@@ -58,5 +58,5 @@ function sentence(text: string): string {
 
 export const FAULT: ErrorAnswer = {
   ...INTERNAL,
-  message: "The dashboard has made a mistake, which is logged.",
+  message: "The dashboard's server failed. The error is in the log of the edge.",
 };

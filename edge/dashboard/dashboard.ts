@@ -24,9 +24,9 @@ export interface DashboardOptions {
   readonly coreAddress: string;
   readonly coreTls: ClientTls | undefined;
   readonly trustProxy: readonly string[];
-  /** Where bridges reach the service, for what they are to be told. */
+  /** Base URL at which bridges reach the service. The OpenAPI document and the snippets contain it. */
   readonly publicUrl: string;
-  /** Told of faults that are bugs. */
+  /** Called with unexpected errors, which are bugs. */
   report(where: string, error: unknown): void;
 }
 
@@ -36,13 +36,17 @@ export interface Dashboard {
 }
 
 const BODY_MAX_BYTES = 16_384;
-/** Built by `npm run build`, beside the compiled edge. */
+/** The built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
-/** The front end draws each of these. */
+/** The paths that the front end renders. */
 const PAGE_PATHS = ["/", "/connect", "/workspaces/:id"];
-const NOTHING_HERE: ErrorAnswer = { status: 404, message: "There is nothing here." };
+const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 
-/** Serves the dashboard: its pages, and its JSON API under /api. */
+/**
+ * Serves the dashboard: its pages, its JSON API under /api, and the OpenAPI document.
+ *
+ * @throws Error when the pages are not built, or the address cannot be listened on
+ */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   if (!existsSync(join(PAGES, "index.html"))) {
     throw new Error("the dashboard is not built: run npm run build, or set DASHBOARD_LISTEN=off");
@@ -59,7 +63,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    // No hook runs for a path that cannot be decoded.
+    // Hooks do not run for a path that cannot be decoded, so the headers are added here.
     frameworkErrors: (_error, request, reply) =>
       void sendError(addSecureHeaders(request, reply), NOTHING_HERE),
   });
@@ -85,7 +89,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
         });
         addWorkspaceRoutes(signedIn, operatorOf);
       });
-      // The page asks for these by itself, for as long as it is open: a session ends all the same when nobody uses it.
+      // An open page requests these by itself. They do not count as use, so an idle session still expires.
       await api.register(async (signedIn) => {
         signedIn.addHook("onRequest", async (request, reply) => {
           if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);
@@ -117,7 +121,7 @@ async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, {
     root: PAGES,
     index: false,
-    // The names of these change with their content.
+    // The file name of an asset has a hash of its content.
     setHeaders: (reply, path) => {
       const kept = path.startsWith(join(PAGES, "assets"));
       void reply.header("cache-control", kept ? "public, max-age=31536000, immutable" : "no-cache");
@@ -129,14 +133,12 @@ async function addPages(app: FastifyInstance): Promise<void> {
   }
 }
 
-/** What a person is told of an error; undefined when it is a bug. */
+/** Returns the answer for an error. Undefined means an unexpected error, which is a bug. */
 function answerTo(error: Error & { statusCode?: number }): ErrorAnswer | undefined {
   if (isServiceError(error)) return coreAnswer(error);
   const { statusCode: status = 500 } = error;
-  // What @fastify/static says of paths that lead elsewhere.
+  // @fastify/static throws these for paths outside its root.
   if (status === 403 || status === 404) return NOTHING_HERE;
-  if (status === 413) return { status, message: "That is too long." };
-  return status < 500
-    ? { status, message: "The dashboard did not understand what its page asked for." }
-    : undefined;
+  if (status === 413) return { status, message: "The request is too long." };
+  return status < 500 ? { status, message: "The request is invalid." } : undefined;
 }

@@ -5,7 +5,7 @@ import type { WorkspacePage, WorkspaceShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toWorkspaceShape } from "./workspace-json";
 
-/** Core lists workspaces but does not search them: they are looked through here, so many at a time. */
+/** Workspaces in one page of a search. Core cannot search workspaces, so the edge lists them and filters. */
 const LOOK_AT_ONCE = 1_000;
 const LOOK_THROUGH_MAX = 10_000;
 const ENOUGH_FOUND = 50;
@@ -26,9 +26,9 @@ export async function listWorkspaces(
 }
 
 /**
- * Workspaces whose name, id, owner or target URL has the words in it, newest
- * first. It looks through a bounded number; the page says how many and where to
- * go on. A whole id is looked up at once.
+ * Returns workspaces whose name, id, owner or target URL contains `words`, newest first. It stops after
+ * `LOOK_THROUGH_MAX` workspaces: `lookedThrough` has their number, and `next` the token to continue with. A complete id
+ * is looked up directly.
  */
 export async function findWorkspaces(
   operator: Operator,

@@ -5,7 +5,7 @@ import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toHealthShape } from "./workspace-json";
 
-/** Health is read one workspace at a time, and costs core its whole log. */
+/** Concurrent calls to core. For each, core reads the whole delivery log of a workspace. */
 const AT_ONCE = 4;
 
 const HEALTH = {
@@ -19,7 +19,7 @@ const HEALTH = {
   },
 } as const;
 
-/** The health of the workspaces that a page of the list shows, by id; one that is gone is left out. */
+/** `GET /health` returns health by workspace id. Deleted workspaces are left out. */
 export function addHealthRoute(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../error-body";
 import { sendError } from "../public-listener";
 
-/** Everything comes from here, nothing is inline, and nobody frames it. */
+/** Allows resources of this origin only, nothing inline, and no framing. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,18 +32,21 @@ export function addSecureHeaders(request: FastifyRequest, reply: FastifyReply): 
   return reply.headers(HEADERS);
 }
 
-const FOREIGN: ErrorAnswer = { status: 403, message: "This was not asked for by the dashboard's own page." };
+const FOREIGN: ErrorAnswer = {
+  status: 403,
+  message: "This request did not come from the dashboard's own page.",
+};
 const SAFE_METHOD = "GET";
-/** A page of another origin cannot send it: the browser would ask us first, and we do not answer that. */
+/**
+ * The header that every change must have. A page of another origin cannot send it, because the browser would make a
+ * CORS preflight first, which this server does not allow.
+ */
 export const OWN_HEADER = "x-dashboard";
-/** The header of what the page asks by itself, such as to show what changed: no person uses the session by it. */
+/** The value of `OWN_HEADER` in requests that the page makes by itself. They do not count as use of the session. */
 export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
-/**
- * Keeps other sites from using the session of whoever visits them. Beside this
- * the cookie is SameSite=Strict.
- */
+/** Rejects requests from other sites, which could use a visitor's session. The cookie is also `SameSite=Strict`. */
 export function guardApi(api: FastifyInstance): void {
   api.addHook("onRequest", async (request, reply) => {
     void reply.header("cache-control", "no-store");

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
- * The cookie that names a session. Behind TLS its name binds it to this host
- * (`__Host-`), which browsers do not take over plain HTTP.
+ * Returns the session id from the cookie. Behind TLS, the cookie's name begins with `__Host-`, which binds it to this
+ * host. Browsers reject that prefix over plain HTTP.
  */
 export function readSessionCookie(request: FastifyRequest): string | undefined {
   const wanted = `${nameFor(request)}=`;
@@ -10,7 +10,7 @@ export function readSessionCookie(request: FastifyRequest): string | undefined {
   return pairs.find((pair) => pair.startsWith(wanted))?.slice(wanted.length);
 }
 
-/** Sets the cookie until the browser is closed; an empty id takes it away. */
+/** Sets the cookie until the browser is closed. An empty id removes it. */
 export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, id: string): void {
   const secure = request.protocol === "https" ? "; Secure" : "";
   const gone = id === "" ? "; Max-Age=0" : "";

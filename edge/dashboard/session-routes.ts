@@ -15,11 +15,11 @@ export interface SessionContext {
   readonly core: WorkspaceClient;
   readonly sessions: Sessions;
   readonly limit: SignInLimit;
-  /** Where bridges reach the service. */
+  /** Base URL at which bridges reach the service. */
   readonly publicUrl: string;
 }
 
-/** What has other characters is told of as what it is: no token. */
+/** Checks the length only. A token with invalid characters is answered 401, like an unknown one. */
 const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
 const SIGN_IN = {
   body: {
@@ -34,18 +34,18 @@ const SIGN_IN = {
 const WRONG_TOKEN: ErrorAnswer = {
   status: 401,
   field: "token",
-  message: "This is not an operator's token. It is one of core's CORE_TOKENS with the role operator.",
+  message: "This is not an operator's token. Use one of core's CORE_TOKENS with the role operator.",
 };
 const SPENT_LINK: ErrorAnswer = {
   status: 401,
   message: "This sign-in link was used already or has expired. Sign in with an operator's token instead.",
 };
 
-/** Signing in and out, and links by which to sign in. */
+/** Adds the routes for signing in and out, and for sign-in links. */
 export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
   const { core, sessions, limit, publicUrl } = context;
 
-  /** The attempt's session, or the answer it gets instead. */
+  /** Returns what `accept` returns once core has accepted the token, else an error answer: `wrong` for a bad token. */
   async function attempt<T>(
     request: FastifyRequest,
     token: string | undefined,
@@ -74,10 +74,10 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return attempt(request, token, WRONG_TOKEN, sessions.begin);
   }
 
-  /** An attempt that is refused, or that core does not answer, leaves the link as good as it was. */
+  /** Uses the link up only after core has accepted its token. A rejected or unanswered attempt leaves it valid. */
   function signInByLink(request: FastifyRequest, code: string) {
     return attempt(request, sessions.tokenOf(code), SPENT_LINK, () => {
-      // Somebody else may have used it meanwhile.
+      // The link may have been used in the meantime.
       const token = sessions.takeCode(code);
       return token === undefined ? undefined : sessions.begin(token);
     });
@@ -97,7 +97,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     },
   );
 
-  // Whoever opens the dashboard asks first: not to be signed in is no error then.
+  // Every page asks this first, so a missing session is not an error here.
   app.get("/session", async (request, reply) => {
     const session = usedSession(request, sessions);
     return session === undefined ? reply.code(204).send() : reply.send(toShape(session, publicUrl));
@@ -110,7 +110,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return reply.code(204).send();
   });
 
-  // For programs that know a token and hand a person in, such as `npm start`.
+  // For programs that have a token and sign a person in, such as `npm start`.
   app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
     const answer = await attempt(request, token, WRONG_TOKEN, sessions.makeCode);
@@ -120,13 +120,13 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   });
 }
 
-/** The session of a request. */
+/** Returns the session of a request, without counting the request as use. */
 export function currentSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
   const id = readSessionCookie(request);
   return id === undefined ? undefined : sessions.find(id);
 }
 
-/** The session of a request by which a person uses it. */
+/** Returns the session of a request. Unless the page made the request by itself, this counts as use. */
 export function usedSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
   const id = readSessionCookie(request);
   if (id === undefined) return undefined;

@@ -2,10 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 /**
- * Who is signed in, and the links by which to sign in. They are kept in the
- * memory of the edge that made them, so a session ends for good when someone
- * signs out, no key has to be shared, and the operator's token never leaves the
- * process. An edge that is started anew asks everyone to sign in again.
+ * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
+ * a session for good, edges share no key, and the operator's token never leaves the process. After a restart of the
+ * edge, everybody must sign in again.
  */
 export interface Session {
   readonly token: string;
@@ -15,18 +14,18 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** Answers the id that the browser is to show. */
+  /** Creates a session. Returns it with the id for the browser's cookie. */
   begin(token: string): { readonly id: string; readonly session: Session };
-  /** The session, which nobody uses by this: looked at alone, it ends when it was not used for two hours. */
+  /** Returns the session without counting as use: a session expires after two hours without use. */
   find(id: string): Session | undefined;
-  /** The session, which somebody uses. */
+  /** Returns the session and counts as use. */
   use(id: string): Session | undefined;
   end(id: string): void;
-  /** A code that may be exchanged for the token once. */
+  /** Creates a code that can be exchanged for the token once. */
   makeCode(token: string): { readonly code: string; readonly endsAtMs: number };
-  /** The token of a code, which stays as good as it is. */
+  /** Returns the token of a code. The code stays valid. */
   tokenOf(code: string): string | undefined;
-  /** The token of a code, which is of no use from then on. */
+  /** Returns the token of a code and invalidates the code. */
   takeCode(code: string): string | undefined;
   endAll(): void;
 }
@@ -43,7 +42,7 @@ interface KeptSession extends Session {
 }
 
 export function createSessions(now: () => number = Date.now): Sessions {
-  // Both are kept by digest: looking one up takes no longer the more of it is right.
+  // The keys are digests, so the duration of a lookup does not reveal how much of an id is correct.
   const sessions = new LRUCache<string, KeptSession>({
     max: SESSIONS_MAX,
     ttl: IDLE_MS,

@@ -1,11 +1,10 @@
 /**
- * What the dashboard's front end and its server say to each other, as JSON.
- * Instants are ISO 8601 in UTC; null stands for what is not known or not there.
+ * The JSON between the dashboard's front end and its server. Times are ISO 8601 in UTC. Null means unknown or absent.
  */
 
 export type Mode = "poll" | "push" | "none";
 
-/** What came of a delivery: the delivery log's closed list. */
+/** The outcomes of a delivery: a closed list of the delivery log. */
 export const RESULTS = [
   "success",
   "dns",
@@ -30,43 +29,43 @@ export interface WorkspaceShape {
   readonly id: string;
   readonly name: string;
   readonly ownerEmail: string;
-  /** Whether its chat tool is reached through a bridge: only then it has hooks. */
+  /** Whether the chat tool is connected through a bridge. Only such a workspace has hooks. */
   readonly custom: boolean;
   readonly connected: boolean;
   /** Empty for a poll workspace. */
   readonly targetUrl: string;
   readonly mode: Mode;
-  /** Newest first; without what they are. */
+  /** Newest first, without the secrets themselves. */
   readonly secrets: readonly SecretShape[];
   readonly createdAt: string;
 }
 
 export interface SecretShape {
   readonly createdAt: string;
-  /** When a retired secret lapses; null on the newest. */
+  /** Expiry of a retired secret; null for the newest. */
   readonly expiresAt: string | null;
 }
 
 export interface DeliveryShape {
   readonly id: string;
-  /** When it ended; of a run of polls, when the first poll came. */
+  /** End of the attempt; for a run of polls, the time of the first poll. */
   readonly at: string;
   /** Empty for a poll. */
   readonly eventId: string;
   /** The type of the event, or "poll". */
   readonly eventType: string;
-  /** From 1; 0 for a poll and for a drop before any attempt. */
+  /** Number of the attempt, from 1; 0 for a poll, and for an event dropped before any attempt. */
   readonly attempt: number;
   readonly result: Result;
-  /** 0 when there was no answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly latencyMs: number;
   readonly address: string;
-  /** How many polls it stands for: a run of those that brought no events is one delivery. 0 for a push. */
+  /** Number of polls in the entry: consecutive polls without events share one. 0 for a push. */
   readonly polls: number;
-  /** When the last of these polls came; null for a push. */
+  /** Time of the last of these polls; null for a push. */
   readonly lastAt: string | null;
-  /** How many events these polls brought; 0 for a push. */
+  /** Number of events that these polls returned; 0 for a push. */
   readonly events: number;
 }
 
@@ -77,12 +76,12 @@ export interface PollHealthShape {
   readonly failing: boolean;
   readonly failingSince: string | null;
   readonly lastPollAt: string | null;
-  /** Counted up to 1,000. */
+  /** Number of waiting events, at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAt: string | null;
 }
 
-/** By the attempts of the last hour that the log still has. */
+/** Figures of the last hour, from the attempts that the log still has. */
 export interface PushHealthShape {
   readonly mode: "push";
   readonly lastSuccess: DeliveryShape | null;
@@ -108,9 +107,9 @@ export interface WorkspaceWithSecret {
 
 export interface WorkspacePage {
   readonly workspaces: readonly WorkspaceShape[];
-  /** Asks for what comes after; null at the end. */
+  /** Token of the next page; null on the last one. */
   readonly next: string | null;
-  /** How many workspaces were looked at for this page. */
+  /** Number of workspaces that were read for this page. */
   readonly lookedThrough: number;
 }
 
@@ -119,7 +118,7 @@ export type TestOutcome =
       readonly mode: "push";
       readonly delivery: DeliveryShape;
       readonly steps: readonly { readonly step: Step; readonly detail: string; readonly afterMs: number }[];
-      /** The step it did not get past; null on success. */
+      /** The step that failed; null on success. */
       readonly failedStep: Step | null;
       readonly failure: string;
     }
@@ -130,11 +129,11 @@ export type TestOutcome =
     };
 
 export interface SessionShape {
-  /** Where bridges reach the service, without a slash at its end. */
+  /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
-  /** When the session ends at the latest. */
+  /** Latest end of the session. */
   readonly endsAt: string;
 }
 
-/** How many ids `GET /api/health` takes. */
+/** Maximum number of ids in `GET /api/health`. */
 export const HEALTH_IDS_MAX = 100;

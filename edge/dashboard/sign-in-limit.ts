@@ -1,17 +1,17 @@
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
 
-/** Slows down whoever guesses: so many attempts to sign in from one place within a minute. */
+/** Slows down guessing: limits the attempts to sign in per minute and address. */
 export interface SignInLimit {
-  /** Counts an attempt; answers the seconds to wait when it is one too many. */
+  /** Counts an attempt. Returns the seconds to wait if the limit is exceeded, else undefined. */
   refuse(address: string): number | undefined;
-  /** Forgets the attempts of someone who got in. */
+  /** Resets the count after a successful attempt. */
   forget(address: string): void;
 }
 
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
-/** What it forgets, of one place among very many, lets a few more attempts through. */
+/** Addresses to remember. With more, the ones seen longest ago are forgotten and get a few more attempts. */
 const PLACES_MAX = 10_000;
 
 export function createSignInLimit(now: () => number = Date.now): SignInLimit {
@@ -30,7 +30,7 @@ export function createSignInLimit(now: () => number = Date.now): SignInLimit {
   };
 }
 
-/** Whoever has an IPv6 address has 2^64 of them. */
+/** Returns the key to count by: an IPv4 address, or the /64 of an IPv6 address, since one client has all 2^64 of it. */
 function placeOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
   return ipaddr.IPv6.parse(address).toByteArray().slice(0, 8).join(".");

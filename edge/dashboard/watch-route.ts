@@ -11,26 +11,24 @@ import { toDeliveryShape, toHealthShape } from "./workspace-json";
 export interface WatchContext {
   sessionOf(request: FastifyRequest): Session | undefined;
   operatorOf(request: FastifyRequest): Operator;
-  /** Aborted when the edge stops: watches are ended. */
+  /** Aborted when the edge stops, which ends all watches. */
   readonly stopping: AbortSignal;
   report(where: string, error: unknown): void;
 }
 
-/** Each has core look at the workspace several times a second. */
+/** Watches at a time. For each, core reads the workspace's log several times a second. */
 const WATCHES_MAX = 200;
-/** Says whether core is there where nothing happens, and finds out who has gone. The page waits 5 s for it. */
+/** Interval of the heartbeat, which says whether core answers, and detects closed connections. The page allows 5 s. */
 const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;
-/** A reader that is so far behind is not reading any more. */
+/** With more unread bytes than this, the reader is considered stuck and is disconnected. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
- * `GET /workspaces/:id/watch`: what happens to a workspace as it happens, as
- * server-sent events: `health`, `delivery`, and `gone` when it was deleted.
- * Every 2 s there is `here` while core answers, and `away` while it does not;
- * the first `away` comes at once. The first event after `away` is a `health`. The page
- * reads everything again then, as deliveries in between are not sent again. The
- * browser opens the stream again by itself when it ends otherwise.
+ * `GET /workspaces/:id/watch` streams the changes of a workspace as server-sent events: `health`, `delivery`, and `gone`
+ * once it is deleted. Every 2 s it sends `here` while core answers, and `away` while core does not. When core
+ * disconnects, `away` is sent at once, and the first event afterwards is `health`. The page then reads everything again,
+ * because deliveries in between are not repeated. When the stream ends, the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const { sessionOf, operatorOf, stopping, report } = context;
@@ -44,7 +42,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-    /** Core's stream, undefined when it is to be opened again; and whether something came on it. */
+    /** Core's stream, undefined when it must be reopened. `isCoreHere`: the stream has delivered a message. */
     let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
     let isCoreHere = false;
 

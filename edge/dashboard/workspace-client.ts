@@ -7,9 +7,9 @@ import {
 import { channelCredentials } from "../../runtime/core-channel";
 import type { ClientTls } from "../../runtime/core-connection";
 
-/** A test event alone may take 5 seconds. */
+/** Longer than a test event, which may take 5 seconds. */
 const DEADLINE_MS = 10_000;
-/** A page of 1,000 workspaces with everything at its longest. */
+/** Room for a page of 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
 type Unary<Request, Response> = (
@@ -19,16 +19,16 @@ type Unary<Request, Response> = (
   done: (error: ServiceError | null, response: Response) => void,
 ) => unknown;
 
-/** Core's WorkspaceService as one operator may use it. */
+/** A client of core's WorkspaceService with one operator's token. */
 export interface Operator {
   readonly methods: WorkspaceServiceClient;
-  /** Calls one of `methods`; rejects with the ServiceError. */
+  /** Calls one of `methods`. Rejects with the `ServiceError`. */
   call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response>;
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
 
 export interface WorkspaceClient {
-  /** What is done with this token. */
+  /** Returns a client that sends this token. */
   as(token: string): Operator;
   close(): void;
 }
@@ -38,7 +38,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
-    // A frozen core is noticed within the sum of these: watched pages promise 5 s.
+    // A frozen core is detected within the sum of these, which must be below the 5 s of the page.
     "grpc.keepalive_time_ms": 1_000,
     "grpc.keepalive_timeout_ms": 3_000,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
@@ -66,7 +66,7 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
   };
 }
 
-/** Rejects with the ServiceError when core does not take the operator's token. */
+/** Rejects with the `ServiceError` when core does not accept the operator's token. */
 export async function proveToken({ call, methods }: Operator): Promise<void> {
   await call(methods.listWorkspaces, ListWorkspacesRequest.create({ pageSize: 1 }));
 }

@@ -89,7 +89,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     status,
     latencyMs,
     address,
-    // A core of an older release does not count them: each is an entry of its own.
+    // A core of an older release does not send `polls`: each of its entries is one poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
     events,
@@ -143,8 +143,8 @@ function toText(at: Date | undefined): string | null {
   return at?.toISOString() ?? null;
 }
 
-/** What core's contract says is always there. */
+/** Returns a value that core always sends. Throws when it is missing. */
 function there<T>(value: T | null | undefined): T {
-  if (value === null || value === undefined) throw new Error("core left out what it always says");
+  if (value === null || value === undefined) throw new Error("core's answer lacks a required field");
   return value;
 }

@@ -31,18 +31,18 @@ const LIST = {
     properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
   },
 } as const;
-/** The longest page of the log that core answers. */
+/** Core's maximum page size for the log, in deliveries. */
 const LOG_PAGE_MAX = 1_000;
 
 type Of<Body = unknown> = { Params: { id: string }; Body: Body };
 
-/** A body of texts. */
+/** Returns the schema of a body whose fields are texts. */
 function texts<Name extends string>(required: readonly Name[], optional: readonly string[] = []) {
   const properties = Object.fromEntries([...required, ...optional].map((name) => [name, TEXT]));
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
-/** What a person does with workspaces, each a call of core's WorkspaceService. */
+/** Adds the routes that operators use on workspaces. Each calls core's WorkspaceService. */
 export function addWorkspaceRoutes(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,
@@ -87,7 +87,7 @@ export function addWorkspaceRoutes(
     },
   );
 
-  // Its name must come along: whoever deletes the wrong one does not get far.
+  // The body must have the workspace's name, as a guard against deleting another workspace by mistake.
   app.delete<Of<{ name: string }>>("/workspaces/:id", texts(["name"]), async (request, reply) => {
     const { call, methods } = operatorOf(request);
     const { workspace } = await view(request, request.params.id);

@@ -147,7 +147,7 @@ test("the name and the owner's e-mail can be changed", async () => {
   await page.getByLabel("Name").fill("After");
   await page.getByLabel("Owner's e-mail").fill(`${"a".repeat(250)}@example.com`);
   await save.click();
-  await page.getByText("The owner's e-mail must be an email address").waitFor();
+  await page.getByText("The owner's email must be an email address").waitFor();
   await page.getByLabel("Owner's e-mail").fill("ada@example.com");
   await save.click();
   await page.getByRole("heading", { name: "After", level: 1 }).waitFor();

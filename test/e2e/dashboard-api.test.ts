@@ -33,7 +33,7 @@ test("a workspace is made with its secret, which no later answer has", async () 
 describe("a refusal says why, and names the field at fault", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
-    ["ownerEmail", "The owner's e-mail must be", "nobody"],
+    ["ownerEmail", "The owner's email must be", "nobody"],
     // contract: push-https
     ["targetUrl", "must begin with https", "http://x.example"],
     ["targetUrl", "10.0.0.1", "https://10.0.0.1/"],
@@ -53,7 +53,7 @@ describe("a refusal says why, and names the field at fault", () => {
     const answer = await ask(`/workspaces/${NOBODY}${path}`, { method });
     expect([answer.status, (answer.json as { message: string }).message]).toEqual([
       404,
-      "There is no such workspace (any more).",
+      "The workspace does not exist.",
     ]);
   });
 
