@@ -9,24 +9,24 @@ import type {
   WorkspaceWithSecret,
 } from "../edge/dashboard/shapes";
 
-/** No answer of the server, of core behind it, or of a proxy before it. */
+/** Statuses that mean that the server, core behind it, or a proxy in front of it did not answer. */
 const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
-/** How long after a read that got no answer the page tries again. */
+/** Delay before a read without an answer is retried. */
 export const READ_AGAIN_MS = 2_000;
 
-/** What the server refused, in words for people; status 0 when it could not be reached. */
+/** An error for people. The status is 0 when the server is unreachable. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   constructor(
     readonly status: number,
     message: string,
-    /** The field of a form that is at fault. */
+    /** The invalid field of a form. */
     readonly field?: string,
   ) {
     super(message);
   }
 
-  /** Nobody has refused it: it may work later. */
+  /** Whether the request got no answer, so that it may work later. */
   get isUnanswered(): boolean {
     return UNANSWERED.has(this.status);
   }
@@ -36,18 +36,18 @@ const NOT_SIGNED_IN = 401;
 let whenSignedOut: () => void = () => undefined;
 const whenUnanswered = new Set<() => void>();
 
-/** Says what to do when the server does not know the session any more. */
+/** Sets the function to call when the server no longer accepts the session. */
 export function onSignedOut(then: () => void): void {
   whenSignedOut = then;
 }
 
-/** Calls `then` whenever a request gets no answer; answers how to stop that. */
+/** Calls `then` whenever a request gets no answer. Returns a function that stops this. */
 export function onUnanswered(then: () => void): () => void {
   whenUnanswered.add(then);
   return () => whenUnanswered.delete(then);
 }
 
-/** Who asks: a person by what they do, which keeps their session from ending, or the page by itself. */
+/** The origin of a request: an action of a person, which counts as use of the session, or the page by itself. */
 export type AskedBy = "person" | "itself";
 const ASKED_BY = { person: "1", itself: "by-itself" } as const;
 
@@ -76,7 +76,7 @@ async function ask<Answer>(
   throw new ApiError(answer.status, words, refusal.field);
 }
 
-/** Undefined when there was no answer. */
+/** Sends a request. Returns undefined when there was no answer. */
 async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
     return await fetch(path, init);
@@ -86,22 +86,24 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
   }
 }
 
-/** Only of what changes something it matters whether it was done. */
+/** Creates the error for a request without an answer. For a change, it says that the change may have been made. */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then();
   if (method === "GET") {
-    return new ApiError(status, `${words} This could not be loaded: the page tries again by itself.`);
+    return new ApiError(status, `${words} This could not be loaded; the page retries automatically.`);
   }
   const isWrite = path !== "/session";
   return new ApiError(
     status,
-    isWrite ? `${words} Whether this was done is unknown: look again.` : `${words} Try again later.`,
+    isWrite
+      ? `${words} It is unknown whether this was done: check before you try again.`
+      : `${words} Try again later.`,
   );
 }
 
-/** The dashboard's server. Everything rejects with ApiError. */
+/** The API of the dashboard's server. All calls reject with `ApiError`. */
 export const api = {
-  /** Undefined when nobody is signed in. */
+  /** Resolves to undefined when nobody is signed in. */
   session: () => ask<SessionShape | undefined>("GET", "/session"),
   signIn: (by: { readonly token: string } | { readonly code: string }) =>
     ask<SessionShape>("POST", "/session", by),
@@ -135,7 +137,7 @@ export const api = {
   disconnect: (id: string) => ask<WorkspaceShape>("POST", of(id, "/disconnect")),
   rotateSecret: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/rotate-secret")),
   sendTestEvent: (id: string) => ask<TestOutcome>("POST", of(id, "/test-event")),
-  /** Where a workspace is watched, as server-sent events. */
+  /** The URL of a workspace's stream of server-sent events. */
   watchUrl: (id: string) => `/api${of(id, "/watch")}`,
 };
 

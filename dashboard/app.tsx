@@ -47,7 +47,7 @@ function Page({ session }: { readonly session: SessionShape }) {
       return <ConnectPage publicUrl={session.publicUrl} />;
     default:
       return (
-        <PageHeading title="There is nothing here">
+        <PageHeading title="Page not found">
           <Link href="/">All workspaces</Link>
         </PageHeading>
       );

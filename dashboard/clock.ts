@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Now, in ms; looked at again every so often. */
+/** The current time in ms since the epoch, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

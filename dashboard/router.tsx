@@ -9,7 +9,7 @@ function readHere(): string {
 
 addEventListener("popstate", () => here.set(readHere()));
 
-/** The path and query that are shown now. */
+/** The URL of the current page. */
 export function useHere(): URL {
   return new URL(useStore(here), location.origin);
 }
@@ -20,7 +20,7 @@ export function navigate(path: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** A link within the dashboard: a click stays on the page, a click with a key held is the browser's. */
+/** A link within the dashboard. A plain click does not reload; a click with a modifier key is left to the browser. */
 export function Link({ href, ...more }: AnchorHTMLAttributes & { readonly href: string }) {
   return (
     <a

@@ -12,17 +12,17 @@ export const sessionState = createStore<SessionState>({ is: "looking" });
 const LINK_FORM = /^#sign-in=(.+)$/;
 const ENDED = "Your session has ended: sign in again.";
 
-/** Finds out who we are: by the link that we were opened with, or by the session that is there. */
+/** Signs in with the link in the URL, or finds the existing session. */
 export async function beginSession(): Promise<void> {
   const [, code] = LINK_FORM.exec(location.hash) ?? [];
-  // At once, so that the code is not kept in the history.
+  // The code is removed from the URL at once, so that it does not stay in the history.
   if (code !== undefined) history.replaceState(null, "", location.pathname);
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
-  // A spent link in the hands of someone who is signed in already does no harm.
+  // A used link is no error for a person who is already signed in.
   if (sessionState.get().is !== "in") await findSession(refused?.message);
 }
 
-/** Looks for the session that is there, and again by itself while there is no answer. */
+/** Looks for an existing session. Retries while there is no answer. */
 async function findSession(refused: string | undefined): Promise<void> {
   const failed = await enter(api.session);
   if (sessionState.get().is === "in") return;
@@ -30,7 +30,7 @@ async function findSession(refused: string | undefined): Promise<void> {
   if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
-/** Answers why it did not work, where there is more to say than that nobody is signed in. */
+/** Resolves to the error of a failed attempt; undefined also when nobody is signed in, which is no error. */
 async function enter(begin: () => Promise<SessionShape | undefined>): Promise<ApiError | undefined> {
   try {
     const session = await begin();

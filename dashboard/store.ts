@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that several parts of the page look at. */
+/** A value that several components use. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;
-  /** Calls `look` after every change; answers how to stop. */
+  /** Calls `look` after every change. Returns a function that stops this. */
   subscribe(look: () => void): () => void;
 }
 

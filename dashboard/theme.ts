@@ -7,7 +7,7 @@ function readTheme(): Theme {
   return THEMES.find((each) => each === document.documentElement.dataset["theme"]) ?? "system";
 }
 
-/** What the reader chose; theme.js puts it in place before anything is painted. */
+/** The chosen theme. theme.js applies it before the first paint. */
 export const chosenTheme = createStore<Theme>(readTheme());
 
 export function chooseTheme(theme: Theme): void {
@@ -17,12 +17,12 @@ export function chooseTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem("theme");
     else localStorage.setItem("theme", theme);
   } catch {
-    // Storage is closed to us: it holds until the page is left.
+    // Storage is blocked, so the choice lasts until the page is closed.
   }
   chosenTheme.set(theme);
 }
 
-/** Calls `then` whenever the colours change; answers how to stop. */
+/** Calls `then` whenever the colours change. Returns a function that stops this. */
 export function onColours(then: () => void): () => void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", then);

@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "./api";
 
-/** Something that a person has done: whether it is under way, and why it was refused. */
+/** The state of an action of the user: whether it is pending, and its error. */
 export interface Action<Arguments extends readonly unknown[]> {
   readonly pending: boolean;
   readonly error: ApiError | undefined;
   run(...given: Arguments): void;
-  /** Forgets the refusal. */
+  /** Removes the error. */
   clear(): void;
 }
 
-/** One at a time: while it is under way, running it again does nothing. */
+/** Wraps `act` in an `Action`. While it is pending, `run` does nothing. */
 export function useAction<Arguments extends readonly unknown[]>(
   act: (...given: Arguments) => Promise<void>,
 ): Action<Arguments> {

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, READ_AGAIN_MS, type AskedBy } from "./api";
 
 export interface Loaded<T> {
-  /** What came last, also while something newer is on its way. */
+  /** The last result, also while a newer one is loading. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
@@ -10,8 +10,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads what depends on `by`, again whenever that changes, and again by itself for as long as there is no
- * answer. What came too late is thrown away.
+ * Calls `load`, and again whenever `by` changes. While there is no answer, it retries. Results of an earlier `by` are
+ * ignored.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal, asked: AskedBy) => Promise<T>,

@@ -7,7 +7,7 @@ export default defineConfig({
     outDir: "../dist/dashboard",
     emptyOutDir: true,
     target: "es2022",
-    // A data: URL is nothing that the content security policy lets in.
+    // The content security policy does not allow data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

@@ -56,16 +56,16 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
           error={error}
           required
           maxLength={128}
-          hint="For people, such as the name of the chat tool's workspace."
+          hint="A display name, such as the name of the workspace in the chat tool."
         />
         <Field
-          label="Owner's e-mail"
+          label="Owner's email"
           name="ownerEmail"
           type="email"
           value={ownerEmail}
           onText={setOwnerEmail}
           error={error}
-          hint="Optional. It is told when the bridge stops polling while events wait."
+          hint="Optional. Notified when the bridge stops polling while events wait."
         />
         <fieldset>
           <legend>How does the bridge get its events?</legend>
@@ -74,16 +74,16 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
             <span>
               <strong>It polls</strong>
               <span class="hint">
-                It needs no address that can be reached. Events wait for it for 24 hours.
+                The bridge needs no public address. Events are held for it for 24 hours.
               </span>
             </span>
           </label>
           <label class="choice">
             <input type="radio" name="mode" checked={pushes} onChange={() => setPushes(true)} />
             <span>
-              <strong>It is pushed to</strong>
+              <strong>It receives pushes</strong>
               <span class="hint">
-                It has a public HTTPS address. Events arrive at once, and are missed while it is down.
+                The bridge needs a public HTTPS address. Events arrive at once, and are lost while it is down.
               </span>
             </span>
           </label>
@@ -98,7 +98,7 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
             error={error}
             required
             placeholder="https://bridge.example/events"
-            hint="Where events are sent to: https, with a public address."
+            hint="The https URL that receives the events. Its host must have a public address."
           />
         )}
         <FormFault error={error} fields={pushes ? FIELDS : FIELDS.slice(0, 2)} />

@@ -43,7 +43,7 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           Sign in
         </ActionButton>
       </form>
-      <p class="hint">The token is checked and kept by the server alone: your browser only gets a session.</p>
+      <p class="hint">Only the server checks and keeps the token. Your browser gets a session.</p>
     </div>
   );
 }

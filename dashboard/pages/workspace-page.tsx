@@ -27,7 +27,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
     return (
       <div class="narrow">
         <PageHeading title="There is no such workspace" />
-        <p>It was deleted, or the address is not right.</p>
+        <p>It was deleted, or the address is incorrect.</p>
         <Link href="/">All workspaces</Link>
       </div>
     );
@@ -57,7 +57,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         <ModeBadge mode={workspace.mode} />
         <span class={`liveness ${liveness}`}>
           <span class="dot" aria-hidden="true" />
-          {{ live: "Live", connecting: "Connecting", away: "Not live: connecting again" }[liveness]}
+          {{ live: "Live", connecting: "Connecting", away: "Not live: reconnecting" }[liveness]}
         </span>
       </PageHeading>
       <p class="workspace-id">

@@ -8,8 +8,9 @@ import { useSearch } from "../workspaces/use-search";
 import { useWorkspacePages } from "../workspaces/use-workspace-pages";
 import { WorkspaceTable } from "../workspaces/workspace-table";
 
+/** Pause in typing before the search starts. */
 const TYPED_FOR_MS = 350;
-/** Of those found: each costs a look at its health. */
+/** Found workspaces to show at first: each one needs a call for its health. */
 const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {
@@ -41,7 +42,7 @@ export function WorkspacesPage() {
         <Icon name="search" />
         <input
           type="search"
-          aria-label="Search by name, id, owner's e-mail or target URL"
+          aria-label="Search by name, id, owner's email or target URL"
           placeholder="Name, id, owner or target URL"
           value={typed}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
@@ -133,7 +134,7 @@ function FoundWorkspaces({ search }: { readonly search: string }) {
         <div class="empty card">
           <Icon name="search" />
           <h2>Nothing matches</h2>
-          <p>No workspace has “{search}” in its name, id, owner's e-mail or target URL.</p>
+          <p>No workspace has “{search}” in its name, id, owner's email or target URL.</p>
         </div>
       )}
       {error !== undefined && <Failed message={error.message} again={lookOn} />}
@@ -141,16 +142,16 @@ function FoundWorkspaces({ search }: { readonly search: string }) {
         <span role="status" class="searched" aria-busy={pending}>
           <span class="wheel" aria-hidden="true" />
           {done
-            ? `Looked through all ${looked}: ${found.length} found.`
-            : `Looked through the newest ${looked}: ${found.length} found so far${pending ? " …" : "."}`}
+            ? `Searched all ${looked}: ${found.length} found.`
+            : `Searched the newest ${looked}: ${found.length} found so far${pending ? " …" : "."}`}
         </span>
         {found.length > shownMax && (
           <ActionButton onClick={() => setShownMax(shownMax + SHOWN_AT_ONCE)}>
-            Show more of them ({found.length - shownMax})
+            Show more ({found.length - shownMax})
           </ActionButton>
         )}
         {!done && !pending && error === undefined && (
-          <ActionButton onClick={lookOn}>Look through older ones</ActionButton>
+          <ActionButton onClick={lookOn}>Search older workspaces</ActionButton>
         )}
       </div>
     </>

@@ -3,7 +3,7 @@ import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 export interface ActionButtonProps extends Omit<ButtonHTMLAttributes, "children"> {
   readonly children: ComponentChildren;
   readonly look?: "primary" | "plain" | "danger" | "quiet";
-  /** While it is true the button keeps the focus, does nothing, and turns a wheel after a moment. */
+  /** While true, the button ignores clicks, keeps the focus, and shows a spinner after a moment. */
   readonly pending?: boolean;
 }
 

@@ -7,18 +7,18 @@ import { FormFault } from "./field";
 export interface ConfirmDialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** What the button that does it says. */
+  /** Label of the button that runs `action`. */
   readonly confirm: string;
   readonly action: Action<[]>;
-  /** Names of fields in `children` that show their own fault. */
+  /** Names of the fields in `children` that show their own errors. */
   readonly fields?: readonly string[];
   readonly danger?: boolean;
-  /** Whether it may be done yet. */
+  /** Whether `action` can be run yet. */
   readonly ready?: boolean;
   onClose(): void;
 }
 
-/** Asks before something is done. It is open for as long as it is there. */
+/** Asks for confirmation before `action` runs. The dialog is open while it is mounted. */
 export function ConfirmDialog({
   title,
   children,

@@ -2,7 +2,7 @@ import { announce } from "../announce";
 import { ActionButton } from "./action-button";
 import { Icon } from "./icon";
 
-/** Copies a text; `what` names it, as "the signing secret". */
+/** Copies `text`. `what` names it in the messages, e.g. "the signing secret". */
 export function CopyButton({
   text,
   what,

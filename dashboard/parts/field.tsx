@@ -4,11 +4,11 @@ import type { ApiError } from "../api";
 
 export interface FieldProps {
   readonly label: string;
-  /** As the server names it. */
+  /** The server's name of the field. */
   readonly name: string;
   readonly value: string;
   onText(text: string): void;
-  /** What the server refused, shown when it is about this field. */
+  /** The error of the request, shown when it names this field. */
   readonly error?: ApiError | undefined;
   readonly hint?: ComponentChildren;
   readonly type?: "text" | "url" | "email" | "password";
@@ -17,7 +17,7 @@ export interface FieldProps {
   readonly placeholder?: string;
 }
 
-/** A labelled line of text, with its hint and its fault read out along with it. */
+/** A labelled text input. Screen readers read out its hint and its error with it. */
 export function Field({ label, name, value, onText, error, hint, ...more }: FieldProps) {
   const id = useId();
   const fault = error?.field === name ? error.message : undefined;
@@ -33,7 +33,7 @@ export function Field({ label, name, value, onText, error, hint, ...more }: Fiel
         aria-invalid={fault !== undefined}
         autocomplete="off"
         spellcheck={false}
-        // Preact tells inputs apart by their type, which is not known here.
+        // Preact has a type for each kind of input, and the kind is not known here.
         {...(more as Omit<typeof more, "type"> & { readonly type?: "text" })}
       />
       <p class="hint" id={`${id}-hint`}>
@@ -46,7 +46,7 @@ export function Field({ label, name, value, onText, error, hint, ...more }: Fiel
   );
 }
 
-/** A refusal that is about no field of its form. */
+/** Shows an error that names none of the form's fields. */
 export function FormFault({
   error,
   fields = [],

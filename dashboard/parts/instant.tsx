@@ -8,7 +8,7 @@ const DAY_AND_EXACT_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "shor
 export interface InstantProps {
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** In the reader's zone; or how long ago. The exact UTC is what hovering shows. */
+  /** A local date or time, or how long ago. The tooltip has the exact time in UTC. */
   readonly as?: "date" | "time" | "ago";
 }
 

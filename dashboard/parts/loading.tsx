@@ -1,4 +1,4 @@
-/** Says that something is on its way, once it takes longer than a moment. */
+/** Says what is loading. The stylesheet shows it after a moment. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p class="loading" role="status">

@@ -7,15 +7,15 @@ import { Icon } from "./icon";
 
 export interface SecretCardProps {
   readonly made: WorkspaceWithSecret;
-  /** Where bridges reach the service. */
+  /** Base URL at which bridges reach the service. */
   readonly publicUrl: string;
-  /** Whether it comes up on a page that is there already: the page then shows it, and reading goes on with it. */
+  /** Whether the card appears on a page that is already open. It then takes the focus, which scrolls to it. */
   readonly comesUp?: boolean;
-  /** How to go on. */
+  /** The button or link to continue with. */
   readonly children: ComponentChildren;
 }
 
-/** A new signing secret, the only time it is shown, and what to give the bridge. */
+/** Shows a new signing secret, which is never shown again, and the settings for the bridge. */
 export function SecretCard({
   made: { workspace, signingSecret },
   publicUrl,
@@ -35,7 +35,7 @@ export function SecretCard({
         Signing secret
       </h2>
       <p class="notice tone-warn">
-        <Icon name="warn" /> Store it now: it is shown only this once. If it is lost, rotate it.
+        <Icon name="warn" /> Store it now: it is not shown again. If you lose it, rotate it.
       </p>
       <div class="secret-line">
         <code data-secret>{signingSecret}</code>

@@ -1,7 +1,7 @@
-// Before anything is painted: the theme that the reader chose, where there is one.
+// Applies the chosen theme, if any, before the first paint.
 try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is closed to us: the system's theme it is.
+  // Storage is blocked, so the system's theme is used.
 }

@@ -1,6 +1,6 @@
 import type { DeliveryShape, Result, Step } from "../../edge/dashboard/shapes";
 
-/** A few words for a result, as a log shows them. */
+/** The label of each result, as the log shows it. */
 export const RESULT_WORDS: Readonly<Record<Result, string>> = {
   success: "Accepted",
   dns: "Name not found",
@@ -8,15 +8,15 @@ export const RESULT_WORDS: Readonly<Record<Result, string>> = {
   connect: "No connection",
   tls: "TLS failed",
   timeout: "Timed out",
-  status: "Refused by bridge",
-  body: "Broken answer",
-  expired: "Gone stale",
+  status: "Rejected by bridge",
+  body: "Invalid response",
+  expired: "Expired",
   disconnected: "Disconnected",
-  polls: "Polls by now",
+  polls: "Switched to polling",
   overloaded: "Overloaded",
 };
 
-/** Attempts that failed, and events that were given up without one. */
+/** The outcome of a delivery. Dropped: the event was dropped without a further attempt. */
 export type Outcome = "success" | "failed" | "dropped";
 
 const DROPPED: ReadonlySet<Result> = new Set(["expired", "disconnected", "polls", "overloaded"]);
@@ -34,22 +34,22 @@ const ADVICE: Readonly<Record<Failed, string>> = {
     "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
   connect:
     "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
-  tls: "TLS could not be agreed on. Serve HTTPS on this port, with a certificate that has not expired, names this host, comes from a public authority and brings its whole chain.",
-  body: "The bridge was sent the event, but its answer broke off or was not HTTP. Look at the bridge's own log for a crash, and check that any proxy before it passes answers on.",
+  tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate from a public authority that has not expired, names this host and includes the full chain.",
+  body: "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of it forwards responses.",
   expired:
-    "The event went stale before it could be delivered. Send a test event: once the bridge answers in time, the next events arrive.",
+    "The event expired before it could be delivered. Send a test event: once the bridge answers in time, the next events arrive.",
   disconnected:
-    "The workspace was disconnected while the event was under way. Connect it again if that was not meant.",
+    "The workspace was disconnected before the event was delivered. Connect it again if this was not intended.",
   polls:
-    "The target URL was cleared while the event was under way. Let the bridge poll, or set the target URL again.",
+    "The target URL was cleared before the event was delivered. Let the bridge poll, or set the target URL again.",
   overloaded:
-    "The event waited more than 10 seconds behind others, or too many waited already. Let the bridge answer faster, or take more requests at once.",
+    "The event waited more than 10 seconds behind others, or too many events were already waiting. Make the bridge answer faster, or handle more requests at once.",
 };
 
 /**
- * What to do about a delivery that went wrong, in a sentence or two; undefined when it went well.
+ * Returns a few sentences on what to do about a failed delivery; undefined for a successful one.
  *
- * @param failedStep the step that it did not get past, where that is known
+ * @param failedStep the step that failed, if known
  */
 export function adviceFor(
   delivery: Pick<DeliveryShape, "result" | "status" | "address">,
@@ -61,42 +61,44 @@ export function adviceFor(
   return result === "status" ? statusAdvice(delivery.status) : ADVICE[result];
 }
 
-/** What to do about the last push of a bridge that fails, and how to see whether it helped. */
+/** Returns the advice for the last push of a failing bridge, and how to check that it helped. */
 export function adviceForLast(delivery: DeliveryShape): string {
   return `${adviceFor(delivery) ?? ""} Then send a test event: it shows every step.`;
 }
 
-/** An address that was gone to is known once there is a connection. */
+/** `address` is empty when no connection was made. */
 function timeoutAdvice(
   { status, address }: Pick<DeliveryShape, "status" | "address">,
   failedStep: Step | null | undefined,
 ): string {
   if (address === "") {
-    return "No connection was made within 5 seconds. Check the host and the port of the target URL, and let the firewall before the bridge pass connections to that port.";
+    return "No connection was made within 5 seconds. Check the host and the port of the target URL, and open that port in the bridge's firewall.";
   }
   if (failedStep === "tls") {
-    return "The bridge took the connection, but did not agree on TLS within 5 seconds. Check that it speaks HTTPS on this port and is not overloaded.";
+    return "The bridge accepted the connection, but the TLS handshake did not finish within 5 seconds. Check that the bridge serves HTTPS on this port and is not overloaded.";
   }
   if (status !== 0) {
-    return `The bridge began to answer ${status}, but did not finish within 5 seconds. Let it end its answer at once: an empty body will do.`;
+    return `The bridge began to answer ${status}, but did not finish within 5 seconds. Make it finish the response at once: an empty body is enough.`;
   }
-  return "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.";
+  return "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx at once, before slow work.";
 }
 
 function statusAdvice(status: number): string {
-  const answered = `The bridge answered ${status} where a 2xx is expected.`;
+  const answered = `The bridge answered ${status} instead of 2xx.`;
   if (status >= 300 && status < 400) {
-    return `${answered} Redirects are not followed: set the target URL to where it leads.`;
+    return `${answered} Redirects are not followed: set the target URL to the redirect's destination.`;
   }
   if (status === 401 || status === 403) {
-    return `${answered} Give it this workspace's newest signing secret, and check its clock.`;
+    return `${answered} Give the bridge this workspace's newest signing secret, and check its clock.`;
   }
   if (status === 404 || status === 405 || status === 410) {
-    return `${answered} Check the path of the target URL: it must take POST requests.`;
+    return `${answered} Check the path of the target URL: it must accept POST requests.`;
   }
-  if (status === 413) return `${answered} Let it, and any proxy before it, take larger requests.`;
-  if (status === 429) return `${answered} Let it, and any proxy before it, take more requests.`;
+  if (status === 413)
+    return `${answered} Let the bridge, and any proxy in front of it, accept larger requests.`;
+  if (status === 429)
+    return `${answered} Let the bridge, and any proxy in front of it, accept more requests.`;
   if (status >= 500)
-    return `${answered} Look at the bridge's own log: the fault is there or in a proxy before it.`;
-  return `${answered} Look at the bridge's own log for why it refuses the event.`;
+    return `${answered} Check the bridge's own log: the error is in the bridge or in a proxy in front of it.`;
+  return `${answered} Check the bridge's own log for the reason.`;
 }

@@ -1,12 +1,12 @@
 import type { DeliveryShape, Result } from "../../edge/dashboard/shapes";
 import { outcomeOf, type Outcome } from "./advice";
 
-/** How many attempts and drops the service's log of a workspace keeps. */
+/** Maximum number of attempts and drops in core's log of a workspace. */
 export const LOGGED_MAX = 1_000;
-/** How many entries of polls it keeps. */
+/** Maximum number of entries for polls in that log. */
 export const POLLS_LOGGED_MAX = 500;
 
-/** Two lists as one, newest first: what is in both is in it once, a run of polls as it was counted last. */
+/** Merges two lists, newest first and without duplicates. For a run of polls, the higher count is kept. */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
   others: readonly DeliveryShape[],
@@ -21,7 +21,10 @@ export function mergeDeliveries(
     .filter(({ polls }) => room[polls > 0 ? "polls" : "pushes"]-- > 0);
 }
 
-/** Of the kind whose log is full, the oldest one, so that older ones may be missing; undefined where none can be. */
+/**
+ * Returns the oldest delivery of a kind, polls or pushes, whose log is full, so that older ones may be missing. If both
+ * logs are full, the newer of the two is returned; if none is, undefined.
+ */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [
     deliveries.filter((each) => each.polls > 0),
@@ -34,25 +37,25 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
   return full.toSorted(newestFirst)[0];
 }
 
-/** What a poll, or a run of polls, brought. */
+/** The number of events that a poll or a run of polls returned, in words. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
   if (events === 0) return "no events";
   return events === 1 ? "1 event" : `${events} events`;
 }
 
-/** Ids are "<ms>-<number>", and both count. */
+/** Compares by id, "<ms>-<number>": by the ms, then by the number. */
 function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
   return bMs - aMs || bNumber - aNumber;
 }
 
-/** What of the log to show; an empty text stands for all. */
+/** The filters of the log. An empty text matches everything. */
 export interface DeliveryFilter {
-  /** What came of it: a result, or all of an outcome. A poll has none. */
+  /** A result, or an outcome for all its results. Polls match neither. */
   readonly result: Outcome | Result | "";
   readonly eventType: string;
-  /** A part of the event's id. */
+  /** A part of the event id. */
   readonly event: string;
 }
 

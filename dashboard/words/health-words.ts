@@ -10,23 +10,23 @@ import { duration, fromNow } from "./time-words";
 
 export type Tone = "good" | "warn" | "bad" | "idle";
 
-/** How a workspace is, for people. */
+/** A workspace's health, for people. */
 export interface HealthWords {
   readonly tone: Tone;
   /** A word or two. */
   readonly label: string;
   readonly sentence: string;
-  /** What to do, when something is to be done. */
+  /** What to do, if anything. */
   readonly advice?: string | undefined;
 }
 
-/** A running bridge polls every few seconds. */
+/** A running bridge polls every few seconds, so a poll within this time means that it runs. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
-/** A bridge that fails now and then is not taken for a good one after each push that it accepts. */
+/** A recovered bridge keeps its warning for this time, so that an unstable one does not look good after each success. */
 const STEADY_AFTER_MS = 5 * 60_000;
 
-/** @param deliveries newest first: what is known of the log, which says when a bridge recovered */
+/** @param deliveries the known part of the log, newest first, which shows when a bridge recovered */
 export function healthWords(
   workspace: Pick<WorkspaceShape, "custom" | "connected">,
   health: HealthShape,
@@ -34,19 +34,19 @@ export function healthWords(
   deliveries: readonly DeliveryShape[] = [],
 ): HealthWords {
   if (!workspace.custom) {
-    return { tone: "idle", label: "No bridge", sentence: "Its chat tool is reached without a bridge." };
+    return { tone: "idle", label: "No bridge", sentence: "The chat tool is connected without a bridge." };
   }
   if (!workspace.connected) {
     return {
       tone: "idle",
       label: "Disconnected",
-      sentence: "No events are taken or delivered.",
+      sentence: "Events are neither accepted nor delivered.",
       advice: "Connect it again to get a new signing secret.",
     };
   }
   switch (health?.mode) {
     case undefined:
-      return { tone: "idle", label: "Not known yet", sentence: "How delivery goes is not known yet." };
+      return { tone: "idle", label: "Not known yet", sentence: "The state of delivery is not known yet." };
     case "poll":
       return pollWords(health, nowMs);
     case "push":
@@ -58,7 +58,9 @@ function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
   const { failing, lastPollAt, waiting, oldestWaitingAt } = health;
   const sinceMs = oldestWaitingAt === null ? 0 : nowMs - Date.parse(oldestWaitingAt);
   const waits =
-    waiting === 0 ? "Nothing waits." : `${waitingWords(waiting)}, the oldest for ${duration(sinceMs)}.`;
+    waiting === 0
+      ? "No events are waiting."
+      : `${waitingWords(waiting)}, the oldest for ${duration(sinceMs)}.`;
   const polled =
     lastPollAt === null
       ? "The bridge has never polled."
@@ -77,7 +79,7 @@ function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
       tone: waiting > 0 ? "warn" : "idle",
       label: "Never polled",
       sentence: `${polled} ${waits}`,
-      advice: "Start the bridge with this workspace's id and secret; it is to poll every 2 seconds.",
+      advice: "Start the bridge with this workspace's id and secret; it should poll every 2 seconds.",
     };
   }
   if (nowMs - Date.parse(lastPollAt) <= POLLS_LATELY_MS) {
@@ -87,14 +89,14 @@ function pollWords(health: PollHealthShape, nowMs: number): HealthWords {
     tone: waiting > 0 ? "warn" : "idle",
     label: "Quiet",
     sentence: `${polled} ${waits}`,
-    advice: "A running bridge polls every few seconds: see whether it still runs.",
+    advice: "A running bridge polls every few seconds: check that it still runs.",
   };
 }
 
 export function waitingWords(waiting: number): string {
   if (waiting >= WAITING_COUNTED_MAX)
-    return `${WAITING_COUNTED_MAX.toLocaleString("en")} events or more wait`;
-  return waiting === 1 ? "1 event waits" : `${waiting} events wait`;
+    return `${WAITING_COUNTED_MAX.toLocaleString("en")} events or more are waiting`;
+  return waiting === 1 ? "1 event is waiting" : `${waiting} events are waiting`;
 }
 
 function pushWords(
@@ -124,7 +126,7 @@ function pushWords(
     return {
       tone: "good",
       label: "Quiet",
-      sentence: `Nothing to push lately. The bridge accepted the last one ${when}.`,
+      sentence: `There were no recent pushes. The bridge accepted the last one ${when}.`,
     };
   }
   if (successes < attempts && lastFailure !== null) {
@@ -142,21 +144,21 @@ function pushWords(
   return {
     tone: "good",
     label: "Pushing",
-    sentence: `${all} of the last hour went well, half of them within ${latencyP50Ms} ms.`,
+    sentence: `${all} in the last hour succeeded, half of them within ${latencyP50Ms} ms.`,
   };
 }
 
-/** When the first push after the last failure was accepted; undefined where the log at hand does not say. */
+/** Returns the time of the first accepted push after the last failure; undefined if `deliveries` lacks it. */
 function recoveredAt(lastFailure: DeliveryShape, deliveries: readonly DeliveryShape[]): string | undefined {
   return deliveries.findLast(
     ({ at, polls, result }) => result === "success" && polls === 0 && at > lastFailure.at,
   )?.at;
 }
 
-/** When a push failed and by what, as within a sentence: "2 min ago: no connection". */
+/** Returns when and why a push failed, for use within a sentence: "2 min ago: no connection". */
 function failedWhen({ at, result }: DeliveryShape, nowMs: number): string {
   const words = RESULT_WORDS[result];
-  // Not what is in capitals, such as TLS.
+  // Words in capitals, such as TLS, stay as they are.
   const what = /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words;
   return `${fromNow(Date.parse(at), nowMs)}: ${what}`;
 }

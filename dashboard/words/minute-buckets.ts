@@ -1,25 +1,25 @@
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 import { outcomeOf } from "./advice";
 
-/** What the chart counts: attempts to push by what came of them, and polls apart from them. */
+/** The series of the chart: push attempts by outcome, and polls. */
 export const COUNTED = ["success", "failed", "dropped", "polls"] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** What happened in each minute of the last hour; all lists are of one length, oldest first. */
+/** The counts for each minute of the last hour. All lists have the same length, oldest first. */
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
-  /** The beginning of each minute, in seconds since the epoch. */
+  /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
-  /** Of the attempts that were accepted, in ms; null in a minute without one. */
+  /** Median latency of the accepted attempts, in ms; null in a minute without any. */
   readonly median: readonly (number | null)[];
   readonly slowest: readonly (number | null)[];
 }
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** An hour that does not begin with a minute has a part of one at each end. */
+/** An hour that does not start on a minute has a partial minute at each end. */
 const MINUTES = 61;
 
-/** Sorts the deliveries of the hour that ends now into its minutes. It is the hour that health counts, too. */
+/** Counts the deliveries of the last hour by minute. Health covers the same hour. */
 export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: number): MinuteBuckets {
   const sinceMs = nowMs - HOUR_MS;
   const first = Math.floor(sinceMs / MINUTE_MS);
@@ -31,7 +31,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
-        // The browser's clock may be behind: what came after now has just come.
+        // The browser's clock may be behind, so later polls count as current.
         const toMs = i === MINUTES - 1 ? Infinity : (first + i + 1) * MINUTE_MS - 1;
         count.polls += until(toMs) - until(fromMs);
       });
@@ -56,7 +56,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   };
 }
 
-/** How many of a delivery's polls came up to an instant. Those of a run are taken as spread evenly over its time. */
+/** Returns how many polls of a delivery came up to a time. Polls of a run are assumed to be evenly spaced. */
 function pollsUntil({ at, lastAt, polls }: DeliveryShape): (atMs: number) => number {
   const firstMs = Date.parse(at);
   const lastMs = Date.parse(lastAt ?? at);

@@ -1,6 +1,6 @@
 import type { Mode } from "../../edge/dashboard/shapes";
 
-/** What a bridge has to know. */
+/** The settings that a bridge needs. */
 export interface BridgeFacts {
   readonly publicUrl: string;
   readonly workspaceId: string;
@@ -14,12 +14,12 @@ const SNIPPETS = [
 ] as const;
 export type SnippetName = (typeof SNIPPETS)[number]["name"];
 
-/** Those that are of use in a mode: there is nothing to poll where events are pushed. */
+/** Returns the snippets for a mode. A push workspace has nothing to poll. */
 export function snippetsFor(mode: Mode): readonly (typeof SNIPPETS)[number][] {
   return SNIPPETS.filter(({ name }) => name !== "poll" || mode !== "push");
 }
 
-/** A text to give the bridge, or to try the workspace with from a shell. */
+/** Returns the settings for the bridge, or shell commands to try the workspace with. */
 export function snippetFor(name: SnippetName, facts: BridgeFacts): string {
   switch (name) {
     case "settings":
@@ -48,7 +48,7 @@ function hook({ publicUrl, workspaceId }: BridgeFacts): string {
   return `${publicUrl}/hooks/${workspaceId}`;
 }
 
-/** Leaves the time in $t and the signature of a variable's text in $v1. */
+/** Returns shell commands that set `$t` to the time and `$v1` to the signature of a variable's text. */
 function signed(variable: string, secret: string): readonly string[] {
   return [
     "t=$(date +%s)",

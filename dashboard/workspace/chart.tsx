@@ -4,24 +4,24 @@ import { onColours } from "../theme";
 
 export interface ChartSeries {
   readonly label: string;
-  /** A colour of the stylesheet, as "--good". */
+  /** A colour variable of the stylesheet, e.g. "--good". */
   readonly colour: string;
   readonly kind: "bars" | "line" | "points";
 }
 
 export interface ChartProps {
-  /** What it shows, for those who do not see it. */
+  /** Description for screen readers. */
   readonly label: string;
-  /** Seconds since the epoch. */
+  /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
   readonly series: readonly ChartSeries[];
-  /** A list as long as `minutes` for each series. */
+  /** A list for each series, as long as `minutes`. */
   readonly values: readonly (readonly (number | null)[])[];
   readonly unit: string;
   readonly height: number;
 }
 
-/** In seconds, as the time of a chart is. */
+/** Seconds, the unit of the chart's x axis. */
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;
@@ -52,7 +52,7 @@ export function Chart({ label, minutes, series, values, unit, height }: ChartPro
       plot.current?.destroy();
       plot.current = undefined;
     };
-    // The words and colours of a chart are as its kind of workspace has them.
+    // The series depend on the mode of the workspace, so the chart is redrawn when they change.
   }, [series.map(({ label: of, colour }) => `${of} ${colour}`).join(), unit, height]);
 
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
@@ -79,11 +79,11 @@ function optionsFor(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      // Room for the whole of the first and the last bar.
+      // Half a minute at each end, so that the first and the last bar are not cut off.
       x: { range: (_plot, min, max) => [min - MINUTE / 2, max + MINUTE / 2] },
       y: { range: (_plot, _min, max) => [0, Math.max(5, max * 1.1)] },
     },
-    // The y axis has whole numbers only: counts, or ms.
+    // The y axis has whole numbers only, because it shows counts or ms.
     axes: [
       {
         ...axis,
@@ -129,7 +129,7 @@ function seriesFor({ label, kind }: ChartSeries, colour: string): uPlot.Series {
   }
 }
 
-/** A colour of the stylesheet as it is in the theme of now. */
+/** Returns a colour variable's value in the current theme. */
 function colourOf(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);

@@ -68,8 +68,8 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
           onClose={close}
         >
           <p>
-            Its hooks answer 404 and its signing secrets are forgotten at once. Connecting it again makes a
-            new secret, which the bridge has to be given.
+            Its hooks will answer 404, and its signing secrets are deleted at once. Connecting it again
+            creates a new secret, which the bridge then needs.
           </p>
         </ConfirmDialog>
       )}
@@ -85,7 +85,7 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
         >
           <p>The workspace, its secrets, its held events and its log are removed for good.</p>
           <Field
-            label={`Type its name, ${name}, to go on`}
+            label={`Type the name, ${name}, to confirm`}
             name="name"
             value={typed}
             onText={setTyped}

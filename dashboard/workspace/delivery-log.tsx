@@ -15,18 +15,18 @@ import { DeliveryRow } from "./delivery-row";
 const SHOWN_AT_FIRST = 50;
 
 const WHAT_APPEARS: Readonly<Record<Mode, string>> = {
-  push: "Attempts to push appear here as they happen; a test event makes the first one.",
-  poll: "The bridge's polls appear here as they happen.",
+  push: "Push attempts appear here live. Send a test event to make the first one.",
+  poll: "The bridge's polls appear here live.",
   none: "Deliveries to a connected bridge appear here.",
 };
 
 export interface DeliveryLogProps {
-  /** Newest first; undefined until they were loaded. */
+  /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
   readonly mode: Mode;
 }
 
-/** The log of deliveries: everything that is kept of it, filtered here. */
+/** The whole delivery log of a workspace. The filters work in the browser. */
 export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
   const [filter, setFilter] = useState(ALL_DELIVERIES);
   const [shownMax, setShownMax] = useState(SHOWN_AT_FIRST);
@@ -56,12 +56,12 @@ export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
         <h2 id="log-title">Delivery log</h2>
         {log.length > 0 && (
           <ActionButton onClick={() => setHeld(held === undefined ? deliveries : undefined)}>
-            {held === undefined ? "Hold still" : `Follow again${unseen > 0 ? ` (${unseen} new)` : ""}`}
+            {held === undefined ? "Pause" : `Resume${unseen > 0 ? ` (${unseen} new)` : ""}`}
           </ActionButton>
         )}
       </div>
       {log.length === 0 ? (
-        <p class="empty-line">Nothing was delivered yet. {WHAT_APPEARS[mode]}</p>
+        <p class="empty-line">No deliveries yet. {WHAT_APPEARS[mode]}</p>
       ) : (
         <>
           <Filters log={log} filter={filter} onFilter={setFilter} />
@@ -134,9 +134,9 @@ function Filters({ log, filter, onFilter }: FiltersProps) {
           <option value="">All</option>
           <option value="success">Accepted</option>
           <option value="failed">Failed, all</option>
-          <option value="dropped">Given up, all</option>
+          <option value="dropped">Dropped, all</option>
           <optgroup label="Failed">{classes("failed")}</optgroup>
-          <optgroup label="Given up">{classes("dropped")}</optgroup>
+          <optgroup label="Dropped">{classes("dropped")}</optgroup>
         </select>
       </label>
       <label>

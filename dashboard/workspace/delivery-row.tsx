@@ -9,7 +9,7 @@ import { broughtWords } from "../words/delivery-list";
 const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
 const COLUMNS = 5;
 
-/** A line of the log; one that went wrong opens to say what to do. */
+/** A row of the log. The details of a failed delivery say what to do. */
 export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) {
   const { at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
   const [open, setOpen] = useState(false);
@@ -60,8 +60,8 @@ export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) 
                 </dd>
               </div>
               <div>
-                <dt>Went to</dt>
-                <dd>{address === "" ? "nowhere" : <code>{address}</code>}</dd>
+                <dt>Address</dt>
+                <dd>{address === "" ? "none" : <code>{address}</code>}</dd>
               </div>
               <div>
                 <dt>Attempt</dt>

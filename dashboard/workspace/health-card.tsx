@@ -8,11 +8,11 @@ import { healthWords } from "../words/health-words";
 export interface HealthCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
-  /** Newest first; undefined until they were loaded. */
+  /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
 }
 
-/** How the workspace is, what to do about it, and the figures behind it. */
+/** Shows the workspace's health, what to do about it, and the figures behind it. */
 export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
   const { tone, label, sentence, advice } = healthWords(workspace, health, useNow(), deliveries);
   return (
@@ -21,7 +21,7 @@ export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
         <h2 id="health-title" class="unseen">
           Health
         </h2>
-        {/* Read out when it changes; the sentence below has times in it, which change all the time. */}
+        {/* Only the label is read out when it changes: the sentence below has times, which change all the time. */}
         <p class="health-label" role="status">
           {label}
         </p>
@@ -57,7 +57,7 @@ function PollFigures({ health: { waiting, oldestWaitingAt, lastPollAt, failingSi
     <>
       <Figure name="Events waiting">{waiting >= 1_000 ? "1,000 or more" : waiting}</Figure>
       <Figure name="Oldest waiting since">
-        {oldestWaitingAt === null ? "nothing waits" : <Instant at={oldestWaitingAt} as="ago" />}
+        {oldestWaitingAt === null ? "none" : <Instant at={oldestWaitingAt} as="ago" />}
       </Figure>
       <Figure name="Last poll">{lastPollAt === null ? "never" : <Instant at={lastPollAt} as="ago" />}</Figure>
       {failingSince !== null && (

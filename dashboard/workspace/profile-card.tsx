@@ -12,7 +12,7 @@ export interface ProfileCardProps {
   onChange(workspace: WorkspaceShape): void;
 }
 
-/** What the workspace is called and who is told when its bridge fails. */
+/** The workspace's name, and the address to email when its bridge fails. */
 export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
   const [name, setName] = useState(workspace.name);
   const [ownerEmail, setOwnerEmail] = useState(workspace.ownerEmail);
@@ -42,13 +42,13 @@ export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
           maxLength={128}
         />
         <Field
-          label="Owner's e-mail"
+          label="Owner's email"
           name="ownerEmail"
           type="email"
           value={ownerEmail}
           onText={setOwnerEmail}
           error={saving.error}
-          hint="Told once in each outage of a polling bridge."
+          hint="Notified once per outage of a polling bridge."
         />
         <FormFault error={saving.error} fields={["name", "ownerEmail"]} />
         <ActionButton type="submit" pending={saving.pending} disabled={!isChanged}>

@@ -12,13 +12,13 @@ export interface SecretsCardProps {
   onSecret(answer: WorkspaceWithSecret): void;
 }
 
-/** Which signing secrets count, until when, and a new one. */
+/** Lists the valid signing secrets with their expiry, and rotates them. */
 export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCardProps) {
   const [asking, setAsking] = useState(false);
   const rotating = useAction(async () => {
     onSecret(await api.rotateSecret(id));
     setAsking(false);
-    announce("A new signing secret was made. Store it now.");
+    announce("Created a new signing secret. Store it now.");
   });
   return (
     <section class="card" aria-labelledby="secrets-title">
@@ -28,7 +28,7 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
           <li key={createdAt}>
             <strong>{expiresAt === null ? "Current" : "Retired"}</strong>
             <span>
-              made <Instant at={createdAt} />
+              created <Instant at={createdAt} />
             </span>
             {expiresAt !== null && (
               <span class="overlap">
@@ -38,11 +38,11 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
           </li>
         ))}
       </ul>
-      <p class="hint">Events are signed with every secret of the list, the newest first.</p>
+      <p class="hint">Events are signed with every secret in this list, newest first.</p>
       <ActionButton onClick={() => setAsking(true)}>Rotate</ActionButton>
       {asking && (
         <ConfirmDialog
-          title="Make a new signing secret?"
+          title="Create a new signing secret?"
           confirm="Rotate"
           action={rotating}
           onClose={() => {
@@ -51,8 +51,8 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
           }}
         >
           <p>
-            The new secret is shown once. The one before it stays valid for 24 hours: give the bridge the new
-            one within that time.
+            The new secret is shown once. The previous secret stays valid for 24 hours: give the bridge the
+            new one within that time.
           </p>
         </ConfirmDialog>
       )}

@@ -14,7 +14,7 @@ export interface TargetUrlCardProps {
   onChange(workspace: WorkspaceShape): void;
 }
 
-/** Where events are pushed to, or that they are held for polling. */
+/** Sets and clears the URL that events are pushed to. */
 export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProps) {
   const { id, targetUrl } = workspace;
   const [typed, setTyped] = useState(targetUrl);
@@ -30,7 +30,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
   }
   const saving = useAction(() => set(wanted));
   const switching = useAction(async () => {
-    // What is wrong with the URL is shown at its field, not in the dialog.
+    // An error about the URL is shown at its field, so the dialog closes first.
     setAsking(undefined);
     if (asking === "poll") await set("");
     else saving.run();
@@ -58,7 +58,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
           required
           hint={
             targetUrl === ""
-              ? "None is set: events are held for 24 hours, for the bridge to poll."
+              ? "No URL is set: events are held for 24 hours for the bridge to poll."
               : "Polls are answered 403."
           }
         />
@@ -88,12 +88,12 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
           onClose={() => setAsking(undefined)}
         >
           <p>
-            <strong>{waiting === 0 ? "Nothing waits right now." : `${waitingWords(waiting)}.`}</strong> Held
+            <strong>{waiting === 0 ? "No events are waiting." : `${waitingWords(waiting)}.`}</strong> Held
             events are never pushed, and polls are answered 403 from now on. Let the bridge make one last poll
             first.
           </p>
           <p class="hint">
-            What stays held can be polled again if you clear the target URL within its 24 hours.
+            Held events can be polled again if you clear the target URL before their 24 hours are over.
           </p>
         </ConfirmDialog>
       )}
@@ -105,7 +105,7 @@ export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProp
           onClose={() => setAsking(undefined)}
         >
           <p>
-            Events are held for 24 hours from now on, and the bridge has to poll for them every few seconds.
+            From now on, events are held for 24 hours, and the bridge must poll for them every few seconds.
           </p>
         </ConfirmDialog>
       )}

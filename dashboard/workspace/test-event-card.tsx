@@ -12,19 +12,19 @@ const STEP_WORDS: Readonly<Record<Step, string>> = {
   name: "Name looked up",
   address: "Address is public",
   connect: "Connected",
-  tls: "TLS agreed",
+  tls: "TLS established",
   send: "Signed event sent",
   status: "Answered 2xx",
 };
 
-/** Sends a ping, and shows how far it came. */
+/** Sends a ping and shows the outcome: for a push, step by step. */
 export function TestEventCard({
   workspace: { id, mode, targetUrl },
 }: {
   readonly workspace: WorkspaceShape;
 }) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);
-  // What was shown was of the bridge as it was reached before.
+  // An outcome for another target URL, or for polling, no longer applies.
   useEffect(() => setOutcome(undefined), [targetUrl]);
   const sending = useAction(async () => {
     setOutcome(undefined);
@@ -35,8 +35,8 @@ export function TestEventCard({
       <h2 id="test-title">Test event</h2>
       <p class="hint">
         {mode === "push"
-          ? "Pushes a ping at once, and shows every step of it."
-          : "Holds a ping for the next poll, and says whether the bridge polls."}
+          ? "Pushes a ping at once, and shows every step."
+          : "Holds a ping for the next poll, and shows whether the bridge polls."}
       </p>
       <ActionButton look="primary" pending={sending.pending} onClick={() => sending.run()}>
         Send test event
@@ -57,9 +57,9 @@ function PollOutcome({ outcome: { polledWithinLastMinute, lastPollAt } }: Of<"po
   return (
     <p class={`notice tone-${polledWithinLastMinute ? "good" : "warn"}`}>
       {polledWithinLastMinute
-        ? "The ping is held, and the bridge polls: it was here "
-        : "The ping is held, but the bridge has not polled within the last minute: "}
-      {lastPollAt === null ? "it never has." : <Instant at={lastPollAt} as="ago" />}
+        ? "The ping is held, and the bridge polls. Last poll: "
+        : "The ping is held, but the bridge has not polled within the last minute. Last poll: "}
+      {lastPollAt === null ? "never" : <Instant at={lastPollAt} as="ago" />}
     </p>
   );
 }

@@ -17,10 +17,10 @@ const DRAW_EVERY_MS = 1_000;
 const LABELS: Readonly<Record<Counted, string>> = {
   success: "Accepted",
   failed: "Failed",
-  dropped: "Given up",
+  dropped: "Dropped",
   polls: "Polls",
 };
-/** What a mode's chart always shows. The rest, of the mode before, it shows while the hour has some. */
+/** The series that the chart always shows in a mode. Others are shown only if the last hour has any. */
 const OF_MODE: Readonly<Record<Mode, readonly Counted[]>> = {
   push: ["success", "failed", "dropped"],
   poll: ["polls"],
@@ -32,7 +32,7 @@ const LATENCIES: readonly ChartSeries[] = [
   { label: "Median", colour: "--accent", kind: "line" },
 ];
 
-/** The last hour by the minute: polls, what came of pushes, and how long the bridge took for them. */
+/** Shows the last hour by minute: polls, the outcomes of pushes, and the latency of accepted pushes. */
 export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   const now = Math.floor(useNow() / DRAW_EVERY_MS) * DRAW_EVERY_MS;
   if (deliveries === undefined) {
@@ -62,9 +62,9 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
         </ul>
       </div>
       <Chart
-        label={`Deliveries a minute over the last hour. ${figures}.`}
+        label={`Deliveries per minute in the last hour. ${figures}.`}
         minutes={buckets.minutes}
-        // Drawn from the tallest to the smallest, each over the one before.
+        // The bars are stacked: the tallest is drawn first, and each shorter one over it.
         series={shown.toReversed().map((each) => ({
           label: LABELS[each],
           colour: COLOURS[lookOf(each, mode)],
@@ -88,7 +88,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
             </ul>
           </div>
           <Chart
-            label="Latency a minute over the last hour, in ms; the figures are under Health."
+            label="Latency per minute in the last hour, in ms; the figures are under Health."
             minutes={buckets.minutes}
             series={LATENCIES}
             values={[buckets.slowest, buckets.median]}
@@ -102,7 +102,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
       )}
       {oldest !== undefined && Date.parse(oldest.at) > now - HOUR_MS && (
         <p class="hint">
-          The log keeps no more {oldest.polls > 0 ? "polls" : "pushes"}: the chart is whole from{" "}
+          The log no longer has older {oldest.polls > 0 ? "polls" : "pushes"}: the chart is complete only from{" "}
           <Instant at={oldest.at} as="time" /> on.
         </p>
       )}
@@ -110,7 +110,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   );
 }
 
-/** What went well is green in the mode that it belongs to; what went well before a switch stays in the background. */
+/** Successes of the current mode are green, and those from before a switch of the mode are grey. */
 function lookOf(counted: Counted, mode: Mode): keyof typeof COLOURS {
   if (counted === "failed" || counted === "dropped") return counted;
   return OF_MODE[mode].includes(counted) ? "good" : "other";

@@ -3,24 +3,24 @@ import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../edg
 import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
-/** Whether what is shown is as it is now. */
+/** Whether the page shows the current state. */
 export type Liveness = "connecting" | "live" | "away";
 
 export interface WatchedWorkspace {
   readonly workspace: WorkspaceShape | undefined;
   readonly health: HealthShape;
-  /** Newest first; undefined until they were loaded. */
+  /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
   readonly liveness: Liveness;
   readonly error: ApiError | undefined;
-  /** It was deleted. */
+  /** Whether the workspace does not exist, e.g. because it was deleted. */
   readonly gone: boolean;
-  /** Takes a workspace as a change has left it. */
+  /** Sets the workspace after a change, and reads everything again. */
   changed(workspace: WorkspaceShape): void;
 }
 
 const NOT_FOUND = 404;
-/** Deliveries that come together are shown together. */
+/** Deliveries that arrive within this time are shown together. */
 const GATHER_MS = 150;
 const FIRST: Omit<WatchedWorkspace, "changed"> = {
   workspace: undefined,
@@ -31,13 +31,13 @@ const FIRST: Omit<WatchedWorkspace, "changed"> = {
   gone: false,
 };
 
-/** The stream says something every 2 seconds while all is well. */
+/** The server sends a heartbeat every 2 seconds, so a stream that is silent for longer is broken. */
 const SILENT_AFTER_MS = 5_000;
 
 /**
- * A workspace as it is now. While the page is looked at, a stream tells what happens. It is live from the
- * first word of the stream until core is said to be away, a request gets no answer, or the stream is silent.
- * Each time it becomes live all is read again, so nothing that happened in between is missing.
+ * Returns the current state of a workspace. While the page is visible, a stream reports changes. The state is live from
+ * the first event of the stream until the stream reports `away` or is silent, or a request gets no answer. Each time it
+ * becomes live, everything is read again, so no change in between is missed.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);
@@ -74,13 +74,13 @@ export function useWorkspace(id: string): WatchedWorkspace {
     }
     reread.current = () => void read("person");
 
-    /** From here on what is shown may be old. */
+    /** Called when the shown state may be outdated. */
     function lose(liveness: Exclude<Liveness, "live"> = "away"): void {
       isLive = false;
       change({ liveness });
     }
 
-    /** A silent stream is given up for a new one: its connection may be broken without anybody saying so. */
+    /** Restarts the timeout of the stream. A silent stream is replaced, because its connection may be broken. */
     function awaitWord(): void {
       clearTimeout(silence);
       silence = setTimeout(() => {
@@ -103,7 +103,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       stream.addEventListener("error", () => {
         lose();
-        // Refused, not lost: reading finds out why, such as that the session has ended.
+        // The stream was rejected, not lost. A read finds out why, e.g. because the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
       stream.addEventListener("away", () => {
@@ -115,7 +115,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
         const health = JSON.parse(data) as HealthShape;
         change({ health });
         heard();
-        // Somebody else has switched the mode, which is a part of the workspace.
+        // The mode was switched elsewhere, and it is a part of the workspace.
         if (mode !== undefined && (health?.mode ?? "none") !== mode) void read("itself");
       });
       stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {

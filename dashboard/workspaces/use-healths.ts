@@ -7,7 +7,7 @@ export type Healths = Readonly<Record<string, HealthShape>>;
 const AT_ONCE = Math.min(25, HEALTH_IDS_MAX);
 const LOOK_AGAIN_MS = 30_000;
 
-/** The health of the workspaces that are shown, a few at a time and again every half minute while the page is looked at. */
+/** Returns the health of the shown workspaces by id. While the page is visible, it is read again every 30 s. */
 export function useHealths(workspaces: readonly WorkspaceShape[]): Healths {
   const [healths, setHealths] = useState<Healths>({});
   const ids = workspaces.filter(({ mode }) => mode !== "none").map(({ id }) => id);
@@ -18,7 +18,7 @@ export function useHealths(workspaces: readonly WorkspaceShape[]): Healths {
       let isWhole = true;
       if (!document.hidden) {
         for (let i = 0; i < ids.length && !over.signal.aborted; i += AT_ONCE) {
-          // What is not known stays so: the list itself says when the server is away.
+          // Errors are ignored here: the list itself reports an unavailable server.
           const fresh = await api.health(ids.slice(i, i + AT_ONCE), over.signal).catch(() => {
             isWhole = false;
             return {};

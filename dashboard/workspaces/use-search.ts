@@ -5,19 +5,19 @@ import { api, ApiError, READ_AGAIN_MS, type AskedBy } from "../api";
 export interface Search {
   readonly found: readonly WorkspaceShape[];
   readonly lookedThrough: number;
-  /** All of them were looked through. */
+  /** Whether all workspaces were searched. */
   readonly done: boolean;
   readonly pending: boolean;
   readonly error: ApiError | undefined;
   lookOn(): void;
 }
 
-/** Enough to look at before someone asks for more. */
+/** Matches to find before the search pauses. */
 const ENOUGH = 50;
 
 /**
- * Looks through the workspaces, newest first, until enough are found or there are no more. Where there is no
- * answer it goes on by itself later.
+ * Searches the workspaces, newest first, until enough are found or all are searched. When there is no answer, the search
+ * is retried.
  */
 export function useSearch(search: string): Search {
   const [state, setState] = useState<Omit<Search, "lookOn" | "pending">>({

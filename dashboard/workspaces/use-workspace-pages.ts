@@ -3,10 +3,10 @@ import type { WorkspacePage } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { useLoad, type Loaded } from "../use-load";
 
-/** Where someone is in the list, kept while they look at a workspace and come back. */
+/** The user's place in the list, kept in the session storage while they visit a workspace. */
 interface Place {
   readonly size: number;
-  /** The page tokens of the pages before this one. */
+  /** Page tokens of the previous pages. */
   readonly trail: readonly string[];
   readonly after: string;
 }
@@ -16,7 +16,7 @@ const FIRST: Place = { size: 25, trail: [], after: "" };
 
 export interface WorkspacePages extends Omit<Place, "after"> {
   readonly page: Loaded<WorkspacePage>;
-  /** From 1. */
+  /** Number of the page, from 1. */
   readonly number: number;
   goNext(after: string): void;
   goBack(): void;

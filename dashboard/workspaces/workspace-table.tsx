@@ -9,7 +9,7 @@ import { useHealths } from "./use-healths";
 export interface WorkspaceTableProps {
   readonly workspaces: readonly WorkspaceShape[];
   readonly caption: string;
-  /** Something newer is on its way. */
+  /** Whether newer data is loading. */
   readonly busy: boolean;
 }
 

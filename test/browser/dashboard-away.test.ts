@@ -35,7 +35,7 @@ test("a page is live only while core answers; reads that it misses are made by t
   await core.stop("SIGKILL");
   await isAway(page);
   await page.getByRole("button", { name: "Send test event" }).click();
-  const unknown = page.getByText("core does not answer right now. Whether this was done is unknown");
+  const unknown = page.getByText("core does not answer right now. It is unknown whether this was done");
   await unknown.waitFor();
 
   const list = await context.newPage();
@@ -72,6 +72,6 @@ test("the page says when the dashboard's server cannot be reached", async () => 
   await page.getByRole("link", { name: "Connect a workspace" }).first().click();
   await page.getByLabel("Name").fill("nobody hears this");
   await page.getByRole("button", { name: "Connect" }).click();
-  const words = "The dashboard's server cannot be reached. Whether this was done is unknown";
+  const words = "The dashboard's server cannot be reached. It is unknown whether this was done";
   await page.getByText(words).waitFor();
 });

@@ -27,17 +27,16 @@ interface Breakage {
   breakIt(bridge: PushedBridge): void | Promise<void>;
 }
 
-const STEPS = "Name looked up|Address is public|Connected|TLS agreed|Signed event sent|Answered 2xx".split(
-  "|",
-);
+const STEPS =
+  "Name looked up|Address is public|Connected|TLS established|Signed event sent|Answered 2xx".split("|");
 
 const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage => ({
   result: "tls",
   how,
   called: "TLS failed",
   sentence:
-    "TLS could not be agreed on. Serve HTTPS on this port, with a certificate that has not expired, names this host, comes from a public authority and brings its whole chain.",
-  step: "TLS agreed",
+    "The TLS handshake failed. Serve HTTPS on this port, with a certificate from a public authority that has not expired, names this host and includes the full chain.",
+  step: "TLS established",
   why,
   breakIt,
 });
@@ -90,9 +89,9 @@ const BREAKAGES: readonly Breakage[] = [
   {
     result: "status",
     how: "an answer of 500",
-    called: "Refused by bridge 500",
+    called: "Rejected by bridge 500",
     sentence:
-      "The bridge answered 500 where a 2xx is expected. Look at the bridge's own log: the fault is there or in a proxy before it.",
+      "The bridge answered 500 instead of 2xx. Check the bridge's own log: the error is in the bridge or in a proxy in front of it.",
     step: "Answered 2xx",
     why: /answered 500 where any 2xx is expected/,
     breakIt: (bridge) => bridge.behave(status(500)),
@@ -100,9 +99,9 @@ const BREAKAGES: readonly Breakage[] = [
   {
     result: "body",
     how: "a crash instead of an answer",
-    called: "Broken answer",
+    called: "Invalid response",
     sentence:
-      "The bridge was sent the event, but its answer broke off or was not HTTP. Look at the bridge's own log for a crash, and check that any proxy before it passes answers on.",
+      "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of it forwards responses.",
     step: "Answered 2xx",
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
@@ -113,7 +112,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "no answer",
     called: "Timed out",
     sentence:
-      "The bridge took the connection, but did not answer within 5 seconds. Let it answer 2xx at once and do slow work afterwards.",
+      "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx at once, before slow work.",
     step: "Answered 2xx",
     why: /the bridge did not answer within 5 seconds/,
     breakIt: (bridge) => bridge.behave(sayNothing()),

@@ -44,7 +44,7 @@ const PAGES: readonly (readonly [
     "the form that connects a workspace",
     "/connect",
     async (page) => {
-      await page.getByRole("radio", { name: "It is pushed to" }).check();
+      await page.getByRole("radio", { name: "It receives pushes" }).check();
       await page.getByLabel("Name").fill("x".repeat(20));
       await page.getByLabel("Target URL").fill("https://127.0.0.1:1/events?a");
     },
@@ -121,7 +121,7 @@ test("the keyboard reaches everything, and the focus is always visible", async (
     );
     expect(outline).toContain("solid");
   }
-  const search = "Search by name, id, owner's e-mail or target URL";
+  const search = "Search by name, id, owner's email or target URL";
   expect(reached.slice(0, 2)).toEqual(["Connect a workspace", search]);
 
   await page.goto(`${dashboardUrl}${pageOf(polling.id)}`);

@@ -23,12 +23,12 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   const event = { workspaceId: bridge.workspaceId, content: create("c1") };
   await push.publish(event, event, event);
   await page.locator(".health-label").getByText("Pushing").waitFor();
-  await page.getByText("All 3 attempts of the last hour went well").waitFor();
+  await page.getByText("All 3 attempts in the last hour succeeded").waitFor();
   const rows = page.locator(".log tbody tr");
   await rows.nth(2).waitFor();
   const accepted = expect.stringMatching(/message\.create\s+Accepted 204/) as unknown;
   expect(await rows.allInnerTexts()).toEqual(Array(3).fill(accepted));
-  await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Given up: 0/ }).waitFor();
+  await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Dropped: 0/ }).waitFor();
   // The charts are drawn a moment after the page is there.
   const charts = page.locator(".chart canvas");
   await charts.nth(1).waitFor();
@@ -55,7 +55,7 @@ test("after a switch from polls to pushes, health and chart agree on what was ac
   await push.workspaces.setTargetUrl(id, bridge.url);
   await push.ping(id);
   await page.locator(".figures").getByText("1 of 1").waitFor();
-  await page.getByRole("img", { name: "hour. Accepted: 1, Failed: 0, Given up: 0, Polls: 4." }).waitFor();
+  await page.getByRole("img", { name: "hour. Accepted: 1, Failed: 0, Dropped: 0, Polls: 4." }).waitFor();
 });
 
 test("the log shows each delivery's outcome and what to do about it, and has filters", async () => {
@@ -75,9 +75,9 @@ test("the log shows each delivery's outcome and what to do about it, and has fil
   await page.getByLabel("Outcome").selectOption("status");
   await page.getByLabel("Event type").selectOption("ping");
   await page.getByText("1 of 3 match.").waitFor();
-  await rows.getByText("Refused by bridge 410").waitFor();
+  await rows.getByText("Rejected by bridge 410").waitFor();
   await rows.getByRole("button", { name: /^Details of ping/ }).click();
-  await page.getByText("Check the path of the target URL: it must take POST requests.").last().waitFor();
+  await page.getByText("Check the path of the target URL: it must accept POST requests.").last().waitFor();
   await page
     .locator(".log-details")
     .getByText(logged[1]?.eventId ?? "?")
@@ -90,9 +90,9 @@ test("the log shows each delivery's outcome and what to do about it, and has fil
 
   // While the log is held still, new deliveries are counted and not shown.
   await page.getByRole("searchbox", { name: "Event id" }).fill("");
-  await page.getByRole("button", { name: "Hold still" }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
   await push.ping(bridge.workspaceId);
-  await page.getByRole("button", { name: "Follow again (1 new)" }).click();
+  await page.getByRole("button", { name: "Resume (1 new)" }).click();
   await page.getByText("4 deliveries").waitFor();
 });
 
@@ -102,7 +102,8 @@ test("a test event shows each of its steps", async () => {
   await page.goto(pageOf(bridge));
   await page.getByRole("button", { name: "Send test event" }).click();
   await page.getByText(/^The bridge answered 204 after \d+ ms\.$/).waitFor();
-  const words = /^Name looked up.*Address is public.*Connected.*TLS agreed.*Signed event sent.*Answered 2xx/s;
+  const words =
+    /^Name looked up.*Address is public.*Connected.*TLS established.*Signed event sent.*Answered 2xx/s;
   expect((await page.locator(".steps li.done").allInnerTexts()).join("\n")).toMatch(words);
   expect(await page.locator(".steps li.done").count()).toBe(6);
   await bridge.nth(1);

@@ -29,7 +29,7 @@ test("without any workspace, the page says how to begin", async () => {
 test("connecting shows the signing secret once", async () => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Acme");
-  await page.getByLabel("Owner's e-mail").fill("ada@example.com");
+  await page.getByLabel("Owner's email").fill("ada@example.com");
   await page.getByRole("button", { name: "Connect" }).click();
   await page.getByRole("heading", { name: "Acme is connected" }).waitFor();
   const secret = await page.locator("[data-secret]").innerText();
@@ -61,7 +61,7 @@ test.each([
 ])("the target URL %s is refused, with the reason at the field", async (url, reason) => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Refused");
-  await page.getByRole("radio", { name: "It is pushed to" }).check();
+  await page.getByRole("radio", { name: "It receives pushes" }).check();
   const field = page.getByLabel("Target URL");
   await field.fill(url);
   await page.getByRole("button", { name: "Connect" }).click();
@@ -123,7 +123,7 @@ describe("with many workspaces", () => {
   test("a search looks through all workspaces, and says so", async () => {
     const box = page.getByRole("searchbox", { name: /^Search/ });
     await box.fill("numbered 3");
-    await page.getByText(/^Looked through all \d+ workspaces: 11 found\.$/).waitFor();
+    await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
     await box.fill("third@");
     await page.getByText(/: 1 found\.$/).waitFor();
     expect(await page.locator("tbody .row-link").allInnerTexts()).toEqual(["Numbered 3"]);

@@ -26,7 +26,7 @@ describe("what to do", () => {
     [413, /larger/],
     [429, /more requests/],
     [500, /bridge's own log/],
-    [418, /why it refuses/],
+    [418, /own log for the reason/],
   ])("after a %d is its own", (status, words) => {
     expect(adviceFor(delivery({ result: "status", status }))).toMatch(words);
   });
@@ -36,7 +36,7 @@ describe("what to do", () => {
     ["in the log before there was a connection", { status: 0, address: "" }, undefined, /firewall/],
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on this port/],
     ["before an answer", { status: 0 }, "status", /2xx at once/],
-    ["within an answer", { status: 200 }, "status", /end its answer/],
+    ["within an answer", { status: 200 }, "status", /finish the response/],
   ] as const)("after a timeout %s is its own", (_where, facts, failedStep, words) => {
     expect(adviceFor(delivery({ result: "timeout", ...facts }), failedStep)).toMatch(words);
   });
