@@ -30,7 +30,7 @@ async function findSession(refused: string | undefined): Promise<void> {
   if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
-/** Resolves to the error of a failed attempt; undefined also when nobody is signed in, which is no error. */
+/** Begins a session. Resolves to the error, or to undefined: it is no error when nobody is signed in. */
 async function enter(begin: () => Promise<SessionShape | undefined>): Promise<ApiError | undefined> {
   try {
     const session = await begin();

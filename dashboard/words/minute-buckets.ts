@@ -9,7 +9,7 @@ export type Counted = (typeof COUNTED)[number];
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
-  /** Median latency of the accepted attempts, in ms; null in a minute without any. */
+  /** Median and slowest latency of the accepted attempts, in ms; null in a minute without any. */
   readonly median: readonly (number | null)[];
   readonly slowest: readonly (number | null)[];
 }

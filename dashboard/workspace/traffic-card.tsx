@@ -98,7 +98,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
         </>
       )}
       {shown.every((each) => total(each) === 0) && (
-        <p class="hint">Nothing was delivered in the last hour.</p>
+        <p class="hint">There were no deliveries in the last hour.</p>
       )}
       {oldest !== undefined && Date.parse(oldest.at) > now - HOUR_MS && (
         <p class="hint">

@@ -36,7 +36,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
 
   app.get<{ Params: { id: string } }>("/workspaces/:id/watch", async (request, reply) => {
     if (watches >= WATCHES_MAX) {
-      const message = "Too many pages watch workspaces right now. This one shows what was last known.";
+      const message = "Too many pages are watching workspaces. This page shows the last known state.";
       return sendError(reply, { status: 503, message, retryAfterSeconds: 10 });
     }
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
