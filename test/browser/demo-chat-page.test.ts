@@ -201,8 +201,8 @@ test("three players play a game over a bridge that polls, is cut off, and is pus
   expect(await ada.bridge.getByLabel("Request").innerText()).toMatch(
     /^GET \/hooks\/[0-9a-f-]+\/events(\?after=\d+)?\nservice-signature: t=\d+,v1=[0-9a-f]{8}…/,
   );
-  await ada.page.getByRole("radio", { name: /^Is pushed to/ }).click();
-  await atDesktop("Bridge: Pushed to");
+  await ada.page.getByRole("radio", { name: /^Receives pushes/ }).click();
+  await atDesktop("Bridge: Receiving pushes");
   await bob.sees("Locked in");
   await cyd.press(/^A · /);
 

@@ -2,10 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { plainText } from "./plain-text";
 import { onStreamEvent } from "./session";
 
-/** Edits that begin something new are read out; the many small ones in between are not. */
+/** Kinds of messages whose edits start a new phase. Only these edits are read out. */
 const READ_OUT = ["question", "time_up", "game_end", "gotcha_bait", "gotcha_reveal"];
 
-/** Reads out what is edited in place: a log only tells what is added. */
+/** Has screen readers read out edits in place, because a `log` region announces only additions. */
 export function Announcer({ conversation }: { readonly conversation: string }) {
   const [said, setSaid] = useState("");
   useEffect(() => {

@@ -5,11 +5,11 @@ import { ExchangeView } from "./exchange-view";
 import { Icon } from "./icon";
 
 const MODES: readonly (readonly [LinkMode, string, string])[] = [
-  ["poll", "Polls", "It asks for events every two seconds."],
-  ["push", "Is pushed to", "The service sends each event at once."],
+  ["poll", "Polls", "The bridge asks for events every two seconds."],
+  ["push", "Receives pushes", "The service sends each event immediately."],
 ];
 
-/** From this width on the panel stands beside the chat; before, it lies over it. */
+/** Windows in which the panel is beside the chat; in narrower ones it covers the chat. */
 export const WIDE = "(min-width: 1080px)";
 
 export interface BridgePanelProps {
@@ -19,7 +19,7 @@ export interface BridgePanelProps {
   onClose(): void;
 }
 
-/** The bridge behind the chat: how it is joined to the service, and what goes over the wire. */
+/** The panel of the bridge: its mode, its network and its latest exchanges. */
 export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelProps) {
   const [fault, setFault] = useState("");
   const { mode, isCut, isSwitching, whyFixed, problem } = link;
@@ -53,7 +53,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
         </button>
       </div>
       <fieldset class="modes" disabled={whyFixed !== null || isSwitching || isCut}>
-        <legend class="unseen">How it gets its events</legend>
+        <legend class="unseen">How the bridge gets its events</legend>
         {MODES.map(([each, label, hint]) => (
           <label key={each} class="mode">
             <input
@@ -81,8 +81,8 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
       <p class="link-status" role="status">
         {isCut
           ? mode === "poll"
-            ? "Cut: nothing gets through. What the service holds meanwhile is caught up with."
-            : "Cut: nothing gets through. Pushes fail, are tried twice more, and are then lost."
+            ? "Cut: nothing gets through. The bridge catches up with the held events later."
+            : "Cut: nothing gets through. Pushes fail, are retried twice, and are then lost."
           : (problem ?? "")}
       </p>
       <p class="fault" role="alert">

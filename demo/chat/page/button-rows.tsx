@@ -8,7 +8,7 @@ export interface ButtonRowsProps {
   readonly client: ChatClient;
 }
 
-/** The buttons under a message. One press is under way at a time; what became of it comes as another event. */
+/** The buttons under a message. One press is in progress at a time; its effect arrives as another event. */
 export function ButtonRows({ post, client }: ButtonRowsProps) {
   const [pressed, setPressed] = useState<string | undefined>(undefined);
   const [fault, setFault] = useState("");

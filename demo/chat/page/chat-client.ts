@@ -1,6 +1,6 @@
 import type { LinkMode, Member, StreamEvent } from "../shapes";
 
-/** What the server refused, in words for people; status 0 when it could not be reached. */
+/** A failed request, with a message for members; `status` is 0 when the server could not be reached. */
 export class ChatError extends Error {
   override readonly name = "ChatError";
   constructor(
@@ -14,11 +14,11 @@ export class ChatError extends Error {
 const NOT_KNOWN = 401;
 const COME_BACK_AFTER_MS = 1_000;
 
-/** What a member does, by the key that they joined with. Everything rejects with ChatError. */
+/** Returns the requests of the member who joined with `key`. All of them reject with ChatError. */
 export function clientFor(key: string) {
   const ask = (method: string, path: string, body: object): Promise<Response> =>
     reach(path, { method, body, key });
-  /** One after the other, in the order in which they were said. */
+  /** The last post sent; each waits for the one before, so that posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();
   return {
     say(said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) {
@@ -59,7 +59,7 @@ async function reach(path: string, { method, body, key, signal }: Asked): Promis
       ...(signal === undefined ? {} : { signal }),
     });
   } catch {
-    throw new ChatError(0, "The chat's server cannot be reached. Does it still run?");
+    throw new ChatError(0, "The chat's server cannot be reached. Is it still running?");
   }
   if (answer.ok) return answer;
   const { message } = (await answer.json().catch(() => ({}))) as { message?: string };
@@ -68,13 +68,13 @@ async function reach(path: string, { method, body, key, signal }: Asked): Promis
 
 export interface StreamListener {
   onEvent(event: StreamEvent): void;
-  /** The stream was lost, and is opened again. */
+  /** Called when the stream was lost; it is opened again after a second. */
   onAway(): void;
-  /** The server does not know the key any more. */
+  /** Called when the server no longer knows the key; the stream is not opened again. */
   onUnknown(): void;
 }
 
-/** Follows the chat until it is told to stop; opens the stream again whenever it ends. */
+/** Follows the chat, reopening the stream whenever it ends. Returns a function that stops it. */
 export function followChat(key: string, { onEvent, onAway, onUnknown }: StreamListener): () => void {
   const over = new AbortController();
   async function follow(): Promise<void> {
@@ -95,7 +95,7 @@ export function followChat(key: string, { onEvent, onAway, onUnknown }: StreamLi
   return () => over.abort();
 }
 
-/** The lines of an answer as they come, without the empty ones. */
+/** Yields the lines of an answer as they arrive, without empty ones. */
 async function* linesOf({ body }: Response): AsyncGenerator<string> {
   if (body === null) return;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

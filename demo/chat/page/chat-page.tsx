@@ -57,7 +57,7 @@ export function ChatPage({ state, client }: ChatPageProps) {
         <main class="talk" aria-label={title}>
           {!isLive && (
             <p class="banner bad" role="alert">
-              The chat's server is away. This page comes back by itself.
+              The chat's server is unavailable. This page reconnects automatically.
             </p>
           )}
           {notice !== null && (

@@ -1,6 +1,6 @@
 import type { Channel, Exchange, LinkState, Member, Post, StreamEvent } from "../shapes";
 
-/** What one member sees. It never changes; `applyEvent` makes the next. */
+/** Everything that one member sees. Immutable; `applyEvent` returns the next state. */
 export interface ChatState {
   readonly me: Member;
   readonly channels: readonly Channel[];
@@ -10,9 +10,9 @@ export interface ChatState {
   readonly link: LinkState;
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
-  /** The stream is open. */
+  /** Whether the stream is open. */
   readonly isLive: boolean;
-  /** What everyone is told beside the posts, until it is dismissed. */
+  /** A notice above the posts, until the member dismisses it; null when there is none. */
   readonly notice: string | null;
 }
 
@@ -20,7 +20,7 @@ const POSTS_MAX = 900;
 const EXCHANGES_MAX = 100;
 const MISSED = "Some messages expired before the bridge fetched them.";
 
-/** What is seen after an event. Before the first welcome there is nothing. */
+/** Returns the state after an event; undefined before the first welcome. */
 export function applyEvent(state: ChatState | undefined, event: StreamEvent): ChatState | undefined {
   if (event.type === "welcome") {
     const { type: _, ...seen } = event;
@@ -49,7 +49,7 @@ function withPost(posts: readonly Post[], post: Post): readonly Post[] {
   return posts.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
 }
 
-/** How many posts of others came to a conversation after the last one that was seen there. */
+/** Number of posts by others in a conversation after the post `seen`. */
 export function unreadIn({ posts, me }: ChatState, conversation: string, seen: number): number {
   return posts.filter(
     (post) =>

@@ -4,7 +4,7 @@ import { ChatError, type ChatClient } from "./chat-client";
 import { Icon } from "./icon";
 import { excerpt } from "./post-view";
 
-/** Commands at hand; any other may be typed. */
+/** Commands with a button; others can be typed. */
 const COMMANDS = [
   ["Start a game", "start"],
   ["Leaderboard", "leaderboard"],
@@ -19,7 +19,7 @@ export interface ComposerProps {
   readonly isDm: boolean;
   readonly client: ChatClient;
   readonly replied: Post | undefined;
-  /** The reply to that post was sent, or will not be. */
+  /** Called when the reply to that post was sent or cancelled. */
   onReplied(post: number): void;
 }
 
@@ -45,7 +45,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     }
   }
   async function sendTyped(): Promise<void> {
-    // At once, as what is typed while this travels is the next message.
+    // Cleared before the answer, because text typed in the meantime belongs to the next message.
     setText("");
     if (!(await send(text))) setText((since) => (since === "" ? text : `${text}\n${since}`));
   }
@@ -80,7 +80,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
           <button
             type="button"
             class="button quiet-button"
-            aria-label="Do not answer it"
+            aria-label="Cancel the answer"
             onClick={() => onReplied(replied.id)}
           >
             <Icon name="close" />

@@ -4,7 +4,7 @@ import { Avatar, ServiceMark } from "./avatar";
 export interface ConversationsProps {
   readonly state: ChatState;
   readonly active: string;
-  /** By conversation, the last post that was seen there. */
+  /** Id of the last post seen, by conversation. */
   readonly seen: Readonly<Record<string, number>>;
   onOpen(conversation: string): void;
 }

@@ -1,6 +1,6 @@
 import { useNow } from "../../../dashboard/clock";
 
-/** How long something goes on. Not read out: it would be every second. */
+/** Seconds until `endsAt`. Hidden from screen readers, which would read it out every second. */
 export function Countdown({ endsAt }: { readonly endsAt: string }) {
   const left = Math.ceil((Date.parse(endsAt) - useNow(250)) / 1000);
   return left > 0 ? (

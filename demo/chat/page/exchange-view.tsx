@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
   push: "Push",
 };
 
-/** One request with its answer; both are unfolded on demand. */
+/** One request with its answer, both folded until the member opens them. */
 export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const { what, at, method, path, request, answer, failure, ms, times } = exchange;
   const [isOpen, setOpen] = useState(false);
@@ -49,7 +49,7 @@ function written({ headers, body }: WireSide): string {
   return body === "" ? lines : `${lines}\n\n${indented(body)}`;
 }
 
-/** JSON as people read it; anything else, and JSON that was cut, as it is. */
+/** Indents JSON; returns other text, and truncated JSON, unchanged. */
 function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -58,7 +58,7 @@ function indented(body: string): string {
   }
 }
 
-/** What an exchange was about, in a word. */
+/** A short summary: the number of events of a poll, or the type of the reported or pushed event. */
 function gist({ what, request, answer, failure }: Exchange): string {
   if (what === "poll") {
     if (answer === null) return failure ?? "";

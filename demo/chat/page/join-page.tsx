@@ -4,7 +4,7 @@ import { ChatError } from "./chat-client";
 import { Icon } from "./icon";
 import { joinAs } from "./session";
 
-/** Where a name is chosen. */
+/** The form in which a member chooses a name. */
 export function JoinPage({ name, why }: { readonly name: string; readonly why: string | null }) {
   const [typed, setTyped] = useState(name);
   const [fault, setFault] = useState("");
@@ -30,7 +30,7 @@ export function JoinPage({ name, why }: { readonly name: string; readonly why: s
         </span>
         <h1>Demo chat</h1>
         <p class="quiet">
-          A chat with a bridge beside it. Open it in several tabs: each is a player of its own.
+          A chat with its own bridge. Open it in several tabs: each tab is a separate player.
         </p>
         {why !== null && <p role="status">{why}</p>}
         <label for="name">Your name</label>

@@ -1,6 +1,6 @@
 import { parseMessageText, toPlainText } from "../../../bridge/message-text";
 
-/** A text to be read out or cut short: without markup, and without the marks of quotes. */
+/** Returns a message's text without markup and quote marks, to be read out or shortened. */
 export function plainText(text: string): string {
   return toPlainText(parseMessageText(text)).replaceAll(/^(?:> )+/gm, "");
 }

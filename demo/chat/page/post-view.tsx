@@ -58,12 +58,12 @@ export interface MessagePostProps {
   onReply(post: number): void;
 }
 
-/** A message of the service, whatever its kind: kinds that are not known are shown as cards, and so are all others. */
+/** A message of the service. Every kind but `text` is shown as a card, so unknown kinds are too. */
 export function MessagePost({ post, client, onReply }: MessagePostProps) {
   const { message, edits } = post;
   const article = useRef<HTMLElement>(null);
   const focused = useRef<Element | undefined>(undefined);
-  // When the button that has the focus goes, the message it was on keeps it.
+  // When an edit removes the focused button, the focus moves to its message.
   useLayoutEffect(() => {
     if (focused.current === undefined || focused.current.isConnected) return;
     focused.current = undefined;
@@ -128,7 +128,7 @@ function Head({ name, post, children }: HeadProps) {
   );
 }
 
-/** The beginning of a post, on one line. */
+/** The start of a post, on one line. */
 export function excerpt(post: Post): string {
   const text = post.by === "member" ? post.text : plainText(post.message.text);
   const line = text.replaceAll(/\s+/g, " ");

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { parseMessageText, type Block, type Inline } from "../../../bridge/message-text";
 
-/** Chat-flavoured Markdown as elements; nothing of it is ever read as HTML. */
+/** Renders chat-flavoured Markdown as elements; HTML in it is shown as text. */
 export function RichText({ text }: { readonly text: string }) {
   return <div class="rich">{parseMessageText(text).map(block)}</div>;
 }

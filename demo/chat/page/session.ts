@@ -3,7 +3,7 @@ import type { StreamEvent } from "../shapes";
 import { clientFor, followChat, join, type ChatClient } from "./chat-client";
 import { applyEvent, type ChatState } from "./chat-state";
 
-/** Who this tab is: each tab is a member of its own, and stays it when it is loaded again. */
+/** The member of this tab. Each tab is a separate member, and keeps it when reloaded. */
 export type Session =
   | { readonly is: "out"; readonly name: string; readonly why: string | null }
   | { readonly is: "in"; readonly client: ChatClient };
@@ -20,7 +20,7 @@ function kept(name: string): string {
 
 let heard: (event: StreamEvent) => void = () => undefined;
 
-/** Says who else hears each event, before it is applied. */
+/** Sets the function that is called with each event before it is applied; replaces the previous one. */
 export function onStreamEvent(then: (event: StreamEvent) => void): void {
   heard = then;
 }
@@ -38,12 +38,12 @@ function enter(key: string): void {
     },
     onUnknown() {
       stop();
-      leave("The chat does not know you any more: join again.");
+      leave("You are no longer a member of this chat; join again.");
     },
   });
 }
 
-/** The notice was read. */
+/** Removes the notice. */
 export function dismissNotice(): void {
   const state = chatState.get();
   if (state !== undefined) chatState.set({ ...state, notice: null });
@@ -55,7 +55,7 @@ function leave(why: string): void {
   session.set({ is: "out", name: kept(NAME), why });
 }
 
-/** Carries on as who this tab was, if anyone. */
+/** Continues as the member that this tab was before a reload, if any. */
 export function resume(): void {
   const key = kept(KEY);
   if (key !== "") enter(key);

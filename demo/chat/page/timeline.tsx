@@ -5,7 +5,7 @@ import type { ChatState } from "./chat-state";
 import { Icon } from "./icon";
 import { MemberPost, MessagePost } from "./post-view";
 
-/** So near to its end somebody reads along. */
+/** Distance from the end of the timeline, in pixels, within which it follows new posts. */
 const NEAR_PX = 120;
 
 export interface TimelineProps {
@@ -16,7 +16,7 @@ export interface TimelineProps {
   onReply(post: number): void;
 }
 
-/** The posts of a conversation. It stays at its end while somebody reads there, and says what changed out of sight. */
+/** The posts of a conversation. It follows new posts while scrolled to the end, else it offers to jump to them. */
 export function Timeline({ posts, all, state, client, onReply }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
@@ -42,7 +42,7 @@ export function Timeline({ posts, all, state, client, onReply }: TimelineProps) 
     if (follows.current) toEnd();
     const wasNew = isNew.current;
     isNew.current = false;
-    // What changed before the conversation was opened is no news.
+    // Edits from before the conversation was opened are not announced.
     if (wasNew) return;
     const bounds = scroller.current?.getBoundingClientRect();
     const at = edited === undefined ? undefined : place(edited.id)?.getBoundingClientRect();
@@ -53,7 +53,7 @@ export function Timeline({ posts, all, state, client, onReply }: TimelineProps) 
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // Pictures, and a window that changes, move the end.
+    // Loaded pictures and a resized window move the end.
     const sizes = new ResizeObserver(() => follows.current && toEnd());
     sizes.observe(element);
     for (const child of element.children) sizes.observe(child);
@@ -69,12 +69,10 @@ export function Timeline({ posts, all, state, client, onReply }: TimelineProps) 
 
   return (
     <div class="timeline-frame">
-      {/* It scrolls, so the keyboard must get to it. */}
+      {/* Focusable, so that the keyboard can scroll it. */}
       <div class="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Messages">
         <ol>
-          {posts.length === 0 && (
-            <li class="empty">Nothing has been said here yet. Start a game, or just write something.</li>
-          )}
+          {posts.length === 0 && <li class="empty">No messages yet. Start a game, or write something.</li>}
           {posts.map((post, i) =>
             post.by === "member" ? (
               <MemberPost
@@ -114,7 +112,7 @@ export function Timeline({ posts, all, state, client, onReply }: TimelineProps) 
   );
 }
 
-/** What was edited last and is still in play. */
+/** The newest message of the service that was edited. */
 function lastEdited(posts: readonly Post[]) {
   return posts.findLast((post) => post.by === "service" && post.edits > 0) as
     (Post & { readonly by: "service" }) | undefined;
@@ -122,7 +120,7 @@ function lastEdited(posts: readonly Post[]) {
 
 const TOGETHER_MS = 3 * 60_000;
 
-/** Whether a post goes on from the one before: the same author, shortly after, for the same eyes. */
+/** Whether a post continues the one before: same author, same visibility, no reply, within `TOGETHER_MS`. */
 function isContinued(before: Post | undefined, post: Post & { readonly by: "member" }): boolean {
   return (
     before?.by === "member" &&

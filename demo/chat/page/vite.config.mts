@@ -1,16 +1,16 @@
 import { defineConfig } from "vite";
 
-// eslint-disable-next-line import/no-default-export -- it is how Vite reads it
+// eslint-disable-next-line import/no-default-export -- Vite reads the default export
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: "../../../dashboard/public",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../../../dist/demo/chat/page",
-    // Names stay, so a chat that is being served is not pulled away from under its pages.
+    // File names are constant, and a build must not delete the files that a running chat serves.
     emptyOutDir: false,
     target: "es2022",
-    // A data: URL is nothing that the content security policy lets in.
+    // The content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
