@@ -9,7 +9,7 @@ import type { StreamEvent } from "./shapes";
 import { createWireLog } from "./wire/wire-log";
 
 export interface ChatDemo {
-  /** Ends the pages, then the bridge. Closing twice is harmless. */
+  /** Closes the pages' streams, then the bridge. Closing twice is harmless. */
   close(): Promise<void>;
 }
 
@@ -18,12 +18,12 @@ const CHANNELS = [
   { id: "lounge", name: "lounge" },
 ];
 
-/** Puts the chat together: a room, the bridge beside it, and the page. Resolves when the page is served. */
+/** Starts the chat: a room, its bridge and the page. Resolves when the page is served. */
 export async function startChat(config: ChatConfig, log: Logger): Promise<ChatDemo> {
   const room = createRoom(CHANNELS);
   const wire = createWireLog();
   const stopping = new AbortController();
-  // Each open page listens to it: any number is right.
+  // Each open page adds a listener, so Node must not warn about their number.
   setMaxListeners(0, stopping.signal);
   const watching = new Set<(event: StreamEvent) => void>();
   const tell = (event: StreamEvent): void => watching.forEach((look) => look(event));

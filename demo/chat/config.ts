@@ -1,13 +1,13 @@
 import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
 import { readSettings, type HostPort, type Settings } from "../../runtime/settings";
 
-/** Where pushes arrive. */
+/** Settings of the HTTPS listener that receives pushes. */
 export interface PushConfig {
   readonly listen: HostPort;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer };
-  /** As the service finds it; undefined: where it listens. */
+  /** URL under which the service reaches the listener; undefined if it is the address in `listen`. */
   readonly targetUrl: string | undefined;
-  /** Whoever has the signing secret may ask there what the chat shows, all of it. */
+  /** Whether holders of the signing secret may read everything that the chat shows. */
   readonly isObserved: boolean;
 }
 
@@ -18,13 +18,13 @@ export interface ChatConfig {
   readonly signingSecret: string;
   readonly listen: HostPort;
   readonly healthListen: HostPort;
-  /** Undefined: this chat only polls. */
+  /** Undefined when this chat only polls. */
   readonly push: PushConfig | undefined;
-  /** Where the target URL may be set and cleared. */
+  /** Path of the Unix socket that sets and clears the target URL. */
   readonly modeSocket: string | undefined;
-  /** Names beside localhost that people may open the page under. */
+  /** Host names, in addition to localhost, under which the page may be opened. */
   readonly hosts: readonly string[];
-  /** Where images of messages may come from, as in a content security policy. */
+  /** Allowed sources of message images, in the syntax of a content security policy. */
   readonly imageSources: string;
   readonly logLevel: LogLevel;
 }
@@ -66,7 +66,7 @@ function readPush(settings: Settings, environment: NodeJS.ProcessEnv): PushConfi
     settings.fault("PUSH_TLS_CERT and PUSH_TLS_KEY go together");
   }
   if (isObserved && cert === undefined) {
-    settings.fault("CHAT_OBSERVE is served where pushes arrive: it needs PUSH_TLS_CERT and PUSH_TLS_KEY");
+    settings.fault("CHAT_OBSERVE needs the listener for pushes: set PUSH_TLS_CERT and PUSH_TLS_KEY");
   }
   return cert === undefined || key === undefined
     ? undefined
@@ -88,7 +88,7 @@ function parseHosts(text: string): readonly string[] {
 
 function parseSources(text: string): string {
   if (!/^(?:[a-z]+:(?:\/\/[A-Za-z0-9.[\]:*-]+)?(?:\s+|$))+$/.test(text)) {
-    throw new Error("must be schemes or origins with blanks between");
+    throw new Error("must be schemes or origins, separated by spaces");
   }
   return text;
 }

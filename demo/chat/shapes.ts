@@ -1,8 +1,7 @@
 import type { Message } from "../../bridge/events";
 
-/** What the chat's server and its page tell each other. */
+/** Types that the chat's server and its page exchange. */
 
-/** Somebody in the chat. */
 export interface Member {
   readonly id: string;
   readonly name: string;
@@ -13,18 +12,18 @@ export interface Channel {
   readonly name: string;
 }
 
-/** What became of what a member did: whether the service has it. */
+/** The result of reporting a post to the service. */
 export type Report =
   { readonly is: "sending" } | { readonly is: "sent" } | { readonly is: "failed"; readonly why: string };
 
 interface PostHead {
-  /** The chat's own id of it; higher is later. */
+  /** The chat's own id of the post; later posts have higher ids. */
   readonly id: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** A channel's id, or `dm:` and a member's id: the direct conversation of that member with the service. */
+  /** A channel's id, or `dm:` and a member's id for that member's direct conversation with the service. */
   readonly conversation: string;
-  /** The only member who sees it; null for everyone in the conversation. */
+  /** Id of the only member who sees the post; null if everyone in the conversation does. */
   readonly onlyFor: string | null;
 }
 
@@ -33,7 +32,7 @@ export interface TypedPost extends PostHead {
   readonly author: Member;
   readonly text: string;
   readonly isCommand: boolean;
-  /** The post that it replies to. */
+  /** Id of the post that it replies to. */
   readonly replyTo: number | null;
   readonly report: Report;
 }
@@ -41,7 +40,7 @@ export interface TypedPost extends PostHead {
 export interface ServicePost extends PostHead {
   readonly by: "service";
   readonly message: Message;
-  /** How often it was edited in place. */
+  /** Number of edits in place. */
   readonly edits: number;
 }
 
@@ -49,20 +48,20 @@ export type Post = TypedPost | ServicePost;
 
 export type LinkMode = "poll" | "push";
 
-/** How the bridge is joined to the service. */
+/** How the bridge gets events, and whether it works. */
 export interface LinkState {
   readonly mode: LinkMode;
-  /** Its network is cut: it neither polls nor answers pushes, and nothing that members do gets through. */
+  /** Whether its network is cut. The bridge then neither polls nor answers pushes, and cannot report events. */
   readonly isCut: boolean;
-  /** The mode is being changed. */
+  /** Whether a change of mode is in progress. */
   readonly isSwitching: boolean;
   /** Why the mode cannot be changed; null when it can. */
   readonly whyFixed: string | null;
-  /** What goes wrong now; null when nothing does. */
+  /** Why polls fail at present; null when they succeed. */
   readonly problem: string | null;
 }
 
-/** One side of an exchange: its headers that matter, and its body as text, shortened where it is long. */
+/** One side of an exchange: its relevant headers, and its body as text, shortened if long. */
 export interface WireSide {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;
@@ -70,7 +69,7 @@ export interface WireSide {
 
 /** One HTTP request of the bridge or of the service, and its answer. */
 export interface Exchange {
-  /** Higher is later. */
+  /** Later exchanges have higher ids. */
   readonly id: number;
   readonly at: string;
   /** `report` and `poll` go from the bridge to the service, a `push` comes from it. */
@@ -78,22 +77,22 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly request: WireSide;
-  /** Null when there was none. */
+  /** Null when no answer came. */
   readonly answer: (WireSide & { readonly status: number }) | null;
-  /** Why there was no answer. */
+  /** Why no answer came; null when one did. */
   readonly failure: string | null;
   readonly ms: number;
-  /** How many empty polls in a row this stands for. */
+  /** Number of consecutive empty polls that this entry counts; 1 for others. */
   readonly times: number;
 }
 
-/** What the page is told, as a line of JSON each. */
+/** An event of the page's stream; each is one line of JSON. */
 export type StreamEvent =
   | {
       readonly type: "welcome";
       readonly me: Member;
       readonly channels: readonly Channel[];
-      /** Oldest first; of a long chat the end. */
+      /** Oldest first; only the newest of a long chat. */
       readonly posts: readonly Post[];
       readonly members: readonly Member[];
       readonly link: LinkState;
@@ -102,18 +101,18 @@ export type StreamEvent =
     }
   /** A new post, or one that changed. */
   | { readonly type: "post"; readonly post: Post }
-  /** Those who have the page open. */
+  /** The members who have the page open. */
   | { readonly type: "members"; readonly members: readonly Member[] }
   | { readonly type: "link"; readonly link: LinkState }
-  /** A new exchange, or one that stands for one more. */
+  /** A new exchange, or an entry of empty polls that counts one more. */
   | { readonly type: "exchange"; readonly exchange: Exchange }
   /** Events expired before the bridge fetched them. */
   | { readonly type: "missed" };
 
-/** Bounds that both sides keep, in characters. */
+/** Bounds in characters, checked by the server and the page. */
 export const NAME_MAX = 40;
 export const TEXT_MAX = 4000;
 export const COMMAND_MAX = 2000;
 
-/** The word that begins a command, and what members read it as. */
+/** The word that begins a command. */
 export const COMMAND = "/play";

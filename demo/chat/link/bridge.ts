@@ -16,22 +16,22 @@ import { createPolling } from "./polling";
 import { chatOf } from "./room-chat";
 
 /**
- * The bridge beside the room: it reports what members do, and keeps the room as
- * the service's events say, fetched or pushed.
+ * The room's bridge: reports what members do, and applies the service's events,
+ * polled or pushed, to the room.
  *
  *     poll ── one last poll, target URL set ──▶ push
  *      ▲                                         │
  *      └───────── target URL cleared ◀───────────┘
  *
- * In both modes the network can be cut; polling begins anew, at once, when it is
- * restored.
+ * The network can be cut in both modes. In poll mode the bridge polls again as
+ * soon as the network is restored.
  */
 export interface Bridge {
   readonly state: LinkState;
-  /** Undefined where nothing is pushed to this bridge. */
+  /** Undefined when this bridge cannot receive pushes. */
   readonly pushPort: number | undefined;
   report(event: InboundEvent): Promise<SendResult>;
-  /** Rejects with an Error in words for people. */
+  /** Rejects with an Error whose message can be shown to members. */
   setMode(mode: LinkMode): Promise<void>;
   setCut(isCut: boolean): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export interface BridgeOptions {
   readonly wire: WireLog;
   readonly log: Logger;
   readonly onState: (state: LinkState) => void;
-  /** Events expired before they were fetched. */
+  /** Called when events expired before the bridge fetched them. */
   readonly onMissed: () => void;
 }
 
@@ -67,7 +67,8 @@ export async function startBridge({
     state = { ...state, ...to };
     onState(state);
   }
-  const report = (error: Error): void => log.info({ problem: error.message }, "the bridge goes on");
+  const report = (error: Error): void =>
+    log.info({ problem: error.message }, "the bridge continues after a problem");
 
   const over = new AbortController();
   const tap = await startTap(config.baseUrl, wire);
@@ -93,7 +94,7 @@ export async function startBridge({
   async function turnTo(mode: LinkMode): Promise<void> {
     if (mode === "push") {
       await polling.stop();
-      // What is held when the mode changes is never pushed: it is fetched now, or waits for polling to come back.
+      // The service never pushes events that it already holds, so the bridge fetches them before it switches.
       await polling.fetchAll();
       await setTargetUrl(modeSocket ?? "", targetUrl);
     } else {
@@ -106,7 +107,7 @@ export async function startBridge({
     if (state.mode === "poll" && !state.isCut) polling.start();
   }
 
-  // What a run that was killed in push mode left set would keep this one from polling.
+  // A run that was killed in push mode leaves its target URL set, and polls would be answered 403.
   if (state.whyFixed === null) await turnTo("poll").catch(report);
   follow();
   return {
@@ -117,8 +118,8 @@ export async function startBridge({
     report: (event) => sender.send(event, { signal: over.signal }),
     async setMode(mode) {
       if (state.whyFixed !== null) throw new Error(state.whyFixed);
-      if (state.isSwitching) throw new Error("The mode is being changed already.");
-      if (state.isCut) throw new Error("The network is cut: restore it first.");
+      if (state.isSwitching) throw new Error("The mode is already being changed.");
+      if (state.isCut) throw new Error("The network is cut; restore it first.");
       if (mode === state.mode) return;
       change({ isSwitching: true });
       try {
@@ -139,7 +140,7 @@ export async function startBridge({
     async close() {
       over.abort();
       await polling.stop();
-      // Nobody is there to be pushed to: what comes now is held.
+      // Without a target URL, the service holds events until the next run.
       if (state.mode === "push") await turnTo("poll").catch(report);
       await tap.close();
       await listener?.close();
@@ -151,6 +152,6 @@ export async function startBridge({
 
 function whyFixed({ push, modeSocket }: ChatConfig): string | null {
   if (push === undefined)
-    return "Pushes need a certificate: PUSH_TLS_CERT and PUSH_TLS_KEY, which npm start makes with openssl.";
-  return modeSocket === undefined ? "Nobody here may set the target URL: use the dashboard." : null;
+    return "Pushes need a certificate: set PUSH_TLS_CERT and PUSH_TLS_KEY (npm start makes them with openssl).";
+  return modeSocket === undefined ? "This chat cannot set the target URL; use the dashboard." : null;
 }

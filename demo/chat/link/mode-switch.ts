@@ -1,11 +1,12 @@
 import { request } from "node:http";
 
 /**
- * Asks whoever started this chat to set the workspace's target URL, or with an
- * empty one to clear it. They listen on a Unix socket, and let us set no other
- * URL: so the chat, which anybody may open, needs no operator's token.
+ * Asks the program that started this chat to set the workspace's target URL, or
+ * to clear it when `targetUrl` is empty. That program listens on a Unix socket
+ * and accepts no other URL, so the chat, which is open to anyone, needs no
+ * operator's token.
  *
- * Rejects with an Error in words for people.
+ * Rejects with an Error whose message can be shown to members.
  */
 export function setTargetUrl(socketPath: string, targetUrl: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -18,7 +19,7 @@ export function setTargetUrl(socketPath: string, targetUrl: string): Promise<voi
       answer.on("data", (chunk: string) => (text += chunk));
       answer.on("end", () => (answer.statusCode === 204 ? resolve() : reject(new Error(text.trim()))));
     });
-    asked.on("timeout", () => asked.destroy(new Error("it took too long")));
+    asked.on("timeout", () => asked.destroy(new Error("no answer within 15 seconds")));
     asked.on("error", (error) =>
       reject(new Error(`the mode could not be changed: ${error.message}`, { cause: error })),
     );

@@ -6,13 +6,13 @@ import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Post } from "../shapes";
 
-/** The room may be full of long posts, and who checks a bridge looks many times a second. */
+/** Bounds an answer, because the room may be full of long posts and the checker reads it many times a second. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 /**
- * What `chat-bridge-check --observe` asks for: what the chat shows, to everyone
- * and to each alone, oldest first; of a long chat only its end. The question is
- * signed like a poll, and nobody else is answered.
+ * Answers `chat-bridge-check --observe` with everything that the chat shows, to
+ * everyone and to single members, oldest first. A long chat is cut to its newest
+ * posts. Requests must be signed like a poll; others are answered 401 or 409.
  */
 export function createObservation(
   room: Pick<Room, "allPosts">,

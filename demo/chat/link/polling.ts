@@ -4,25 +4,25 @@ import type { EventPage } from "../../../bridge/events";
 import { createPoll, type PollOptions } from "../../../bridge/poll";
 import { runPoller } from "../../../bridge/poller";
 
-/** Polling that can be stopped and started, from where it stopped. */
+/** A poller that can be stopped, and then started again from its cursor. */
 export interface Polling {
-  /** Polls from now on. Harmless when it does. */
+  /** Starts polling. Harmless when it is already started. */
   start(): void;
-  /** Resolves when no poll is under way any more. */
+  /** Resolves when no poll is in progress. */
   stop(): Promise<void>;
-  /** Fetches all that is held, once. Call it while it is stopped. Rejects when the service cannot be reached. */
+  /** Fetches all held events, once. Call it while polling is stopped. Rejects when a poll or the handler fails. */
   fetchAll(): Promise<void>;
 }
 
 export interface PollingOptions extends PollOptions {
   readonly cursors: CursorStore;
-  /** Rejects when the page is to come again. */
+  /** Applies a page; the same page is polled again when this rejects. */
   readonly handle: (page: EventPage) => Promise<void>;
-  /** Told what goes wrong, and with null that all is well again. */
+  /** Called with the reason when a poll fails, and with null when a poll succeeds. */
   readonly onProblem: (problem: string | null) => void;
 }
 
-/** After an answer that polling on will not change: somebody may mend it meanwhile. */
+/** Pause after an answer that retries do not change, e.g. 404; somebody may fix the cause in the meantime. */
 const REFUSED_PAUSE_MS = 10_000;
 
 export function createPolling(options: PollingOptions): Polling {

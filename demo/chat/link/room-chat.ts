@@ -3,9 +3,9 @@ import { dmChannel } from "../../../bridge/inbound-event";
 import type { Room } from "../room/room";
 
 /**
- * Binds the room as the kit's chat. What is for a channel or a member that this
- * chat does not have is taken and shown to nobody: refusing it would hold up all
- * that comes after it.
+ * Binds the room as the kit's chat. A message for an unknown channel or member
+ * is accepted and shown to nobody, because a rejection would block all events
+ * behind it.
  */
 export function chatOf(room: Room): Chat {
   return {

@@ -1,6 +1,6 @@
 /**
- * Of what comes newest first, as much as fits in so many bytes of JSON. Posts are
- * long or short as their authors like, so a number of them bounds nothing.
+ * Returns the newest items that fit in `maxBytes` of JSON, newest first. A bound
+ * in posts would not bound the bytes, because posts differ in length.
  */
 export function newestThatFit<Item, Shown>(
   newestFirst: readonly Item[],
@@ -11,7 +11,7 @@ export function newestThatFit<Item, Shown>(
   let bytes = 0;
   for (const item of newestFirst) {
     const shown = show(item);
-    // With the comma behind it.
+    // One byte for the comma after it.
     bytes += Buffer.byteLength(JSON.stringify(shown)) + 1;
     if (bytes > maxBytes) break;
     fitting.push(shown);

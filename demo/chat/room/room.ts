@@ -3,33 +3,33 @@ import type { Message } from "../../../bridge/events";
 import { dmChannel } from "../../../bridge/inbound-event";
 import { NAME_MAX, type Channel, type Member, type Post, type Report, type TypedPost } from "../shapes";
 
-/** The chat tool itself: members and what they see. It knows nothing of the service, and keeps all in memory. */
+/** The chat tool itself: members and posts, in memory only. It does not depend on the service. */
 export interface Room {
   readonly channels: readonly Channel[];
   /**
-   * Lets somebody in. The key is what they prove themselves with. A chat that is full forgets whoever was away
-   * the longest, with their direct conversation; undefined when everyone is here.
+   * Adds a member; the key authenticates them. A full chat first removes the member who has been away the longest,
+   * with their direct conversation. Returns undefined when the chat is full and nobody is away.
    */
   join(name: string): { readonly member: Member; readonly key: string } | undefined;
   memberOf(key: string): Member | undefined;
-  /** Whether the conversation is there, for this member. */
+  /** Whether the conversation exists and this member may use it. */
   isOpenTo(memberId: string, conversation: string): boolean;
   post(postId: number): Post | undefined;
-  /** What a member may see, oldest first. */
+  /** The posts that a member may see, oldest first. */
   postsFor(memberId: string): readonly Post[];
-  /** What anybody sees, oldest first. */
+  /** All posts, also those that only one member sees, oldest first. */
   allPosts(): readonly Post[];
   say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost;
   setReport(postId: number, report: Report): void;
-  /** Shows a message of the service; answers the id of the post. */
+  /** Shows a message of the service; returns the id of its post. */
   show(conversation: string, message: Message, onlyFor?: string): number;
-  /** Replaces a message of the service where it stands. */
+  /** Replaces a message of the service in place. */
   edit(postId: number, message: Message): void;
-  /** Those who are here now. */
+  /** The members who have the page open. */
   here(): readonly Member[];
-  /** Somebody opens the page; answers how they leave it. */
+  /** Records that a member opened the page; returns a function that records that they closed it. */
   enter(member: Member): () => void;
-  /** Calls `look` with what changes; answers how to stop. */
+  /** Calls `look` with each change; returns a function that stops it. */
   watch(look: (change: RoomChange) => void): () => void;
 }
 
@@ -44,7 +44,7 @@ export function createRoom(channels: readonly Channel[]): Room {
   const byConversation = new Map<string, number[]>(channels.map(({ id }) => [id, []]));
   /** The keys of members, by their ids. */
   const keys = new Map<string, string>();
-  /** The ids of those who are not here, the longest away first. */
+  /** Ids of members who do not have the page open, longest away first. */
   const away = new Set<string>();
   const visits = new Map<string, number>();
   const watching = new Set<(change: RoomChange) => void>();
@@ -99,7 +99,7 @@ export function createRoom(channels: readonly Channel[]): Room {
     post: (postId) => posts.get(postId),
     postsFor: (memberId) =>
       [...posts.values()].filter((post) => isSeenBy(memberId, post)).toSorted((a, b) => a.id - b.id),
-    // An edit keeps a post's place, so they stand in the order of their ids.
+    // An edit keeps a post's place in the map, so the posts are in the order of their ids.
     allPosts: () => [...posts.values()],
     say({ author, conversation, ...said }) {
       const post: TypedPost = {
@@ -123,7 +123,7 @@ export function createRoom(channels: readonly Channel[]): Room {
     },
     edit(postId, message) {
       const post = posts.get(postId);
-      // What has scrolled out of the chat's memory cannot be changed any more, and nobody sees it.
+      // A post that the bound removed is no longer shown, so its edit is ignored.
       if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
     },
     here: () => [...members.values()].filter(({ id }) => visits.has(id)),
@@ -149,7 +149,7 @@ export function createRoom(channels: readonly Channel[]): Room {
   };
 }
 
-/** Whether a member sees a post: all of the channels, but for what is for somebody else alone. */
+/** Whether a member may see a post. Posts for another member, and other direct conversations, are hidden. */
 export function isSeenBy(memberId: string, { conversation, onlyFor }: Post): boolean {
   if (onlyFor !== null && onlyFor !== memberId) return false;
   return !conversation.startsWith(DM_PREFIX) || conversation === dmChannel(memberId);

@@ -11,9 +11,9 @@ function bodyOf(properties: Record<string, object>, required = Object.keys(prope
 
 const NOTHING_SAID = { message: "There is nothing to send." };
 const NO_CONVERSATION = { message: "You are not in that conversation." };
-const NO_BUTTON = { message: "That button is gone: the message has changed." };
+const NO_BUTTON = { message: "That button no longer exists: the message has changed." };
 
-/** Lets people in. */
+/** Adds `POST /join`, which adds a member and returns their key. */
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
   app.post<{ Body: { name: string } }>(
     "/join",
@@ -26,7 +26,7 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
   );
 }
 
-/** What members do: they type, run the command, press buttons, and play with the bridge's network. */
+/** Adds the routes by which members type, press buttons, switch the bridge's mode and cut its network. */
 export function addChatRoutes(
   app: FastifyInstance,
   { room, link }: PageContext,
@@ -70,7 +70,7 @@ export function addChatRoutes(
         command === undefined
           ? { type: "message" as const, text, ...(isReply ? { replyTo: replied.message.id } : {}) }
           : { type: "command" as const, text: command };
-      // What is said stands in the chat at once; that it was reported shows later.
+      // The chat shows the post at once, and the result of its report later.
       void link
         .report({ ...event, channel, user: author })
         .then((result) => room.setReport(post.id, toReport(result)));
@@ -124,7 +124,7 @@ export function addChatRoutes(
   }
 }
 
-/** What followed the command; undefined when it is none. */
+/** The text after the command word; undefined when the text is not a command. */
 function readCommand(text: string): string | undefined {
   const [word = "", ...rest] = text.split(/\s+/);
   return word.toLowerCase() === COMMAND ? rest.join(" ") : undefined;

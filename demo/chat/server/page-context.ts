@@ -4,7 +4,7 @@ import type { Room } from "../room/room";
 import type { LinkMode, LinkState, StreamEvent } from "../shapes";
 import type { WireLog } from "../wire/wire-log";
 
-/** What the page's server serves. */
+/** The parts of the chat that the page's server uses. */
 export interface PageContext {
   readonly room: Room;
   readonly wire: WireLog;
@@ -15,6 +15,6 @@ export interface PageContext {
     setCut(isCut: boolean): Promise<void>;
     watch(look: (event: StreamEvent) => void): () => void;
   };
-  /** Aborted when the chat stops: streams are ended. */
+  /** Aborted when the chat stops; open streams then end. */
   readonly stopping: AbortSignal;
 }

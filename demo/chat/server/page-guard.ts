@@ -2,12 +2,12 @@ import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 export interface PageGuardOptions {
-  /** Names beside localhost that the page is opened under. */
+  /** Host names, in addition to localhost, under which the page may be opened. */
   readonly hosts: readonly string[];
   readonly imageSources: string;
 }
 
-/** Only its own page may use the chat, and nothing runs in that page but its own script. */
+/** Lets only the chat's own page use its API, and only the page's own script run in it. */
 export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGuardOptions): void {
   const headers = {
     "content-security-policy": [
@@ -32,7 +32,7 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
   app.addHook("onRequest", async (request, reply) => {
     void reply.headers(headers);
     const host = request.hostname.replace(/^\[(.*)\]$/, "$1");
-    // A name of somebody else's that leads here makes their page seem to be ours.
+    // DNS rebinding: a foreign name that resolves to this address would make a foreign page same-origin.
     const isOurs = isIP(host) !== 0 || known.includes(host.toLowerCase());
     const site = request.headers["sec-fetch-site"];
     const isOwn = request.method === "GET" || site === undefined || site === "same-origin";
@@ -40,6 +40,6 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
       const advice = "Open this chat by its address or as localhost, or list the name in CHAT_HOSTS.";
       return reply.code(403).send({ message: advice });
     }
-    if (!isOwn) return reply.code(403).send({ message: "Only the chat's own page may ask for this." });
+    if (!isOwn) return reply.code(403).send({ message: "Only the chat's own page may send this request." });
   });
 }

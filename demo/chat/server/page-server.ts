@@ -21,7 +21,7 @@ const BODY_MAX_BYTES = 32 * 1024;
 /** Built by `npm run build`, beside the compiled server. */
 const PAGE = join(__dirname, "../page");
 
-/** Serves the page, and its API under /api. */
+/** Serves the page, and its API under /api. Throws when the page is not built. */
 export async function startPageServer(
   config: ChatConfig,
   context: PageContext,
@@ -40,7 +40,7 @@ export async function startPageServer(
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const { statusCode: status = 500 } = error;
     if (status >= 500) log.error({ err: error, where: request.routeOptions.url }, "a request failed");
-    const message = status < 500 ? "The chat did not understand that." : "The chat has a fault.";
+    const message = status < 500 ? "The request is invalid." : "The chat's server failed; see its log.";
     return reply.code(status).send({ message });
   });
   await app.register(fastifyStatic, { root: PAGE, wildcard: false, cacheControl: false });
@@ -52,12 +52,13 @@ export async function startPageServer(
           /^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
         joined.addHook("onRequest", async (request, reply) => {
           const isKnown = context.room.memberOf(keyOf(request)) !== undefined;
-          if (!isKnown) return reply.code(401).send({ message: "The chat does not know you: join again." });
+          if (!isKnown)
+            return reply.code(401).send({ message: "You are not a member of this chat; join again." });
         });
         const memberOf = (request: FastifyRequest): Member => {
           const member = context.room.memberOf(keyOf(request));
-          // Forgotten since the hook, while the body came in.
-          if (member === undefined) throw Object.assign(new Error("nobody knows them"), { statusCode: 401 });
+          // A full chat may have removed the member since the hook, while the body arrived.
+          if (member === undefined) throw Object.assign(new Error("unknown member"), { statusCode: 401 });
           return member;
         };
         addChatRoutes(joined, context, memberOf);

@@ -6,15 +6,15 @@ import type { Member, StreamEvent } from "../shapes";
 import type { PageContext } from "./page-context";
 
 const STREAMS_MAX = 500;
-/** Finds out who has gone, and keeps proxies from ending a stream where nothing happens. */
+/** Interval of heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
-/** A reader that is so far behind is not reading any more. */
+/** Unread bytes above which a stream is closed: its reader has stopped. */
 const UNREAD_MAX_BYTES = 4 * 1024 * 1024;
-/** What a welcome has of posts and of the wire. It must be well below the bound: nobody has read it yet. */
+/** Bounds of the posts and exchanges in a welcome. Their sum must be well below `UNREAD_MAX_BYTES`. */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 const EXCHANGES_MAX_BYTES = 1024 * 1024;
 
-/** `GET /api/stream`: all that a member sees, from now on, as lines of JSON; an empty line is a heartbeat. */
+/** Adds `GET /api/stream`: everything that a member sees, as lines of JSON. An empty line is a heartbeat. */
 export function addStreamRoute(
   app: FastifyInstance,
   context: PageContext,
@@ -26,7 +26,7 @@ export function addStreamRoute(
   app.get("/stream", (request, reply) => {
     if (streams >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
     const me = memberOf(request);
-    // Below its mark nothing waits on both sides of it, and is counted twice.
+    // Up to its high-water mark a PassThrough buffers on one side only, so no byte is counted twice below.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       out.write(`${JSON.stringify(event)}\n`);

@@ -7,7 +7,7 @@ import type { PushAnswer, PushReceiver } from "../../../bridge/receive-push";
 import type { HostPort } from "../../../runtime/settings";
 import { wireSide, type WireLog } from "./wire-log";
 
-/** Where the service pushes to: HTTPS, as the contract has it. */
+/** The HTTPS listener that receives pushes. */
 export interface PushListener {
   readonly port: number;
   setCut(isCut: boolean): void;
@@ -19,14 +19,14 @@ export interface PushListenerOptions {
   /** In PEM. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer };
   readonly receiver: Pick<PushReceiver, "receive">;
-  /** Answers what the chat shows, by headers and query string; undefined: nobody may ask. */
+  /** Answers a request for everything that the chat shows, by its headers and query string; undefined when off. */
   readonly observe: ((headers: IncomingHttpHeaders, query: string) => PushAnswer) | undefined;
   readonly wire: WireLog;
 }
 
 /** The path of the target URL. */
 export const PUSH_PATH = "/pushes";
-/** Beside it. What is asked there is no part of the wire: no service asks it. */
+/** The path for `chat-bridge-check`. Its requests are not part of the wire log, because the service sends none. */
 const OBSERVE_PATH = "/observe";
 
 const BODY_BOUNDS = { maxBytes: 1024 * 1024, withinMs: 5_000 };
@@ -49,7 +49,9 @@ export async function listenForPushes({
     }
     if (request.method !== "POST" || request.url !== PUSH_PATH) {
       request.resume();
-      return void response.writeHead(404, { "content-type": "text/plain" }).end("Pushes go elsewhere.\n");
+      return void response
+        .writeHead(404, { "content-type": "text/plain" })
+        .end("Not found: pushes go to /pushes.\n");
     }
     const at = new Date().toISOString();
     const began = performance.now();
@@ -73,7 +75,7 @@ export async function listenForPushes({
     response.on("error", () => undefined);
     take(request, response).catch(() => request.destroy());
   });
-  // Before any TLS: a network that is cut says nothing.
+  // A cut network drops connections before the TLS handshake.
   server.on("connection", (socket: Socket) => {
     if (isCut) socket.destroy();
   });
@@ -94,7 +96,7 @@ export async function listenForPushes({
   };
 }
 
-/** The path, and what follows the first `?` exactly as it was sent, which is what a signature covers. */
+/** Splits a URL at its first `?`. The query stays exactly as sent, because the signature covers its bytes. */
 function splitAtQuery(url: string): readonly [path: string, query?: string] {
   const at = url.indexOf("?");
   return at < 0 ? [url] : [url.slice(0, at), url.slice(at + 1)];

@@ -6,12 +6,12 @@ import { readBody } from "../../../bridge/read-body";
 import { wireSide, type WireLog } from "./wire-log";
 
 /**
- * The bridge's network cable: a listener on loopback that hands every request of
- * the bridge on to the service, byte for byte, and keeps what went over it. It can
- * be cut: then connections are dropped, as by a network that is away.
+ * A proxy on loopback between the bridge and the service. It forwards each
+ * request with its exact body and records it in the wire log. While it is cut,
+ * it drops the bridge's connections, as an unreachable network does.
  */
 export interface Tap {
-  /** The service's base address, by way of the tap. */
+  /** The base URL to use instead of the service's own. */
   readonly baseUrl: string;
   setCut(isCut: boolean): void;
   close(): Promise<void>;

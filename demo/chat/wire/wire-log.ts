@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Exchange, WireSide } from "../shapes";
 
-/** What went over the wire last, for people to look at. It is made safe to show on the way in. */
+/** The latest exchanges between the bridge and the service, to be shown in the page; `wireSide` removes secrets. */
 export interface WireLog {
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
@@ -11,7 +11,7 @@ export interface WireLog {
 
 const EXCHANGES_MAX = 100;
 const BODY_MAX_CHARACTERS = 4_000;
-/** Credentials are in none of them; what is not listed is not shown. */
+/** The only headers that are shown; no others, because they could hold credentials. */
 const SHOWN_HEADERS = [
   "content-type",
   "service-signature",
@@ -44,12 +44,12 @@ export function createWireLog(): WireLog {
   };
 }
 
-/** A poll that brought nothing: a row of them is one entry, else they would push everything else out. */
+/** Whether a poll found no events. Consecutive ones share an entry, so that they do not displace other exchanges. */
 function isEmptyPoll({ what, answer }: Pick<Exchange, "what" | "answer">): boolean {
   return what === "poll" && answer?.status === 200 && answer.body.startsWith('{"events":[]');
 }
 
-/** One side of an exchange as it is shown. Signatures are cut short, so that nothing shown can be sent again. */
+/** One side of an exchange as it is shown. Signatures are shortened, so that no shown request can be replayed. */
 export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Array): WireSide {
   const valueOf = (name: string): string | undefined =>
     headers instanceof Headers ? (headers.get(name) ?? undefined) : headers[name]?.toString();
