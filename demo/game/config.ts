@@ -9,7 +9,7 @@ export interface GameConfig {
   readonly consumer: string;
   readonly healthListen: HostPort;
   readonly picturesListen: HostPort;
-  /** Where bridges find the pictures, ending in a slash; undefined: where they are served. */
+  /** Base URL of the pictures for bridges, ending in a slash; undefined if it is the address that serves them. */
   readonly picturesUrl: string | undefined;
   readonly lobbySeconds: number;
   readonly revealSeconds: number;

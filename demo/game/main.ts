@@ -10,7 +10,7 @@ const [argument] = process.argv.slice(2);
 if (argument === "--help" || argument === "-h") {
   process.stdout.write(HELP);
 } else if (argument !== undefined) {
-  process.stderr.write(`There is no argument ${argument}; --help says what there is.\n`);
+  process.stderr.write(`unknown argument ${argument}; --help lists the arguments\n`);
   process.exitCode = EXIT_USAGE;
 } else {
   void runProcess(async (stopping) => {

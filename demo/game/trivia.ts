@@ -17,17 +17,17 @@ import type { Output } from "./rules/output";
 import { createWorkspaces } from "./workspaces";
 
 export interface Trivia {
-  /** Ends the games, publishes that, says the last acks, closes. Closing twice is harmless. */
+  /** Ends the games, publishes their ends, sends the last acks, and closes. Closing twice is harmless. */
   close(): Promise<void>;
 }
 
-/** What members did longer ago is let go: after an outage nobody waits for it any more. */
+/** Age above which an event is dropped, because after an outage nobody still waits for its outputs. */
 const STALE_AFTER_MS = 5 * 60_000;
-/** Events that are known when they come again. More than can be out at once. */
+/** Number of handled events that are remembered for redelivery; more than can be unacked at once. */
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
-/** Puts the game service together and starts it. Resolves when it follows; rejects when core refuses it. */
+/** Starts the game service. Resolves when it follows; rejects when core rejects it or `stopping` is aborted first. */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal): Promise<Trivia> {
   const { group, consumer } = config;
   const core = connectToCore(config.core);
@@ -37,17 +37,17 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     book,
     log,
     onUnknownWorkspace(workspaceId) {
-      log.info({ workspaceId }, "the workspace is gone, and its games with it");
+      log.info({ workspaceId }, "core does not know the workspace, so its games are dropped");
       workspaces.forget(workspaceId);
     },
   });
 
   /**
-   * Publishes in order. The same keys for the same cause: what is published for
-   * an event that comes again, after a crash too, is published once. The group
-   * is in the keys because other game services share the workspace, and the type
-   * because what is forgotten may lead to another answer: an update's id must not
-   * be taken for that of a new message.
+   * Publishes in order. The same cause has the same idempotency keys, so the
+   * outputs of a redelivered event, even after a crash, are published once. The
+   * keys contain the group, because other games share the workspace. They contain
+   * the type, because after a crash the outputs may differ, and core's answer for
+   * an update must not be taken for that of a new message.
    */
   function publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<unknown> {
     return Promise.all(
@@ -57,7 +57,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     );
   }
 
-  // What the clock brings is of this run alone: no other will bring it again.
+  // Outputs of the clock are never repeated by another run, so their keys contain an id of this one.
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
   const publishOwn = (workspaceId: string, outputs: readonly Output[]): Promise<unknown> =>
@@ -77,7 +77,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     onTick: (workspaceId, outputs) => void publishOwn(workspaceId, outputs),
   });
 
-  /** Events come at least once: one that was handled is not played again, only waited for. */
+  /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
   const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
 
   async function handle({ deliveryId, received }: Delivery): Promise<void> {
@@ -95,7 +95,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   ): Promise<unknown> {
     const { workspaceId, receivedAt } = received;
     if (receivedAt !== undefined && Date.now() - receivedAt.getTime() > STALE_AFTER_MS) {
-      log.info({ workspaceId, deliveryId }, "an event came so late that it is let go");
+      log.info({ workspaceId, deliveryId }, "an event is dropped because it is older than 5 minutes");
       return undefined;
     }
     const input = toInput(deliveryId, received, (messageId) => book.refOf(workspaceId, messageId));
@@ -106,7 +106,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const follower = startFollower({ core, group, consumer, log, handle });
   let closing: Promise<void> | undefined;
   const health = await listenForProbes(config.healthListen, async () =>
-    closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is out of reach",
+    closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
   );
 
   const close = (): Promise<void> =>
@@ -117,7 +117,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
         ended.map(({ workspaceId, outputs }) => publishOwn(workspaceId, outputs)),
       );
       await Promise.race([lastWords, sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
-      // The acks of what was published go before the end of the stream; the rest is not acked.
+      // Events whose outputs are published are acked before the stream ends; others stay unacked.
       await follower.close();
       publisher.close();
       core.close();

@@ -4,24 +4,24 @@ import type { Output } from "./rules/output";
 import { nextTickAt, play } from "./rules/play";
 import { EMPTY_WORKSPACE, type Rules, type Workspace } from "./rules/workspace-state";
 
-/** The states of all workspaces, and the clock of their games. */
+/** The states of all workspaces, and the timers of their games. */
 export interface Workspaces {
-  /** Plays an input; what is to be shown, in order. */
+  /** Plays an input; returns the outputs in order. */
   play(workspaceId: string, input: Input): readonly Output[];
   forget(workspaceId: string): void;
-  /** Ends every game; what is to be shown of it. Nothing ticks any more. */
+  /** Ends every game and stops all timers; returns the outputs. */
   close(): readonly { readonly workspaceId: string; readonly outputs: readonly Output[] }[];
 }
 
 export interface WorkspacesOptions {
   readonly rules: Rules;
-  /** The time in ms since the epoch, never going back. */
+  /** Returns the time in ms since the epoch; must never go back. */
   readonly now: () => number;
-  /** Told what the clock brought. */
+  /** Called with the outputs of a tick. */
   readonly onTick: (workspaceId: string, outputs: readonly Output[]) => void;
 }
 
-/** Workspaces that are remembered; the longest unused go first, their games with them. */
+/** Number of workspaces that are remembered. The longest unused is dropped first, with its games. */
 const WORKSPACES_MAX = 5_000;
 
 interface Entry {

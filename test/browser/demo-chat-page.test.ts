@@ -226,7 +226,7 @@ test("three players play a game over a bridge that polls, is cut off, and is pus
     }),
   );
   await winner.page.getByRole("button", { name: /^Games/ }).click();
-  await winner.sees("Shall there be a rematch?");
+  await winner.sees("Do you want a rematch?");
   await winner.page.getByRole("button", { name: "Not now" }).click();
   await winner.sees("Well played");
   await winner.page.getByRole("button", { name: "Not now" }).waitFor({ state: "detached" });

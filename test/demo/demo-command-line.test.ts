@@ -60,7 +60,7 @@ test.each([
     CORE_TOKEN: token,
   });
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^cannot start: core refuses us, is CORE_TOKEN one of the role game\?/);
+  expect(stderr).toMatch(/^cannot start: core rejects this game, check that CORE_TOKEN has the role game:/);
   expect(stderr).not.toContain(token);
 });
 
@@ -70,7 +70,7 @@ test("the game waits for a core that is not there, and exits with 0 on SIGTERM",
     cwd: __dirname,
     environment: { ...LISTEN, ...settings },
   });
-  await until("two attempts", () => game.output().split("not following, trying again").length > 2);
+  await until("two attempts", () => game.output().split("not following, retrying").length > 2);
   expect(game.output()).not.toContain("is ready");
   expect(await game.stop()).toBe(0);
 });

@@ -65,7 +65,7 @@ test("on SIGTERM the game ends its games, says so in their channels, and exits w
   expect(await game.stop()).toBe(0);
   for (const channel of ["c1", "c2"]) {
     const end = await chat.sees("message.update", "game_end", { channel });
-    expect(end.message.text).toContain("goes down");
+    expect(end.message.text).toContain("shutting down");
   }
   expect(game.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });

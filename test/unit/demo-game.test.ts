@@ -62,7 +62,7 @@ test("a question for a number awaits a reply, takes numbers only, and is won by 
   expect(asked?.content.rows).toBeUndefined();
   expect(here.types("bob", "I think 100")).toEqual([]);
   expect(here.types("bob", "100", null)).toEqual([]);
-  expect(texts(here.types("bob", "many", "e1"))).toContain("That is no number");
+  expect(texts(here.types("bob", "many", "e1"))).toContain("That is not a number");
   expect(texts(here.types("ann", "90"))).toContain("Locked in: **90 keys**");
   expect(texts(here.types("bob", "110", "e1"))).toContain("Ann +150 · \\*Bob\\*\\|\\~ +150");
   const end = here.after(5_000).map((output) => ("user" in output ? output.user : output.type));
@@ -86,7 +86,7 @@ test("a rematch pressed in a direct message opens a lobby in the channel, and re
     { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },
     { type: "message.update", channel: "dm:ann", target: { messageId: MESSAGE_ID } },
   ]);
-  expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is on there already");
+  expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is already running there");
 });
 
 test("buttons change the settings of their channel within limits", () => {

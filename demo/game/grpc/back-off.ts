@@ -2,11 +2,11 @@ import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
 
 const BOUNDS = { firstMs: 100, mostMs: 5_000 };
 
-/** Waits longer from failure to failure. */
+/** Pauses between retries, longer after each failure. */
 export interface BackOff {
-  /** Resolves when it is time to try again, or at once when the signal is aborted. */
+  /** Resolves when the next retry is due, or when the signal is aborted. */
   wait(signal: AbortSignal): Promise<void>;
-  /** Begins anew: it worked. */
+  /** Makes the next pause the shortest again; call it after a success. */
   reset(): void;
 }
 

@@ -9,7 +9,7 @@ import {
 import { channelCredentials } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 
-/** Core as a game service sees it. */
+/** The client of core's `GameService`. */
 export interface CoreClient {
   /** Publishes 1 to 100 events; rejects with a ServiceError. */
   publishEvents(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
@@ -23,7 +23,7 @@ export function connectToCore({ address, token, tls }: CoreConnection): CoreClie
   const client = new GameServiceClient(address, channelCredentials(tls), {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 5_000,
-    // A stream that waits for events is silent: only pings tell that core has gone without a word.
+    // A stream without events is silent, so only pings detect a core that vanished without closing the connection.
     "grpc.keepalive_time_ms": 10_000,
     "grpc.keepalive_timeout_ms": 5_000,
   });
@@ -43,7 +43,7 @@ export function connectToCore({ address, token, tls }: CoreConnection): CoreClie
   };
 }
 
-/** Whether core refused us for what we are or say: trying again will not help before a setting changes. */
+/** Whether core rejected the token or the request, so that a retry fails until a setting changes. */
 export function isRefused({ code }: Pick<ServiceError, "code">): boolean {
   return (
     code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.INVALID_ARGUMENT

@@ -12,17 +12,17 @@ import { isRefused, type CoreClient } from "./core-client";
 /**
  * Follows inbound events, opening a new stream whenever one ends.
  *
- *     open ─▶ opened ─▶ deliveries, each acked when it is dealt with ─▶ end
- *      ▲                                                                 │
- *      └───────────────────────────── back off ◀─────────────────────────┘
+ *     open ─▶ opened ─▶ deliveries, each acked once it is handled ─▶ end
+ *      ▲                                                              │
+ *      └───────────────────────────── back off ◀──────────────────────┘
  */
 export interface Follower {
-  /** Resolves at the first opening; rejects when core refuses us before. */
+  /** Resolves when the first stream is opened; rejects when core rejects the token or the request first. */
   readonly opened: Promise<void>;
   readonly isFollowing: boolean;
-  /** Takes no more deliveries. Those under way are still acked. */
+  /** Ignores further deliveries. Those in progress are still acked. */
   pause(): void;
-  /** Says the last acks and ends; what is unacked comes again to whoever follows next. */
+  /** Sends the last acks and closes the stream. Core redelivers unacked events to the group's next stream. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface FollowerOptions {
   readonly group: string;
   readonly consumer: string;
   readonly log: Logger;
-  /** Deals with an event; it is acked when this resolves, and comes again when it takes too long. */
+  /** Handles an event. The event is acked when this settles, and redelivered when the ack deadline passes first. */
   readonly handle: (delivery: Delivery) => Promise<void>;
 }
 
@@ -54,13 +54,16 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     try {
       await handle(delivery);
     } catch (error) {
-      // A fault of ours would be one again: the event is let go, so that those behind it come.
-      log.error({ err: error, deliveryId: delivery.deliveryId }, "an event failed unexpectedly");
+      // A redelivery would fail in the same way, so the event is acked, and later events are not blocked.
+      log.error(
+        { err: error, deliveryId: delivery.deliveryId },
+        "an event failed unexpectedly and is dropped",
+      );
     }
     ack(delivery.deliveryId);
   }
 
-  /** One stream from its opening to its end. */
+  /** Runs one stream. Resolves when the stream has ended, with its status. */
   function followOnce(): Promise<{
     readonly code: status;
     readonly details: string;
@@ -82,7 +85,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
           void deliver(told.value, ack);
         }
       });
-      // The status tells the same.
+      // The handler of "status" below gets the same failure.
       stream.on("error", () => undefined);
       stream.on("status", ({ code, details }: { code: status; details: string }) => {
         isFollowing = false;
@@ -105,9 +108,11 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       const refused = isRefused({ code });
       if (refused)
         refuse(
-          new Error(`core refuses us, is CORE_TOKEN one of the role game? ${details} (${status[code]})`),
+          new Error(
+            `core rejects this game, check that CORE_TOKEN has the role game: ${details} (${status[code]})`,
+          ),
         );
-      log[refused ? "error" : "warn"]({ code: status[code], details }, "not following, trying again");
+      log[refused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
       await backOff.wait(over.signal);
     }
   }

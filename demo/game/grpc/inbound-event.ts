@@ -2,8 +2,9 @@ import type { ReceivedEvent } from "../../../proto/gen/chatbridge/v1/event";
 import type { MemberInput } from "../rules/input";
 
 /**
- * What the rules are told of a delivered event. `refOf` names the message of an
- * id, where it is one of ours. Undefined for a kind of event that is new to us.
+ * Converts a delivered event to an input of the rules. `refOf` returns the ref
+ * of a message id, or undefined for another game's message. Returns undefined
+ * for an event of an unknown kind, or without a channel or user.
  */
 export function toInput(
   deliveryId: string,
@@ -13,7 +14,7 @@ export function toInput(
   if (event?.channel === undefined || event.user === undefined) return undefined;
   const { kind, user } = event;
   const from = {
-    // Colons divide the texts of our buttons.
+    // Colons separate the parts of a button's action.
     eventId: deliveryId.replaceAll(":", "."),
     channel: event.channel.id,
     member: { id: user.id, name: user.name ?? user.id },

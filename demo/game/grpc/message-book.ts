@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 
-/** Knows which message id the service gave to a message that the rules named. */
+/** Maps the refs that the rules give to messages to the ids that the service gives, and back. */
 export interface MessageBook {
   enter(workspaceId: string, ref: string, messageId: string): void;
-  /** The id of a message; undefined when it was never published. */
+  /** The id of a message; undefined when it was not published, or so long ago that it is forgotten. */
   idOf(workspaceId: string, ref: string): string | undefined;
-  /** The name of a message; undefined when it is none of ours. */
+  /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
   refOf(workspaceId: string, messageId: string): string | undefined;
 }
 

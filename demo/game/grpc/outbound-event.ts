@@ -2,14 +2,14 @@ import { Message } from "../../../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../../../proto/gen/chatbridge/v1/game";
 import type { Output } from "../rules/output";
 
-/** An output on its way out. */
+/** An output to publish. */
 export interface Posting {
   readonly workspaceId: string;
   readonly idempotencyKey: string;
   readonly output: Output;
 }
 
-/** The event to publish. `messageId` is that of the message to update. */
+/** Returns the event to publish. `messageId` is the id of the message to update, else ignored. */
 export function toOutboundEvent(
   { workspaceId, idempotencyKey, output }: Posting,
   messageId: string,

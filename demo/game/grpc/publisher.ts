@@ -11,20 +11,20 @@ import type { MessageBook } from "./message-book";
 import { toOutboundEvent, type Posting } from "./outbound-event";
 
 /**
- * Publishes outputs in order, one call at a time, and tries a call again until
- * core answers it: the keys of its events make that harmless. What waits
- * meanwhile does not pile up, because an update takes the place of the one
- * before it. An event that core will never take is given up, else everything
- * behind it would wait for ever.
+ * Publishes outputs in order, one call at a time. A call is retried until core
+ * answers it, which the idempotency keys make harmless. Waiting outputs do not
+ * pile up, because an update replaces the waiting update of the same message.
+ * An event that core can never accept is dropped, because it would block all
+ * events behind it.
  *
- *     publish() ─▶ waiting ─▶ a batch under way ─▶ entered in the book, settled
+ *     publish() ─▶ waiting ─▶ batch in progress ─▶ entered in the book, settled
  *                               ▲      │ no answer
- *                               └──────┘ back off, the same batch again
+ *                               └──────┘ back off, retry the same batch
  */
 export interface Publisher {
-  /** Resolves when the event is stored, refused or given up for good, or a later update took its place. */
+  /** Resolves when the event is stored, rejected or dropped, or when a later update has replaced it. */
   publish(posting: Posting): Promise<void>;
-  /** Gives up on what is not published yet. */
+  /** Drops all events that are not published yet. */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export interface PublisherOptions {
   readonly core: CoreClient;
   readonly book: MessageBook;
   readonly log: Logger;
-  /** Told of a workspace that is not there, or no longer. */
+  /** Called when core does not know an event's workspace, e.g. because it was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
 }
 
@@ -47,12 +47,12 @@ interface Ready {
 }
 
 const BATCH_MAX = 100;
-/** What core answers to a call that is wrong in itself: the same call will never be right. */
+/** Statuses of an invalid call, which no retry can fix. */
 const NEVER_PASSES: ReadonlySet<status> = new Set([status.INVALID_ARGUMENT, status.OUT_OF_RANGE]);
 
 export function createPublisher({ core, book, log, onUnknownWorkspace }: PublisherOptions): Publisher {
   const waiting = new Set<Waiting>();
-  /** Updates that wait, by the message that they are of. */
+  /** Waiting updates, by the message that they change. */
   const updates = new Map<string, Waiting>();
   const over = new AbortController();
   let running = false;
@@ -73,7 +73,7 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
     return item;
   }
 
-  /** The next events, up to one whose message is created among them: its id is not known before. */
+  /** Takes the next events, and stops before an update of a message that the same batch creates: its id is unknown. */
   function takeBatch(): readonly Waiting[] {
     const batch: Waiting[] = [];
     const created = new Set<string>();
@@ -90,7 +90,7 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
   }
 
   async function send(batch: readonly Waiting[]): Promise<void> {
-    // An update of a message that was refused has nothing to update.
+    // Updates of a message that core rejected are skipped, because they have no id to update.
     const ready = batch.flatMap((item) => {
       const messageId = messageIdOf(item.posting);
       return messageId === undefined ? [] : [{ item, event: toOutboundEvent(item.posting, messageId) }];
@@ -109,13 +109,13 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
       } catch (error) {
         const { code, details } = error as ServiceError;
         if (NEVER_PASSES.has(code)) return giveUp(ready, { code: status[code], details });
-        log.warn({ code, details, events: ready.length }, "core did not take events, trying again");
+        log.warn({ code, details, events: ready.length }, "publishing failed, retrying");
         await backOff.wait(over.signal);
       }
     }
   }
 
-  /** Of several events it is not known which is at fault: each is sent by itself, and the others get through. */
+  /** Drops a single event. Several are sent one by one, so that only the faulty ones are dropped. */
   async function giveUp(
     ready: readonly Ready[],
     reason: { readonly code: string | undefined; readonly details: string },
@@ -125,10 +125,7 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
       for (const each of ready) await sendReady([each]);
     } else if (only !== undefined) {
       const { workspaceId, output } = only.item.posting;
-      log.error(
-        { ...reason, workspaceId, type: output.type },
-        "core will never take an event: it is given up",
-      );
+      log.error({ ...reason, workspaceId, type: output.type }, "core cannot accept an event; it is dropped");
     }
   }
 
@@ -148,7 +145,7 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
     if (reason === PublishRefusal.UNKNOWN_WORKSPACE) {
       onUnknownWorkspace(workspaceId);
     } else {
-      log.error({ workspaceId, type: output.type, field }, "core refused an event");
+      log.error({ workspaceId, type: output.type, field }, "core rejected an event");
     }
   }
 
@@ -161,7 +158,7 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
     publish: (posting) =>
       new Promise((resolve) => {
         add({ posting, settle: resolve });
-        // What is published in this turn goes out together.
+        // Outputs published in the same turn of the event loop go out in one call.
         if (!running) {
           running = true;
           queueMicrotask(() => void run());

@@ -3,7 +3,7 @@ import { encodePng } from "./png";
 /** A colour as 0xRRGGBB. */
 type Colour = number;
 
-/** The colour at a point of a flag: x and y run from 0 to 1. */
+/** Returns the colour of a flag at a point; x and y are from 0 to 1. */
 type Flag = (x: number, y: number) => Colour;
 
 const WIDTH = 480;
@@ -20,7 +20,7 @@ const FLAGS = {
 
 export type FlagName = keyof typeof FLAGS;
 
-/** Draws a flag as a PNG; undefined for a name that there is no flag of. */
+/** Draws a flag as a PNG; returns undefined for an unknown name. */
 export function drawFlag(name: string): Buffer | undefined {
   if (!Object.hasOwn(FLAGS, name)) return undefined;
   const flag = FLAGS[name as FlagName];

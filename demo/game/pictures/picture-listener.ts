@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { HostPort } from "../../../runtime/settings";
 import { drawFlag } from "./flags";
 
-/** Serves the pictures of questions: a message holds only the address of its image. */
+/** Serves the pictures of questions, because a message holds only the URL of its image. */
 export interface PictureListener {
   readonly port: number;
   close(): Promise<void>;
@@ -12,7 +12,7 @@ export interface PictureListener {
 
 const PATH_FORM = /^\/([a-z]+)\.png$/;
 
-/** Answers `GET /<name>.png`. */
+/** Listens for `GET /<name>.png`. Resolves when it is listening. */
 export async function listenForPictures(at: HostPort): Promise<PictureListener> {
   const server = createServer((request, response) => {
     request.resume();

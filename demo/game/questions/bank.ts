@@ -1,15 +1,15 @@
 import type { FlagName } from "../pictures/flags";
 
-/** A question to choose an answer to. Its first option is the right one; they are shuffled when it is asked. */
+/** A multiple-choice question. The first option is the right one; the options are shuffled for each game. */
 export interface ChoiceEntry {
   readonly text: string;
   readonly options: readonly [right: string, ...wrong: string[]];
   readonly flag?: FlagName;
-  /** The article of the English Wikipedia to read more in. */
+  /** Title of the article in the English Wikipedia with more about it. */
   readonly article: string;
 }
 
-/** A question to guess a number for: the closest wins. */
+/** A question whose answer is a number; the closest guess wins. */
 export interface NumberEntry {
   readonly text: string;
   readonly right: number;

@@ -3,8 +3,8 @@ import type { Question } from "../rules/game-state";
 import { CHOICES, NUMBERS, type ChoiceEntry, type NumberEntry } from "./bank";
 
 /**
- * Draws the questions of a game: choices, and a number to guess at the end of
- * any game of two or more. The same seed draws the same ones.
+ * Draws the questions of a game: multiple-choice questions, and at the end a
+ * number to guess if `count` is 2 or more. The same seed gives the same questions.
  */
 export function drawQuestions(
   count: number,

@@ -1,4 +1,4 @@
-/** A copy of the map with the entry set and last; the first ones go when there are more than `max`. */
+/** Returns a copy of the map with the entry set as the last; drops the first entries beyond `max`. */
 export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V, max: number): ReadonlyMap<K, V> {
   const next = new Map(map);
   next.delete(key);
@@ -10,7 +10,7 @@ export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V, max: n
   return next;
 }
 
-/** A copy of the map without the entry. */
+/** Returns a copy of the map without the entry. */
 export function withoutEntry<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
   const next = new Map(map);
   next.delete(key);

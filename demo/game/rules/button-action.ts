@@ -1,7 +1,7 @@
 /**
- * What the buttons do. It travels to the chat and back as the opaque text of
- * the button, so it says all that is needed: buttons work on messages that this
- * process does not remember.
+ * The action of a button. It goes to the chat and back as the button's opaque
+ * text, and contains everything that is needed, so that buttons also work on
+ * messages that this process does not remember.
  */
 export type ButtonAction =
   | { readonly do: "join"; readonly gameId: string }
@@ -34,11 +34,11 @@ export function writeAction(action: ButtonAction): string {
   }
 }
 
-/** A channel's id, not that of a direct conversation. */
+/** The id of a channel; ids of direct conversations do not match. */
 const CHANNEL_FORM = /^(?!dm:)[^]{1,128}$/u;
 const FORM = /^([a-z-]+)(?::([^]*))?$/;
 
-/** Reads a button's text back; undefined for a text that no button of ours has. */
+/** Parses a button's text; returns undefined for a text that `writeAction` does not write. */
 export function readAction(text: string): ButtonAction | undefined {
   const [, verb, rest = ""] = FORM.exec(text) ?? [];
   switch (verb) {

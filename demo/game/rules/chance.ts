@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Puts a list in an order that hangs on the seed alone. A game drawn from the id
- * of the event that began it is the same game when the event comes again.
+ * Shuffles a list in an order that depends only on the seed. The seed is derived
+ * from the event that starts a game, so a redelivered event starts the same game.
  */
 export function shuffled<T>(list: readonly T[], seed: string): readonly T[] {
   return list

@@ -1,7 +1,7 @@
-/** A member of a chat, as the rules know them. */
+/** A member of a chat. */
 export interface Member {
   readonly id: string;
-  /** What people call them; their id where the bridge does not say. */
+  /** Display name; the id if the bridge sent no name. */
   readonly name: string;
 }
 
@@ -9,7 +9,7 @@ export interface Player extends Member {
   readonly points: number;
 }
 
-/** A question as it is asked: its options are in the order of its buttons. */
+/** A question as it is asked, with its options in the order of the buttons. */
 export type Question =
   | {
       readonly kind: "choice";
@@ -17,9 +17,9 @@ export type Question =
       readonly options: readonly string[];
       /** The index of the right option. */
       readonly right: number;
-      /** Where its picture is served. */
+      /** URL of its picture. */
       readonly picture: string | undefined;
-      /** Where to read more. */
+      /** URL of a page with more about it. */
       readonly more: string;
     }
   | {
@@ -30,7 +30,7 @@ export type Question =
       readonly more: string;
     };
 
-/** Who answered what, in the order in which they did. */
+/** Answers by member's id, first answer first. */
 export type Answers = ReadonlyMap<string, Answer>;
 
 export interface Answer {
@@ -43,7 +43,7 @@ export interface Answer {
 export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
 
 /**
- * What a game does now. Each phase but the last ends by itself:
+ * The phase of a game. Each phase but the last ends by itself:
  *
  *     lobby ─▶ question ─▶ reveal ─▶ question ─▶ … ─▶ reveal ─▶ over
  */
@@ -75,18 +75,18 @@ export interface Game {
   readonly questions: readonly Question[];
   readonly secondsPerQuestion: number;
   readonly revealMs: number;
-  /** By id, in the order in which they joined. */
+  /** By member's id, in the order of joining. */
   readonly players: ReadonlyMap<string, Player>;
   readonly phase: Phase;
-  /** How many questions in a row nobody answered. */
+  /** Number of consecutive questions without an answer, up to the latest. */
   readonly unanswered: number;
-  /** When the live message was last sent. */
+  /** Time of the last update of the live message, in ms since the epoch. */
   readonly shownAtMs: number;
-  /** Whether the live message no longer shows all there is. */
+  /** Whether the live message does not show the latest state. */
   readonly isStale: boolean;
 }
 
-/** The players, best first. */
+/** Returns the players, most points first. */
 export function standings(game: Game): readonly Player[] {
   return [...game.players.values()].toSorted((a, b) => b.points - a.points);
 }

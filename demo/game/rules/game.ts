@@ -5,20 +5,20 @@ import type { EndReason, Game, Member, Phase } from "./game-state";
 import { tellMember, type MessageContent, type Output } from "./output";
 import { gainsOf } from "./scoring";
 
-/** A game after something happened to it, and what is to be shown. */
+/** A game after a step, and the outputs to show. */
 export interface GameStep {
   readonly game: Game;
   readonly outputs: readonly Output[];
 }
 
-/** The least time between two sendings of a live message within a phase: at most two a second. */
+/** Minimum time between two updates of a live message within a phase: at most two updates a second. */
 const UPDATE_GAP_MS = 500;
-/** Members of one game. A bridge's rate limit has room for so many answers at once. */
+/** Most members of one game. They can all answer at once within a workspace's limit of 250 requests a second. */
 export const PLAYERS_MAX = 200;
-/** A game ends after so many questions that nobody answered. */
+/** Number of consecutive questions without an answer after which a game ends. */
 const UNANSWERED_MAX = 2;
 
-/** Opens a game with its lobby: the one message that all the rest will update. */
+/** Opens a game with its lobby, the live message that all later outputs of the game update. */
 export function openGame(
   plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
   lobbyMs: number,
@@ -42,14 +42,14 @@ export function join(game: Game, member: Member, nowMs: number): GameStep {
   return also(changed(withPlayer(game, member), nowMs), tell(game, member, notice("joined")));
 }
 
-/** Ends the lobby when someone who plays asks for it. */
+/** Ends the lobby when a player presses Start. */
 export function begin(game: Game, member: Member, nowMs: number): GameStep {
   if (game.phase.name !== "lobby") return told(game, member, notice("has-begun"));
   if (!game.players.has(member.id)) return told(game, member, notice("join-first"));
   return ask(game, 0, nowMs);
 }
 
-/** Takes an answer to a question: the first one of a member counts, and whoever answers plays. */
+/** Records an answer to a question. A member's first answer counts, and answering joins the game. */
 export function answer(game: Game, member: Member, index: number, value: number, nowMs: number): GameStep {
   const { phase } = game;
   const question = game.questions[index];
@@ -73,7 +73,7 @@ export function answer(game: Game, member: Member, index: number, value: number,
   return also(next, tell(game, member, receipt("locked-in", question, given)));
 }
 
-/** Lets the clock do what is due. */
+/** Ends the phase if its time is over, or else shows changes that are due. */
 export function tick(game: Game, nowMs: number): GameStep {
   const { phase } = game;
   if (phase.name !== "over" && nowMs >= phase.untilMs) {
@@ -92,7 +92,7 @@ export function tick(game: Game, nowMs: number): GameStep {
   return game.isStale && nowMs >= game.shownAtMs + UPDATE_GAP_MS ? shown(game, nowMs) : { game, outputs: [] };
 }
 
-/** When the clock has something to do; Infinity when the game is over. */
+/** Returns the time of the next `tick`, in ms since the epoch; Infinity when the game is over. */
 export function nextTickOf({ phase, isStale, shownAtMs }: Game): number {
   if (phase.name === "over") return Infinity;
   return isStale ? Math.min(phase.untilMs, shownAtMs + UPDATE_GAP_MS) : phase.untilMs;
@@ -133,7 +133,7 @@ function withPlayer(game: Game, { id, name }: Member): Game {
   return { ...game, players: new Map(game.players).set(id, { id, name, points }) };
 }
 
-/** Shows a change within a phase: at once, or with those that follow when the last one was just now. */
+/** Shows a change within a phase, once `UPDATE_GAP_MS` has passed since the last update, with those made meanwhile. */
 function changed(game: Game, nowMs: number): GameStep {
   return nowMs >= game.shownAtMs + UPDATE_GAP_MS
     ? shown(game, nowMs)

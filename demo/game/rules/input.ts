@@ -1,14 +1,14 @@
 import type { Member } from "./game-state";
 
-/** Something that a member did, or the clock, or the end of this process. */
+/** An action of a member, a tick of the clock, or the shutdown of this process. */
 export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "closing" };
 
 export type MemberInput = CommandInput | ActionInput | MessageInput;
 
 interface FromMember {
-  /** The same however often the event comes; what the rules leave to chance hangs on it. */
+  /** The same on every delivery of the event; seeds all randomness. */
   readonly eventId: string;
-  /** A channel, or `dm:` and the member's id where it may be a direct conversation. */
+  /** A channel's id, or `dm:` and the member's id for a direct conversation. */
   readonly channel: string;
   readonly member: Member;
 }
@@ -27,6 +27,6 @@ export interface ActionInput extends FromMember {
 export interface MessageInput extends FromMember {
   readonly type: "message";
   readonly text: string;
-  /** The ref of the message replied to, null when it is none of ours; undefined when it was no reply. */
+  /** Ref of the message replied to; null if this game did not publish it, undefined if the message is no reply. */
   readonly replyTo: string | null | undefined;
 }

@@ -3,10 +3,10 @@ import type { Game, Member } from "./game-state";
 import { withGame, type Step } from "./step";
 import type { ChannelSettings, Rules, Workspace } from "./workspace-state";
 
-/** Live games of one workspace. */
+/** Most live games of one workspace. */
 const GAMES_MAX = 100;
 
-/** Opens a game in a channel, or says why not. */
+/** Opens a game in a channel, or returns the reason why it cannot. */
 export function openGameIn(
   rules: Rules,
   workspace: Workspace,

@@ -1,26 +1,26 @@
 import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 
-/** A message as it is published, without an id: `Message.create` fills in the rest. */
+/** A message to publish, without an id; `Message.create` fills in missing fields. */
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
 /**
- * A message to replace: one that the rules named when they created it, or one
- * whose id an inbound event told of.
+ * A message to replace, by the ref that the rules gave it when they created it,
+ * or by the id from an inbound event.
  */
 export type Target = { readonly ref: string } | { readonly messageId: string };
 
-/** What the rules want shown. The types are the contract's. */
+/** An output of the rules. The types are the contract's. */
 export type Output =
   | {
       readonly type: "message.create";
       readonly channel: string;
-      /** A name by which later outputs and inputs speak of the message: its id is not known yet. */
+      /** Name by which later outputs and inputs refer to the message, because its id is not known yet. */
       readonly ref?: string;
       readonly content: MessageContent;
     }
   | {
       readonly type: "message.update";
-      /** Of the original: a channel, or `dm:` and a user's id. */
+      /** The original message's channel, or `dm:` and a user's id. */
       readonly channel: string;
       readonly target: Target;
       readonly content: MessageContent;
@@ -36,11 +36,11 @@ export type Output =
       readonly user: string;
       readonly ref?: string;
       readonly content: MessageContent;
-      /** How long it is worth showing; the default of its kind unless set. */
+      /** Milliseconds until the message expires; the default of its kind if unset. */
       readonly lifetimeMs?: number;
     };
 
-/** Tells one member something where they are: alone in a channel; in a direct conversation nobody else is there. */
+/** Returns a message to one member: ephemeral in a channel, an ordinary message in a direct conversation. */
 export function tellMember(channel: string, user: string, content: MessageContent): Output {
   return channel.startsWith("dm:")
     ? { type: "dm.create", user, content }

@@ -11,7 +11,7 @@ import type { Rules, Workspace } from "./workspace-state";
 const PROMPTS_MAX = 500;
 const PROMPT_MS = 15 * 60_000;
 
-/** Does what a command asks for. Answers that concern everyone are posted, the others are ephemeral. */
+/** Runs a command. Answers that concern everyone are posted; others are ephemeral. */
 export function playCommand(rules: Rules, workspace: Workspace, input: CommandInput, nowMs: number): Step {
   const { channel, member, eventId } = input;
   const [verb = ""] = input.text.trim().split(/\s+/);
@@ -51,7 +51,7 @@ export function playCommand(rules: Rules, workspace: Workspace, input: CommandIn
             user: member.id,
             ref: eventId,
             content: showTopicPrompt(),
-            // No longer than an answer to it is taken.
+            // The prompt expires when its answer is no longer accepted.
             lifetimeMs: PROMPT_MS,
           },
         ],

@@ -11,8 +11,8 @@ const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
 
 /**
- * Takes a typed message as an answer where something waits for one. A bridge
- * may pass on every message of a channel, so most of them are none of ours.
+ * Accepts a typed message as an answer if a question or prompt waits for one. A
+ * bridge may report every message of a channel, so most have no output.
  */
 export function playMessage(workspace: Workspace, input: MessageInput, nowMs: number): Step {
   return (
@@ -20,7 +20,7 @@ export function playMessage(workspace: Workspace, input: MessageInput, nowMs: nu
   );
 }
 
-/** A number for the question that is on in the channel; chats without replies send none with it. */
+/** Accepts a number for the channel's current question. `replyTo` is optional, because some chats have no replies. */
 function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
   const { channel, member, replyTo } = input;
   const game = workspace.games.get(channel);
@@ -29,12 +29,12 @@ function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): S
   if (replyTo !== undefined && replyTo !== game.id) return undefined;
   const value = readNumber(input.text);
   if (value !== undefined) return withGame(workspace, answer(game, member, game.phase.index, value, nowMs));
-  // Who replied meant us; who just talks did not.
+  // A reply was meant for the game, so its member is told; other text is ordinary conversation.
   if (replyTo === undefined) return undefined;
   return { workspace, outputs: [tellMember(channel, member.id, notice("not-a-number"))] };
 }
 
-/** A topic for the latest prompt that waits in a direct conversation, whatever it replies to. */
+/** Accepts a topic for the member's latest prompt, in a direct conversation, whichever message it replies to. */
 function playTopic(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
   const { channel, member } = input;
   const prompt = workspace.prompts.get(member.id);
@@ -55,7 +55,7 @@ function playTopic(workspace: Workspace, input: MessageInput, nowMs: number): St
   };
 }
 
-/** A number as people type it: with blanks or commas between thousands, or not. */
+/** Parses a number with optional spaces, commas or underscores between thousands; undefined if it is not a number. */
 function readNumber(text: string): number | undefined {
   const digits = text.trim().replaceAll(/(?<=\d)[ ,_](?=\d{3}(?:\D|$))/g, "");
   return NUMBER_FORM.test(digits) ? Number(digits) : undefined;

@@ -13,14 +13,14 @@ const SETTINGS_MAX = 1_000;
 export const ROUNDS = { min: 1, max: 15 } as const;
 export const SECONDS_PER_QUESTION = { min: 5, max: 60 } as const;
 
-/** Does what the pressed button says. */
+/** Runs the action of a pressed button. */
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, nowMs: number): Step {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
-  // Another service's button: groups see all of a workspace's events.
+  // Every group gets all events of a workspace, so this is another game's button.
   if (action === undefined) return { workspace, outputs: [] };
 
-  /** Puts something else in the place of the message that the button was on. */
+  /** Returns an update that replaces the message with the button. */
   const replace = (content: MessageContent): Output => ({
     type: "message.update",
     channel,

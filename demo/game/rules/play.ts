@@ -7,9 +7,9 @@ import { eachGame, type Step } from "./step";
 import type { Rules, Workspace } from "./workspace-state";
 
 /**
- * The whole game service but for the world around it: what a workspace becomes
- * by an input, and what is to be shown. Pure: the same arguments, the same
- * answer, so an event that comes again to a new process has the same outputs.
+ * The whole game without its surroundings: returns the next state of a workspace
+ * after an input, and the outputs to show. Pure, so an event that is redelivered
+ * to a new process has the same outputs if the state is the same.
  */
 export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: number): Step {
   switch (input.type) {
@@ -26,7 +26,7 @@ export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: nu
   }
 }
 
-/** When a tick has something to do; Infinity while no game is on. */
+/** Returns the time of the next tick, in ms since the epoch; Infinity while no game is running. */
 export function nextTickAt({ games }: Workspace): number {
   return Math.min(Infinity, ...[...games.values()].map(nextTickOf));
 }

@@ -5,7 +5,7 @@ const SPEED_POINTS = 50;
 const CLOSEST_POINTS = 150;
 const EXACT_POINTS = 50;
 
-/** The points of each member who wins any, in the order in which they answered. */
+/** Returns the points of each member who wins any, by member's id, first answer first. */
 export function gainsOf(
   question: Question,
   answers: Answers,

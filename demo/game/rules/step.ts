@@ -5,17 +5,17 @@ import { standings, type Game } from "./game-state";
 import type { Output } from "./output";
 import type { Workspace } from "./workspace-state";
 
-/** A workspace after an input, and what is to be shown. */
+/** A workspace after an input, and the outputs to show. */
 export interface Step {
   readonly workspace: Workspace;
   readonly outputs: readonly Output[];
 }
 
 const SCORES_MAX = 1_000;
-/** Winners with the same points who are all offered a rematch. */
+/** Most winners, with equal points, who are offered a rematch. */
 const OFFERS_MAX = 3;
 
-/** Puts a game back after something happened to it; one that is over is scored and goes. */
+/** Puts a game back into its workspace after a step; a game that is over is scored and removed. */
 export function withGame(workspace: Workspace, { game, outputs }: GameStep): Step {
   const { channel, phase } = game;
   if (phase.name !== "over") {
@@ -28,7 +28,7 @@ export function withGame(workspace: Workspace, { game, outputs }: GameStep): Ste
   };
 }
 
-/** Does something to every game of a workspace. */
+/** Applies `act` to every game of a workspace. */
 export function eachGame(workspace: Workspace, act: (game: Game) => GameStep): Step {
   return [...workspace.games.values()].reduce<Step>(
     (step, game) => {
@@ -39,7 +39,7 @@ export function eachGame(workspace: Workspace, act: (game: Game) => GameStep): S
   );
 }
 
-/** The best players, if they won any points at all. */
+/** Returns the players with the most points, or none if nobody has any. */
 function winnersOf(game: Game): Game["players"] {
   const [best] = standings(game);
   return new Map([...game.players].filter(([, { points }]) => points > 0 && points === best?.points));

@@ -1,12 +1,12 @@
 import type { Game, Question } from "./game-state";
 
-/** What a channel may set for its games. */
+/** The settings of a channel's games. */
 export interface ChannelSettings {
   readonly rounds: number;
   readonly secondsPerQuestion: number;
 }
 
-/** What a member has won in all games of the workspace. */
+/** A member's total over all games of the workspace. */
 export interface Score {
   readonly name: string;
   readonly points: number;
@@ -17,20 +17,20 @@ export interface Score {
 export interface Prompt {
   /** The ref of the message that asks. */
   readonly ref: string;
-  /** The channel in which it was asked for. */
+  /** The channel of the command that caused it. */
   readonly channel: string;
   readonly untilMs: number;
 }
 
-/** All that is remembered of a workspace. Each map is bounded, the longest unused going first. */
+/** The state of a workspace. Each map is bounded; settings, scores and prompts set first are dropped first. */
 export interface Workspace {
   /** Live games, by channel. */
   readonly games: ReadonlyMap<string, Game>;
-  /** By channel; a channel that is not in it has the defaults. */
+  /** By channel; other channels have the defaults. */
   readonly settings: ReadonlyMap<string, ChannelSettings>;
   /** By member's id. */
   readonly scores: ReadonlyMap<string, Score>;
-  /** The latest of each member, by member's id. */
+  /** The latest prompt of each member, by member's id. */
   readonly prompts: ReadonlyMap<string, Prompt>;
 }
 
@@ -41,11 +41,11 @@ export const EMPTY_WORKSPACE: Workspace = {
   prompts: new Map(),
 };
 
-/** What stays the same for every workspace. */
+/** Settings and functions that all workspaces share. */
 export interface Rules {
   readonly defaults: ChannelSettings;
   readonly lobbyMs: number;
   readonly revealMs: number;
-  /** The same questions for the same seed. */
+  /** Draws `count` questions; the same seed gives the same questions. */
   drawQuestions(count: number, seed: string): readonly Question[];
 }

@@ -21,7 +21,7 @@ export function showHelp(): MessageContent {
   return {
     kind: MessageKind.HELP,
     text: paragraphs(
-      "**Trivia** asks, you press a button. Being quick pays; at the end, the closest number wins.",
+      "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
       COMMANDS.map(([verb, what]) => `\`${verb}\` · ${what}`).join("\n"),
     ),
     rows: rows([link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")]),
@@ -29,7 +29,7 @@ export function showHelp(): MessageContent {
 }
 
 export function showUnknownCommand(verb: string): MessageContent {
-  return card(`There is no “${plainName(verb)}”. The command alone says what there is.`);
+  return card(`Unknown command “${plainName(verb)}”. Send the command without arguments for help.`);
 }
 
 export function showSettings({ rounds, secondsPerQuestion }: ChannelSettings): MessageContent {
@@ -61,31 +61,31 @@ export function showLeaderboard(scores: readonly Score[]): MessageContent {
   };
 }
 
-/** What the winner gets as a direct message. */
+/** The direct message to a winner. */
 export function showRematchOffer(points: number, channel: string): MessageContent {
   return {
-    ...card(paragraphs(`**You won** with ${points} points.`, "Shall there be a rematch?")),
+    ...card(paragraphs(`**You won** with ${points} points.`, "Do you want a rematch?")),
     rows: rows([button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })]),
   };
 }
 
-/** What takes the offer's place; its buttons are gone. */
+/** Replaces the offer; has no buttons. */
 export function showRematchAnswer(answer: "opened" | "declined" | "game-is-on"): MessageContent {
   const TEXTS = {
     opened: "**Rematch!** The lobby is open.",
     declined: "Well played. Until next time.",
-    "game-is-on": "A game is on there already: join that one.",
+    "game-is-on": "A game is already running there. Join that one.",
   } as const;
   return card(TEXTS[answer]);
 }
 
-/** Asks in a direct message; whatever is typed there next is the answer. */
+/** Asks for a topic in a direct message; the member's next text there is the answer. */
 export function showTopicPrompt(): MessageContent {
   return { ...card("**Which topic would you like?** Type it here."), awaitsReply: true };
 }
 
 export function showTopicThanks(topic: string): MessageContent {
-  return card(paragraphs("Thank you, the channel is told:", `> ${plain(topic)}`));
+  return card(paragraphs("Thank you. This was posted in the channel:", `> ${plain(topic)}`));
 }
 
 export function showTopic({ name }: Member, topic: string): MessageContent {

@@ -16,7 +16,7 @@ const NAMES_SHOWN = 12;
 const BOARD_SHOWN = 10;
 const BUTTONS_IN_ROW = 2;
 
-/** The live message of a game as it is now. */
+/** Returns the live message of a game in its present state. */
 export function showGame(game: Game): MessageContent {
   return { ...showPhase(game), data: viewModel(game) };
 }
@@ -48,7 +48,7 @@ function showLobby(game: Game): MessageContent {
     text: paragraphs(
       `**Trivia!** ${plainName(host.name)} opens a game.`,
       `${questions.length} questions, ${secondsPerQuestion} seconds each`,
-      `_In so far:_ ${listNames([...players.values()])}`,
+      `_Joined so far:_ ${listNames([...players.values()])}`,
     ),
     rows: rows([button("Join", { do: "join", gameId }), button("Start", { do: "begin", gameId })]),
   };
@@ -88,10 +88,10 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">, question: Question): M
   return {
     kind: MessageKind.TIME_UP,
     text: paragraphs(
-      `**${progress(game, index)}** · ${answers.size === game.players.size ? "All have answered" : "Time is up"}`,
+      `**${progress(game, index)}** · ${answers.size === game.players.size ? "Everyone has answered" : "Time is up"}`,
       `> ${plain(question.text)}`,
       `The answer: **${nameOfAnswer(question, question.right)}**`,
-      winners.length === 0 ? "Nobody had it." : shortened(winners).join(" · "),
+      winners.length === 0 ? "Nobody got it right." : shortened(winners).join(" · "),
     ),
     rows: rows([link("Read more", question.more)]),
     ...(question.kind === "choice" ? { image: question.picture } : {}),
@@ -101,8 +101,8 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">, question: Question): M
 const END_LINES: Readonly<Record<EndReason, string>> = {
   played: "**Final board**",
   stopped: "**Game stopped**",
-  "nobody-answers": "**Game over**: nobody answers any more",
-  closing: "**Game over**: the game service goes down for a while",
+  "nobody-answers": "**Game over**: nobody is answering",
+  closing: "**Game over**: the game service is shutting down",
 };
 
 function showEnd(game: Game, why: EndReason): MessageContent {
@@ -115,7 +115,7 @@ function showEnd(game: Game, why: EndReason): MessageContent {
 
 const MEDALS = ["🥇", "🥈", "🥉"];
 
-/** A line of a board, by its rank from 0. */
+/** Returns a line of a board; `rank` counts from 0. */
 export function boardLine({ name, points }: Pick<Player, "name" | "points">, rank: number): string {
   return `${MEDALS[rank] ?? `${rank + 1}th`} **${plainName(name)}** · ${points} points`;
 }
@@ -142,7 +142,7 @@ function inRows<T>(items: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: count }, (_, i) => items.slice(i * BUTTONS_IN_ROW, (i + 1) * BUTTONS_IN_ROW));
 }
 
-/** The same without words, for bridges that draw their own. Never what would give an answer away. */
+/** Returns the state as data, for bridges with their own layout. Contains nothing that reveals an answer. */
 function viewModel(game: Game): Record<string, unknown> {
   const { id, phase, questions, players } = game;
   return {

@@ -3,20 +3,20 @@ import type { MessageContent } from "../rules/output";
 import { card } from "./content";
 import { plain } from "./plain";
 
-/** What one member is told, for nobody else to see. */
+/** Messages that only one member sees. */
 const NOTICES = {
   joined: "You are in. The first question comes when the game starts.",
-  "already-in": "You are in already.",
+  "already-in": "You have already joined.",
   full: "This game is full. The next one is yours.",
-  "has-begun": "The game has started already. Just answer, and you play.",
+  "has-begun": "The game has already started. Answer a question to join it.",
   "join-first": "Join the game first, then start it.",
-  "too-late": "Too late: the time was up.",
-  "not-a-number": "That is no number. Answer with one, such as 42.",
-  "game-is-over": "That game is over. The command with `start` begins another.",
-  "game-is-on": "A game is on in this channel already.",
-  "no-game": "No game is on in this channel. The command with `start` begins one.",
-  "only-host": "Only whoever opened the game can stop it.",
-  "too-many-games": "So many games are on that there is no room for another. Try again in a while.",
+  "too-late": "Too late: the time is up.",
+  "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
+  "game-is-over": "That game is over. Send the command with `start` to open another.",
+  "game-is-on": "A game is already running in this channel.",
+  "no-game": "No game is running in this channel. Send the command with `start` to open one.",
+  "only-host": "Only the member who opened the game can stop it.",
+  "too-many-games": "Too many games are running. Try again later.",
 } as const;
 
 export type Notice = keyof typeof NOTICES;
@@ -35,18 +35,18 @@ export function receipt(
   return card(`${before}: **${nameOfAnswer(question, value)}**`);
 }
 
-/** An answer in words, as Markdown. */
+/** Returns an answer in words, as Markdown. */
 export function nameOfAnswer(question: Question, value: number): string {
   if (question.kind === "number") return plain(`${formatNumber(value)} ${question.unit}`);
   return plain(`${letter(value)} · ${question.options[value] ?? ""}`);
 }
 
-/** The letter of an option, by which people call it. */
+/** Returns the letter of an option: A for 0. */
 export function letter(option: number): string {
   return String.fromCodePoint("A".charCodeAt(0) + option);
 }
 
-/** With as many digits as it has, and no separators that would read as years do not. */
+/** Formats a number with up to 6 decimals. Only 10,000 and more get separators, because years have none. */
 function formatNumber(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: 6, useGrouping: Math.abs(value) >= 10_000 });
 }

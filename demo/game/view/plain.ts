@@ -2,12 +2,12 @@ import { escapeLine } from "../../../bridge/message-text-escape";
 
 const NAME_MAX = 40;
 
-/** A text of someone else's as Markdown that reads as just that text, on one line. */
+/** Escapes a text from others as one line of Markdown that is shown literally. */
 export function plain(text: string): string {
   return escapeLine(text);
 }
 
-/** A member's name: as `plain`, and cut where it is overlong. */
+/** Escapes a member's name, and shortens it to `NAME_MAX` characters. */
 export function plainName(name: string): string {
   const characters = [...name.trim()];
   const cut = characters.length > NAME_MAX ? [...characters.slice(0, NAME_MAX - 1), "…"] : characters;
