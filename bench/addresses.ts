@@ -1,6 +1,7 @@
 /**
- * Addresses that requests come from: the edge believes them of us, as of a proxy. Each may send 500 requests a
- * second (check 2): together that is far more than any load here. All have one length, as requests in a file must.
+ * Number of source addresses. The edge accepts them in `X-Forwarded-For`, as from a trusted proxy. Each may send 500
+ * requests a second (check 2), so together they exceed every load here. Their texts are equally long, as the requests
+ * of a file must be.
  */
 export const ADDRESSES = 256;
 

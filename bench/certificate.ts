@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { UsageFault } from "./options";
 import type { Scope } from "./scope";
 
-/** A certificate for 127.0.0.1 that vouches for itself, in PEM. */
+/** A self-signed certificate for 127.0.0.1, in PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
 }
 
 export interface CertificateFile extends Certificate {
-  /** For PUSH_CA. */
+  /** Path of the certificate, for `PUSH_CA`. */
   readonly certPath: string;
 }
 
@@ -24,7 +24,7 @@ export function makeCertificate({ folder }: Scope): CertificateFile {
       stdio: ["ignore", "ignore", "pipe"],
     });
   } catch (error) {
-    throw new UsageFault(`openssl is needed to make a certificate: ${(error as Error).message}`);
+    throw new UsageFault(`cannot make a certificate with openssl: ${(error as Error).message}`);
   }
   return { key: readFileSync(keyPath, "utf8"), cert: readFileSync(certPath, "utf8"), certPath };
 }

@@ -10,7 +10,7 @@ import { CreateWorkspaceRequest, WorkspaceServiceClient } from "../proto/gen/cha
 import { addressOf } from "./addresses";
 import { CheckFault } from "./part";
 
-/** Clients of core's services; each call brings the token of its service's role. */
+/** Clients of core's services. */
 export interface CoreClients {
   readonly bridges: BridgeServiceClient;
   readonly games: GameServiceClient;
@@ -21,7 +21,7 @@ export interface CoreClients {
 export interface Workspace {
   readonly id: string;
   readonly secret: string;
-  /** Where the requests of its bridge come from. */
+  /** Source address of its bridge's requests. */
   readonly address: string;
 }
 
@@ -70,7 +70,7 @@ function call<Request, Response>(
   return new Promise((resolve, reject) => {
     const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
     method.call(client, request, metadata, options, (error, response) =>
-      error === null ? resolve(response) : reject(new CheckFault(`core did not do it: ${error.message}`)),
+      error === null ? resolve(response) : reject(new CheckFault(`a call of core failed: ${error.message}`)),
     );
   });
 }
@@ -78,7 +78,7 @@ function call<Request, Response>(
 const AS_OPERATOR = bearer("operator");
 const AS_GAME = bearer("game");
 
-/** Creates workspaces, many at a time. Those without a target URL poll. */
+/** Creates workspaces, `CREATED_AT_ONCE` at a time. Without a target URL they are poll workspaces. */
 export async function createWorkspaces(
   { workspaces: client }: CoreClients,
   count: number,
@@ -97,7 +97,7 @@ export async function createWorkspaces(
   return made;
 }
 
-/** Publishes events. Throws when one of them is not published. */
+/** Publishes events in one call. Throws CheckFault unless all of them are published. */
 export async function publish(
   { games }: CoreClients,
   events: OutboundEvent[],
@@ -107,6 +107,6 @@ export async function publish(
   if (results.length !== events.length) throw new CheckFault("core did not answer every published event");
   return results.map(({ outcome }) => {
     if (outcome?.$case === "published") return outcome.value;
-    throw new CheckFault(`core refused an event: ${JSON.stringify(outcome)}`);
+    throw new CheckFault(`core rejected an event: ${JSON.stringify(outcome)}`);
   });
 }

@@ -1,25 +1,24 @@
 import { readFileSync } from "node:fs";
 
-/** Processes by name. */
+/** Process ids, by name. */
 export type Pids = Readonly<Record<string, number>>;
 
-/** Processor time, in µs, by the name of the process. */
+/** Processor times in µs, by the name of the process. */
 export type CpuTimes = Readonly<Record<string, number>>;
 
-/** All times of the processes so far, and when they were read, by Date.now(). */
+/** Total processor times of the processes at one moment, by `Date.now()`. */
 export interface CpuReading {
   readonly atMs: number;
   readonly times: CpuTimes;
 }
 
-/** Linux counts in hundredths of a second, whatever the kernel's own clock. */
+/** Linux reports processor times in hundredths of a second, independent of the kernel's tick. */
 const US_PER_TICK = 10_000;
 const READ_EVERY_MS = 20;
 
 /**
- * Does something, and answers what it resolved to with a function that says how much processor time
- * each process took between two moments of it, by Date.now(). A run of load has a start and an end
- * that are not its own: only what lies between counts.
+ * Calls `run`, and returns its result with a function that returns the processor time of each process
+ * between two moments of the run, by `Date.now()`. So the start and the end of a load can be left out.
  */
 export async function withCpu<T>(
   pids: Pids,
@@ -40,7 +39,7 @@ export async function withCpu<T>(
   }
 }
 
-/** Does something, and answers how much of one core each process took meanwhile, in percent. */
+/** Calls `run`, and returns its result with the processor time of each process, in percent of one core. */
 export async function withCpuPercent<T>(
   pids: Pids,
   run: () => Promise<T>,
@@ -55,12 +54,12 @@ export function sumOf(times: CpuTimes): number {
   return Object.values(times).reduce((sum, us) => sum + us, 0);
 }
 
-/** Each of them for one of so many things. */
+/** Divides each time by `count`. */
 export function divided(times: CpuTimes, count: number): CpuTimes {
   return Object.fromEntries(Object.entries(times).map(([name, us]) => [name, us / count]));
 }
 
-/** What was taken between two moments, by readings in the order of their times; in between them as a straight line. */
+/** Returns the processor times between two moments, interpolated linearly between `readings`, which are in order of time. */
 export function between(readings: readonly CpuReading[], fromMs: number, toMs: number): CpuTimes {
   const [from, to] = [timesAt(readings, fromMs), timesAt(readings, toMs)];
   return Object.fromEntries(Object.entries(to).map(([name, us]) => [name, us - (from[name] ?? 0)]));
@@ -76,7 +75,7 @@ function timesAt(readings: readonly CpuReading[], atMs: number): CpuTimes {
   );
 }
 
-/** Reads Linux's own count; answers none where there is no /proc. */
+/** Reads the processor times from /proc; returns none where /proc is missing. */
 function readCpuTimes(pids: Pids): CpuTimes {
   try {
     return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuTime(pid)]));
@@ -87,7 +86,7 @@ function readCpuTimes(pids: Pids): CpuTimes {
 
 function cpuTime(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // After the program's name, which may hold anything: state, …; user and system time are the 12th and 13th.
+  // The program's name may contain any characters, so fields are counted after it: user and system time are 12th and 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK;
 }

@@ -4,7 +4,7 @@ import { cpus, freemem, loadavg, release, tmpdir, totalmem, type } from "node:os
 import { promisify } from "node:util";
 import { findRedisServer } from "../local/redis-server";
 
-/** What figures depend on. */
+/** The properties of the machine that the figures depend on. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -14,14 +14,14 @@ export interface Machine {
   readonly node: string;
   readonly redis: string;
   readonly wrk: string;
-  /** Where Redis writes, and what kind of file system that is. */
+  /** The folder that Redis writes to, and its file system. */
   readonly disk: string;
-  /** Of the last minute, before the run. */
+  /** Load average of the minute before the run. */
   readonly loadAverage: number;
 }
 
 const GB = 1024 ** 3;
-/** By the numbers of statfs(2). */
+/** Names of file systems, by their numbers in statfs(2). */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x01021994: "tmpfs",
@@ -48,7 +48,7 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-/** What to say of a machine before figures of it. */
+/** Returns the lines that describe the machine, with warnings. */
 export function machineLines(machine: Machine): readonly string[] {
   const { cpu, cores, memoryGb, freeMemoryGb, kernel, node, redis, wrk, disk, loadAverage } = machine;
   const lines = [
@@ -57,9 +57,9 @@ export function machineLines(machine: Machine): readonly string[] {
     `Redis writes in ${disk}`,
   ];
   if (/tmpfs/.test(disk))
-    lines.push("NOTE: that is memory, where a durable write costs nothing. Set TMPDIR.");
+    lines.push("NOTE: this folder is in memory, where a durable write costs nothing; set TMPDIR");
   if (loadAverage > cores / 4) {
-    lines.push(`NOTE: the load average is ${loadAverage.toFixed(1)}: something else runs here, too.`);
+    lines.push(`NOTE: the load average is ${loadAverage.toFixed(1)}: other programs may be running`);
   }
   return lines;
 }
@@ -68,7 +68,7 @@ function inGb(bytes: number): number {
   return Math.round((bytes / GB) * 10) / 10;
 }
 
-/** The first line that a command prints, whatever its exit code; empty when it is not there. */
+/** Returns the first line that a command prints, whatever its exit code; empty when it is not installed. */
 async function firstLine(command: string, argument: string): Promise<string> {
   const { stdout = "", stderr = "" } = await promisify(execFile)(command, [argument]).catch(
     (error: { stdout?: string; stderr?: string }) => error,

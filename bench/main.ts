@@ -8,30 +8,30 @@ import { PARTS } from "./parts/all";
 import { profileLines } from "./profile";
 import { createScope, type Scope } from "./scope";
 
-const HELP = `How fast the service is on this machine.
+const HELP = `Measures the speed and the cost of the service on this machine.
 
-  npm run bench                    every part, one after the other
+  npm run bench                    every part
   npm run bench -- <part> …        some of them
 
 ${PARTS.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join("\n")}
 
-  --rounds N     how often ours and the reference are measured, in turn (3)
-  --seconds N    how long each of them is loaded each time (8)
-  --scale N      what the sizes of memory and growth are multiplied by, at most 1 (1)
-  --json FILE    keep the raw figures there, with what the machine is
-  --profile DIR  keep CPU profiles of core and the edge there; it slows them
+  --rounds N     number of rounds; each measures ours and the reference (3)
+  --seconds N    seconds of load for each of them in a round (8)
+  --scale N      factor for the sizes of memory and growth, at most 1 (1)
+  --json FILE    write the raw figures and the machine's properties to FILE
+  --profile DIR  write CPU profiles of core and the edge to DIR; this slows them
 
-Each part starts a Redis that writes durably, a core and an edge of its own, all on
-loopback, and leaves nothing behind. See bench/README.md for what is compared.
+Each part starts its own Redis, core and edge on loopback, and removes everything
+afterwards. Redis writes durably. See bench/README.md for what each part compares.
 `;
 
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 2;
-/** What shells say of a program that a signal ended. */
+/** The exit codes that shells use for a program ended by a signal. */
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;
-/** A signal has come: whatever fails from now on fails for that. */
+/** Whether a signal has arrived; later failures are its consequences and are not reported. */
 let ending = false;
 
 function say(line: string): void {
@@ -51,7 +51,7 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
   }
 }
 
-/** What the processes of a part that failed have to say. */
+/** Returns the last log lines of core and the edge of a part that failed. */
 function troubleOf({ logFiles }: Scope): readonly string[] {
   const told = logFiles.filter((file) => /-(core|edge)\.log$/.test(file) && existsSync(file));
   return told.flatMap((file) => [`${file} ended with:`, logTail(file)]);
@@ -80,7 +80,7 @@ async function run(args: readonly string[]): Promise<void> {
 function partOf(name: string): Part {
   const part = PARTS.find((each) => each.name === name);
   if (part !== undefined) return part;
-  throw new UsageFault(`there is no part ${name}: there are ${PARTS.map((each) => each.name).join(", ")}`);
+  throw new UsageFault(`unknown part ${name}; the parts are ${PARTS.map((each) => each.name).join(", ")}`);
 }
 
 function keep(file: string, machine: Machine, options: Options, results: readonly object[]): void {

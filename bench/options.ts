@@ -1,25 +1,25 @@
 import { parseArgs } from "node:util";
 
 export interface Options {
-  /** How often ours and the reference are measured, in turn. */
+  /** Number of rounds; each measures ours and the reference. */
   readonly rounds: number;
-  /** How long each of them is loaded, each time. */
+  /** Seconds of load for each of them in a round. */
   readonly seconds: number;
-  /** What the sizes of `memory` and `growth` are multiplied by. */
+  /** Factor for the sizes of `memory` and `growth`. */
   readonly scale: number;
-  /** Where the raw figures are kept. */
+  /** File for the raw figures. */
   readonly json: string | undefined;
-  /** Where CPU profiles of core and the edge are kept. */
+  /** Folder for CPU profiles of core and the edge. */
   readonly profile: string | undefined;
 }
 
-/** What was asked for that cannot be done, in words for whoever asked. */
+/** An invalid option, or a missing program, with a message for the user. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
 const ROUNDS_MAX = 20;
-/** A round's requests are signed before it, and a signature is good for five minutes. */
+/** Requests are signed before their round, and a signature is valid for five minutes. */
 const SECONDS_MAX = 60;
 
 export function readOptions(args: readonly string[]): {

@@ -1,7 +1,7 @@
 import type { Options } from "./options";
 import type { Scope } from "./scope";
 
-/** What a part is given. */
+/** The arguments of a part. */
 export interface PartContext {
   readonly scope: Scope;
   readonly options: Options;
@@ -9,21 +9,21 @@ export interface PartContext {
 }
 
 export interface PartResult {
-  /** The line that sums it up, for programs to read. */
+  /** The summary, in a form for programs. */
   readonly lastLine: string;
-  /** Everything measured. */
+  /** All measured values, for `--json`. */
   readonly raw: unknown;
 }
 
 /** One measurement of the benchmark. */
 export interface Part {
   readonly name: string;
-  /** One line for the help. */
+  /** Its description in the help, one line. */
   readonly what: string;
   run(context: PartContext): Promise<PartResult>;
 }
 
-/** What was answered and what was stored differ, or an answer was not as it must be: the figures mean nothing. */
+/** Answers and stored events differ, or an answer is invalid, so the figures are worthless. */
 export class CheckFault extends Error {
   override readonly name = "CheckFault";
 }

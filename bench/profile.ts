@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** The parts of a .cpuprofile that say where time went. */
+/** The fields of a .cpuprofile that are read here. */
 interface Profile {
   readonly nodes: readonly {
     readonly id: number;
@@ -13,7 +13,7 @@ interface Profile {
 
 const TOP = 20;
 
-/** The functions that took most of the time themselves, by the profiles of a folder. */
+/** Returns lines with the functions that have the most self time, for each profile of a folder. */
 export function profileLines(folder: string): readonly string[] {
   const files = readdirSync(folder).filter((file) => file.endsWith(".cpuprofile"));
   return files.flatMap((file) => {

@@ -4,9 +4,9 @@ import type { PartContext, PartResult } from "./part";
 import { median } from "./statistics";
 import { createTable } from "./table";
 
-/** What one run of load came to. */
+/** The result of one run of load. */
 export interface Measure {
-  /** How many requests or events were done between two moments, by Date.now(). */
+  /** Requests or events completed from `fromMs` to `toMs`, which are times by `Date.now()`. */
   readonly count: number;
   readonly fromMs: number;
   readonly toMs: number;
@@ -14,28 +14,28 @@ export interface Measure {
   readonly p99Ms?: number;
 }
 
-/** What is measured: ours, or the reference. */
+/** One side of a comparison: ours, or the reference. */
 export interface Side {
-  /** The processes whose time it costs. */
+  /** The processes whose processor time counts. */
   readonly pids: Pids;
-  /** Loads it for so long. */
+  /** Loads this side for `seconds`. */
   run(seconds: number): Promise<Measure>;
-  /** Compares what a run left behind with what it did, and removes it. Nothing of this is measured. */
+  /** Compares the stored data of a run with its result, and removes them. Not measured. */
   settle?(measure: Measure): Promise<void>;
 }
 
 export interface Contest {
-  /** What is counted, such as "requests". */
+  /** The unit that is counted, e.g. "requests". */
   readonly unit: string;
-  /** What the columns are about. */
+  /** The names of the sides in the table's head. */
   readonly names?: { readonly ours: string; readonly reference: string };
-  /** Made ready before each round, such as requests signed just now. */
+  /** Called before each round and the warm-up, e.g. to sign requests. */
   prepare?(): Promise<void>;
   readonly ours: Side;
   readonly reference: Side;
 }
 
-/** A run with its rate, and the processor time that each process took for one of what is counted, µs. */
+/** A run with its rate, and each process's processor time per unit, in µs. */
 export interface Figures extends Measure {
   readonly perSecond: number;
   readonly cpuUs: CpuTimes;
@@ -44,18 +44,18 @@ export interface Figures extends Measure {
 export interface Round {
   readonly ours: Figures;
   readonly reference: Figures;
-  /** The rate of ours divided by that of the reference. */
+  /** Our rate divided by the rate of the reference. */
   readonly ratio: number;
-  /** The processor time of ours for one divided by that of the reference. */
+  /** Our processor time per unit divided by that of the reference. */
   readonly cost: number;
 }
 
 const WARM_UP_SECONDS = 2;
 
 /**
- * Measures ours and the reference in turn, so that whatever else the machine does
- * meets both; who comes first changes from round to round. Each is warmed up
- * once before, for as long.
+ * Measures ours and the reference in turn, so that other work of the machine
+ * affects both; the order changes from round to round. Both are warmed up once
+ * before, for the same time.
  */
 export async function alternate(
   { say, options }: Pick<PartContext, "say"> & { readonly options: Pick<Options, "rounds" | "seconds"> },
@@ -108,7 +108,7 @@ function cells({ perSecond, p50Ms, p99Ms, cpuUs }: Figures): readonly string[] {
   return [perSecond.toFixed(0), ...times, ...Object.values(cpuUs).map((us) => us.toFixed(1))];
 }
 
-/** The result of a part whose rounds say it all: what ours costs, and how fast it is, against the reference. */
+/** Returns the result of a part with a reference: the median cost with its extremes, and the median ratio. */
 export function resultOf(rounds: readonly Round[], more: object = {}): PartResult {
   const costs = rounds.map(({ cost }) => cost);
   const ratio = median(rounds.map((round) => round.ratio));
@@ -116,7 +116,7 @@ export function resultOf(rounds: readonly Round[], more: object = {}): PartResul
   return { lastLine, raw: { rounds, ...more } };
 }
 
-/** A figure of a part, with the least and the greatest of those that it was taken from. */
+/** Returns a figure of a part, with the minimum and maximum of the values that it is taken from. */
 export function spreadLine(name: string, figure: number, all: readonly number[]): string {
   const [min, max] = [Math.min(...all), Math.max(...all)];
   return `${name}=${figure.toFixed(3)} min=${min.toFixed(3)} max=${max.toFixed(3)}`;

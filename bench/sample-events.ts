@@ -2,9 +2,9 @@ import { MessageKind } from "../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 
 /**
- * An inbound event of about 150 bytes, as a bridge would send it when a member
- * answers. All have one length; the number is in the id and in the text, which
- * makes each the only one of its kind.
+ * Returns an inbound event of about 150 bytes, as a bridge sends it when a member
+ * answers. All have the same length. The number is in the id and in the text, so
+ * no two events are alike.
  */
 export function typedMessage(run: string, number: number): string {
   const n = String(number).padStart(9, "0");
@@ -12,7 +12,7 @@ export function typedMessage(run: string, number: number): string {
   return `{"type":"message","id":"req-${run}-${n}","channel":"C0${member}","user":{"id":"U0${member}","name":"Member ${member}"},"text":"my answer is ${n}"}`;
 }
 
-/** A typical outbound event: a card with a button, whose envelope has about 450 bytes. All have one length. */
+/** Returns a typical outbound event: a card with a button, about 450 bytes as JSON. All have the same length. */
 export function cardEvent(workspaceId: string, number: number): OutboundEvent {
   const n = String(number).padStart(9, "0");
   return OutboundEvent.create({

@@ -2,19 +2,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Everything that a part starts and writes, so that all of it is gone afterwards, however the part ends. */
+/** Owns the processes and files of a part, and removes them however the part ends. */
 export interface Scope {
-  /** For files; removed at the end. */
+  /** Folder for files; removed when the scope closes. */
   readonly folder: string;
-  /** Aborted when the scope closes: gives up what is still starting. */
+  /** Aborted when the scope closes, which cancels starts in progress. */
   readonly signal: AbortSignal;
-  /** A file of its own for a process to print to. */
+  /** Returns a new file for the output of a process. */
   logFile(name: string): string;
-  /** The files that were asked for. */
+  /** All files that `logFile` has returned. */
   readonly logFiles: readonly string[];
-  /** Takes charge of something from the moment it begins to start. */
+  /** Registers `stop` for something that is starting; throws when the scope is closed. */
   own<T>(starting: Promise<T>, stop: (started: T) => Promise<void> | void): Promise<T>;
-  /** Stops everything, the last first, and removes the folder. Closing twice is harmless. */
+  /** Stops everything in reverse order, and removes the folder. Closing twice is harmless. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createScope(): Scope {
       return file;
     },
     own(starting, stop) {
-      // What failed to start is its starter's to tell of.
+      // The caller of `own` reports a failed start.
       const stopped = async (): Promise<void> => starting.then(stop, () => undefined);
       if (over.signal.aborted) void stopped();
       else stops.push(stopped);

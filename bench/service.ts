@@ -12,16 +12,16 @@ import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
 import type { PartContext } from "./part";
 import { connectToStore, type Store } from "./store";
 
-/** The service as a part loads it: processes of its own over a Redis of its own, as it is shipped. */
+/** The service of a part: its own core, edge and Redis, as shipped. */
 export interface Service {
   readonly store: Store;
   readonly coreAddress: string;
   readonly core: Child;
   readonly edge: Child;
   readonly clients: CoreClients;
-  /** http://127.0.0.1:port of the edge. */
+  /** Base URL of the edge: http://127.0.0.1:port. */
   readonly url: string;
-  /** For REDIS_URL. */
+  /** The value for `REDIS_URL`. */
   readonly redisUrl: string;
   /** The processes of core, the edge and Redis. */
   readonly pids: Readonly<Record<"core" | "edge" | "redis", number>> & Pids;
@@ -31,7 +31,7 @@ const LOOPBACK = "127.0.0.1";
 const STOP_WITHIN_MS = 12_000;
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/** What core needs to push to a receiver on loopback with such a certificate. */
+/** Returns core's settings for pushes to a receiver on loopback with this certificate. */
 export function pushesTo({ certPath }: CertificateFile): NodeJS.ProcessEnv {
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: certPath };
 }
@@ -59,7 +59,7 @@ export async function startService(
       .map(([role, token]) => `${role}=${token}`)
       .join(","),
     SECRETS_KEY,
-    // Nothing is to be trimmed that is counted afterwards.
+    // The log must not be trimmed, because its entries are counted afterwards.
     INBOUND_LOG_MAX: "100000000",
     INBOUND_LOG_MAX_BYTES: "1099511627776",
     ...coreEnvironment,
@@ -70,7 +70,7 @@ export async function startService(
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
-    // So that load may come from many addresses, each below its limit.
+    // Lets the load come from many addresses, each below its limit.
     TRUST_PROXY: LOOPBACK,
   });
   const pids = { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() };
@@ -119,7 +119,7 @@ function pidOf({ name, process: { pid } }: Child): number {
   return pid;
 }
 
-/** A loopback address that is free now. */
+/** Returns a free loopback address. */
 async function freeAddress(): Promise<string> {
   const server = await listenOn(LOOPBACK, 0);
   const address = `${LOOPBACK}:${portOf(server)}`;

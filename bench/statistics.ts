@@ -1,4 +1,4 @@
-/** The value that a share of all values, 0 to 1, is at or under. NaN when there are none. */
+/** Returns the quantile `share`, from 0 to 1, of the values. NaN when there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
@@ -10,7 +10,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
-/** How values spread, for a table. */
+/** Quantiles of values, for a table. */
 export interface Spread {
   readonly count: number;
   readonly p50: number;
@@ -29,7 +29,7 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
-/** The share of values, 0 to 1, that are at most so far from 0. */
+/** Returns the share, from 0 to 1, of values whose distance from 0 is at most `bound`. */
 export function shareWithin(values: readonly number[], bound: number): number {
   return values.filter((value) => Math.abs(value) <= bound).length / values.length;
 }

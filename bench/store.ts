@@ -2,25 +2,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "redis";
 import { check } from "./part";
 
-/** The Redis under the service, as the benchmark looks into it: to count, to weigh, and for references. */
+/** The service's Redis, in which the benchmark counts entries and measures memory. */
 export interface Store {
-  /** Throws unless every write is on disk before it is answered. */
+  /** Throws CheckFault unless Redis syncs every write before it answers. */
   assertDurable(): Promise<void>;
-  /** Waits until streams whose keys match have so many entries; throws when they have not in time, or more. */
+  /** Waits until the matching streams have `count` entries. Throws CheckFault if they have more, or fewer after 10 s. */
   assertEntries(pattern: string, count: number, what: string): Promise<void>;
-  /** Throws unless so many events are held. */
+  /** The same for held events. */
   assertHeld(count: number): Promise<void>;
   /** Removes held events, and keeps their streams. */
   emptyHeld(): Promise<void>;
-  /** Empties all streams whose keys match, so that a long run does not fill the memory. */
+  /** Empties all matching streams, so that a long run does not fill the memory. */
   emptyStreams(pattern: string): Promise<void>;
-  /** Removes what limits count by, which is gone some seconds after its last request. */
+  /** Removes the keys of rate limits, which would expire some seconds after their last request. */
   removeLimiters(): Promise<void>;
-  /** The process of Redis. */
+  /** Process id of Redis. */
   processId(): Promise<number>;
-  /** Changes of its data since it started, and the bytes of its append-only file. */
+  /** Number of changes since Redis last saved an RDB file, and bytes of its append-only file. */
   written(): Promise<{ readonly changes: number; readonly fileBytes: number }>;
-  /** What its data take, in bytes. */
+  /** Bytes that the data use. */
   usedBytes(): Promise<number>;
   close(): void;
 }
@@ -29,7 +29,7 @@ export interface Store {
 export const INBOUND_STREAMS = "cb:*:in";
 /** Every stream of held events, one for each workspace that polls. */
 const HELD_STREAMS = "cb:*:held:*";
-/** When the last requests of a workspace and of an address were let through. */
+/** Keys of the rate limits, with the times of the latest requests of a workspace or an address. */
 const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;
@@ -97,7 +97,7 @@ export async function connectToStore(url: string): Promise<Store> {
     assertEntries,
     emptyStreams,
     assertHeld: (count) => assertEntries(HELD_STREAMS, count, "events were published"),
-    // The streams stay, so that no later event finds them lost.
+    // The streams must remain, because core treats a missing one as lost.
     emptyHeld: () => emptyStreams(HELD_STREAMS),
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await remove(pattern);
@@ -110,7 +110,7 @@ export async function connectToStore(url: string): Promise<Store> {
     },
     processId: () => info("server", "process_id"),
     async usedBytes() {
-      // Buffers come and go, and are no data.
+      // Buffers vary and are not data, so they are subtracted.
       const fields = ["used_memory", "mem_clients_normal", "mem_aof_buffer"];
       const [used = NaN, clients = NaN, file = NaN] = await Promise.all(
         fields.map((field) => info("memory", field)),

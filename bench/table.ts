@@ -2,7 +2,7 @@ import type { Spread } from "./statistics";
 
 const CELL_MIN = 10;
 
-/** Prints a table's head, and answers how to print its rows, each as soon as it is known. */
+/** Prints a table's head, and returns a function that prints a row. */
 export function createTable(
   say: (line: string) => void,
   head: readonly string[],
@@ -14,7 +14,7 @@ export function createTable(
   return (cells) => say(line(cells));
 }
 
-/** A table of how long things took, in ms: a row for each round and each kind of thing. */
+/** Prints the head of a table of latencies in ms, and returns a function that prints the row of a round and a kind. */
 export function createSpreadTable(
   say: (line: string) => void,
 ): (round: number, what: string, spread: Spread) => void {

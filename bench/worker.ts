@@ -5,10 +5,10 @@ import { hasEnded, stopChild } from "../local/guarded-child";
 import { NODE_FLAGS } from "../local/node-flags";
 import type { Scope } from "./scope";
 
-/** What a worker can be asked, by name. */
+/** The calls of a worker, by name. */
 export type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
 
-/** A process of its own, that does one side of a measurement. */
+/** A separate process that makes load, receives it or is a reference. */
 export interface Worker<Of extends Calls<Of>> {
   readonly pid: number;
   call<Name extends keyof Of & string>(
@@ -31,10 +31,10 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Flags of a load that measures times. It collects its garbage before each round, as its own pauses would count as the service's. */
+/** Node flags of a load that measures latency: it collects garbage before each round, because its pauses would count. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
-/** Starts workers/<name>.ts in a process of its own. Its flags are those of the service's processes by default, since it may be their reference. */
+/** Starts workers/<name>.ts in its own process, by default with the service's Node flags, because it may be a reference. */
 export async function startWorker<Of extends Calls<Of>>(
   scope: Scope,
   name: string,
@@ -43,14 +43,14 @@ export async function startWorker<Of extends Calls<Of>>(
   const child = fork(join(__dirname, "workers", `${name}.js`), {
     serialization: "advanced",
     execArgv: [...flags],
-    // Ctrl-C is for us, who stop things in order.
+    // Ctrl-C must reach only the main process, which stops everything in order.
     detached: true,
   });
   const waiting = new Map<number, (answer: Answered) => void>();
   let last = 0;
   child.on("message", (answer: Answered) => waiting.get(answer.number)?.(answer));
   child.on("exit", () => {
-    for (const [number, settle] of waiting) settle({ number, fault: "it ended by itself" });
+    for (const [number, settle] of waiting) settle({ number, fault: "the worker exited unexpectedly" });
   });
   await scope.own(Promise.resolve(child), (each) => stopChild(each, STOP_WITHIN_MS));
   if (!hasEnded(child) && child.pid === undefined) await once(child, "spawn");
@@ -73,7 +73,7 @@ export async function startWorker<Of extends Calls<Of>>(
   };
 }
 
-/** The worker's side: answers calls until whoever started it is gone. */
+/** The worker's side: answers calls until the parent process disconnects, then exits. */
 export function serveWorker<Of extends Calls<Of>>(calls: Of): void {
   process.on("disconnect", () => process.exit(0));
   process.on("message", ({ number, name, input }: Asked) => {

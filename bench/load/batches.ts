@@ -1,10 +1,10 @@
 import type { Measure } from "../rounds";
 
-/** Events of one call or pipeline, and calls or pipelines under way at once. */
+/** Events per call or pipeline, and calls or pipelines in flight. */
 export const BATCH = 100;
 export const IN_FLIGHT = 8;
 
-/** Makes batches of numbers for so long, several under way at once. */
+/** Calls `make` with batches of consecutive numbers for `seconds`, with `IN_FLIGHT` calls at a time. */
 export async function inBatches(
   seconds: number,
   make: (numbers: readonly number[]) => Promise<unknown>,

@@ -8,7 +8,7 @@ import { signatureOf } from "../signature";
 import { signedPoll, writeRequests } from "./request-file";
 import { runWrk } from "./wrk";
 
-/** A page as a poll got it. */
+/** The page of a poll. */
 export interface Page {
   readonly body: Buffer;
   readonly events: readonly object[];
@@ -17,7 +17,7 @@ export interface Page {
 
 const HEADERS_MAX_BYTES = 1_000;
 
-/** Polls once. Throws unless a page comes whose signature is right. */
+/** Polls once. Throws CheckFault unless the answer is a page with a valid signature. */
 export async function poll(url: string, { id, secret, address }: Workspace, query: string): Promise<Page> {
   const answer = await request(`${url}/hooks/${id}/events?${query}`, {
     headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
@@ -27,11 +27,11 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
   const signature = String(answer.headers["service-signature"]);
   const t = /^t=(\d+)/.exec(signature)?.[1] ?? "";
   const digest = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
-  check(signature === `t=${t},v1=${digest}`, "the signature of a page is wrong");
+  check(signature === `t=${t},v1=${digest}`, "a page has an invalid signature");
   return { body, ...(JSON.parse(body.toString("utf8")) as Omit<Page, "body">) };
 }
 
-/** The newest cursor of each workspace, by its id. */
+/** Returns the newest cursor of each workspace, by its id. */
 export async function cursorsNow(
   url: string,
   workspaces: readonly Workspace[],
@@ -44,13 +44,13 @@ export async function cursorsNow(
   return cursors;
 }
 
-/** Load by signed polls, one for each workspace, in turn. */
+/** A load of signed polls: one request per workspace, repeated in turn. */
 export interface Polls {
-  /** Throws unless each was answered by a page of `pageBytes`. */
+  /** Throws CheckFault unless the mean size of the answers fits pages of `pageBytes`. */
   run(url: string, seconds: number): Promise<Measure>;
 }
 
-/** @param queryOf what a workspace is polled with */
+/** @param queryOf returns the query string of a workspace's poll */
 export function createPolls(
   { scope }: PartContext,
   workspaces: readonly Workspace[],
@@ -67,9 +67,9 @@ export function createPolls(
       });
       const result = await runWrk(scope, url, file, "cycle", seconds);
       const bytes = result.bytes / result.requests;
-      // What was under way when wrk stopped is in its bytes and not in its requests.
+      // wrk counts the bytes of answers that it had not read completely when it stopped, but not their requests.
       const fits = bytes > pageBytes && bytes < pageBytes * 1.02 + HEADERS_MAX_BYTES;
-      check(fits, `answers of ${bytes.toFixed(0)} bytes came where a page has ${pageBytes}`);
+      check(fits, `answers have ${bytes.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
       const { requests: count, fromMs, toMs, p50Ms, p99Ms } = result;
       return { count, fromMs, toMs, p50Ms, p99Ms };
     },

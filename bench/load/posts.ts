@@ -10,21 +10,21 @@ import { INBOUND_STREAMS } from "../store";
 import { signedPost, writeRequests, type RequestFile } from "./request-file";
 import { runWrk } from "./wrk";
 
-/** Load by signed POSTs, each of them the only one of its kind. */
+/** A load of signed POSTs, no two of them alike. */
 export interface Posts {
-  /** Signs new requests, enough for one run at everything that is measured. */
+  /** Signs new requests, enough for one run of each side. */
   prepare(): Promise<void>;
-  /** Sends them; throws unless each was answered with a 2xx. */
+  /** Sends them. Throws CheckFault unless each is answered with a 2xx. */
   run(url: string, seconds: number): Promise<Measure>;
 }
 
-/** For the first run, when it is not known how fast things are. */
+/** Requests a second to sign for the warm-up, when the rate is still unknown. */
 const FIRST_PER_SECOND = 40_000;
-/** How much faster a run may be than the fastest one before, and what it may always be. */
+/** Factor on the fastest rate so far, and minimum, of the requests a second to sign for later runs. */
 const SPARE = 2;
 const LEAST_PER_SECOND = 20_000;
 
-/** @param workspaces that the requests are for, in turn */
+/** @param workspaces receive the requests in turn */
 export function createPosts(
   { scope, options }: PartContext,
   workspaces: readonly Workspace[],
@@ -53,14 +53,14 @@ export function createPosts(
       const result = await runWrk(scope, url, file, "once", seconds);
       const { sent: count, fromMs, toMs, ranOut, p50Ms, p99Ms } = result;
       const isWarmUp = fastest === 0 || seconds < options.seconds;
-      check(isWarmUp || ranOut === 0, "the signed requests did not last for the whole run");
+      check(isWarmUp || ranOut === 0, "there were too few signed requests for the whole run");
       fastest = Math.max(fastest, (count * 1000) / (toMs - fromMs));
       return { count, fromMs, toMs, p50Ms, p99Ms };
     },
   };
 }
 
-/** Posts to the service, where what is stored afterwards is compared with what was answered. */
+/** POSTs to the service. After each run the stored events are compared with the answers, and removed. */
 export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
   return {
     pids,

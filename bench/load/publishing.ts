@@ -5,7 +5,7 @@ import { cardEvent } from "../sample-events";
 import type { Service } from "../service";
 import { BATCH, inBatches, IN_FLIGHT } from "./batches";
 
-/** The service under publishing to workspaces in turn, where what is held afterwards is compared with what was published. */
+/** Publishing to workspaces in turn. After each run held events are compared with published ones, and removed. */
 export function heldPublishing(
   { clients, store }: Service,
   workspaces: readonly Workspace[],
@@ -21,7 +21,7 @@ export function heldPublishing(
   };
 }
 
-/** Publishes so many events, to the workspaces in turn. */
+/** Publishes `count` events to the workspaces in turn. */
 export async function publishSome(
   clients: CoreClients,
   workspaces: readonly Workspace[],
@@ -39,7 +39,7 @@ export async function publishSome(
   await Promise.all(Array.from({ length: IN_FLIGHT }, work));
 }
 
-/** Publishes the events of some numbers in one call. */
+/** Publishes one event for each number, in one call. */
 export function publishInTurn(
   clients: CoreClients,
   workspaces: readonly Workspace[],

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { signatureOf } from "../signature";
 import type { Workspace } from "../core-clients";
 
-/** Whole HTTP requests, one after the other, all of one length. */
+/** A file of complete HTTP requests, all of the same length. */
 export interface RequestFile {
   readonly path: string;
   readonly recordBytes: number;
@@ -28,7 +28,7 @@ export function writeRequests(path: string, count: number, request: (number: num
       if (chunk.length * recordBytes >= CHUNK_BYTES) write();
     }
     write();
-    // Or the disk would still be at it while Redis waits for its own writes.
+    // Otherwise the kernel would still write this file while Redis syncs its own.
     fsyncSync(file);
     return { path, recordBytes, count };
   } finally {
@@ -36,7 +36,7 @@ export function writeRequests(path: string, count: number, request: (number: num
   }
 }
 
-/** Bodies must be ASCII: lengths are counted in characters. */
+/** Returns a signed POST. The body must be ASCII, because its length is counted in characters. */
 export function signedPost({ id, secret, address }: Workspace, body: string, t?: number): string {
   return (
     `POST /hooks/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\n` +

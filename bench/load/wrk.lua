@@ -1,11 +1,11 @@
--- The load that wrk makes: requests that were signed beforehand and are read from
--- a file, where each has the same length and each thread has a part of its own.
+-- The load of wrk: signed requests from a file, all of the same length. Each
+-- thread reads its own part of the file.
 --
--- Arguments: file, bytes of a request, how many there are, threads, seconds, and
--- "once" or "cycle". "once" sends each request once, for so many seconds, and from
--- then on the last ones again, in turn: the service answers such a repeat and
--- stores nothing, so that when wrk stops all that was sent before has its answer.
--- "cycle" sends all of them round and round, and as long as wrk runs.
+-- Arguments: file, bytes of a request, number of requests, threads, seconds, and
+-- "once" or "cycle". "once" sends each request once for the given seconds, and
+-- then repeats the last ones. The service answers a repeat without storing it, so
+-- when wrk stops, all requests that count have their answers. "cycle" sends all
+-- requests repeatedly until wrk stops.
 
 local ffi = require("ffi")
 ffi.cdef([[
@@ -14,7 +14,7 @@ ffi.cdef([[
 ]])
 local time = ffi.new("bench_time")
 local LOOK_EVERY = 16
--- As many as there are workspaces and addresses, so that repeats stay below the limits of each, too.
+-- The number of workspaces and of addresses, so that repeats stay below the limits of each.
 local TAIL = 256
 
 local threads = {}
@@ -37,9 +37,9 @@ function init(args)
   file = assert(io.open(args[1], "rb"))
   file:setvbuf("full", 1048576)
   ends_at = tonumber(args[5])
-  -- For done(): took stays unset where all is sent as long as wrk runs.
+  -- Read by done(). took stays unset for "cycle".
   began, took, sent, ran_out = nil, nil, 0, 0
-  -- wrk asks the first thread for a request that it looks at and does not send.
+  -- wrk first calls request() in the first thread once for a request that it inspects and does not send.
   looked_at = number ~= 0
   if args[6] == "once" then
     file:seek("set", number * left * bytes)

@@ -11,53 +11,51 @@ import type { RequestFile } from "./request-file";
 
 export const CONNECTIONS = 128;
 const THREADS = Math.min(2, availableParallelism());
-/** What is under way at the end of a run has its answer by then. */
+/** Seconds of repeats after a run with "once", in which the last requests get their answers. */
 const TAIL_SECONDS = 2;
 const TIMEOUT_SECONDS = 10;
 const STOP_WITHIN_MS = 2_000;
-/** Lua is not compiled: it stays beside the sources. */
+/** The path from dist/; Lua is not compiled, so the script is only in the sources. */
 const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
-/** What a run of wrk came to; the names are those of the script's. */
+/** The result of a run of wrk. The script prints these names. */
 export interface WrkResult {
-  /** Answers in all, and their bytes with their headers. */
+  /** Number of answers, and their bytes with headers. */
   readonly requests: number;
   readonly bytes: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Requests that were sent once. */
+  /** Requests sent by "once", without repeats. */
   readonly sent: number;
-  /** Between when they were sent, or all when they were sent round and round; by Date.now(). */
+  /** Start and end of the run without repeats, by `Date.now()`. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** More than 0 when there were too few requests in the file. */
+  /** Number of threads that ran out of requests. */
   readonly ranOut: number;
 }
 
 type Errors = Readonly<Record<"connect" | "read" | "write" | "status" | "timeout", number>>;
 
-/** Throws a line that says what to install when wrk is not here. */
+/** Rejects with UsageFault when wrk is not installed. */
 export function assertWrk(): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile("wrk", ["-v"], (error) => {
-      // Asked for its version it fails, having told it.
+      // wrk -v prints the version and exits with 1, so only a missing program is an error.
       if (error?.code !== "ENOENT") return resolve();
       reject(
-        new UsageFault(
-          "wrk makes the load and is not here. Install it: apt-get install wrk, dnf install wrk or brew install wrk.",
-        ),
+        new UsageFault("wrk is not installed: run apt-get install wrk, dnf install wrk or brew install wrk"),
       );
     });
   });
 }
 
 /**
- * Loads a URL with the requests of a file, and throws when any of them is not
- * answered by a 2xx.
+ * Loads a URL with the requests of a file. Throws CheckFault when one of them is
+ * not answered with a 2xx.
  *
- * @param how once: each request is sent once, for so many seconds, and all of them
- *   are answered when this resolves; cycle: they are sent round and round
+ * @param how `once` sends each request once for `seconds`, and resolves when all
+ *   are answered; `cycle` sends them repeatedly
  */
 export async function runWrk(
   scope: Scope,
@@ -81,7 +79,7 @@ export async function runWrk(
   const errors: Errors = { connect, read, write, status, timeout };
   const bad = Object.entries(errors).filter(([, number]) => number > 0);
   const said = bad.map(([name, number]) => `${number} ${name}`).join(", ");
-  check(bad.length === 0, `wrk saw errors at ${url}: ${said}`);
-  check(result.requests > 0, `wrk had no answer at all from ${url}`);
+  check(bad.length === 0, `wrk counted errors at ${url}: ${said}`);
+  check(result.requests > 0, `wrk got no answer from ${url}`);
   return result;
 }

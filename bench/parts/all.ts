@@ -12,7 +12,7 @@ import { publish } from "./publish";
 import { push } from "./push";
 import { retries } from "./retries";
 
-/** The parts in the order in which all of them are run. */
+/** All parts, in the order of a run. */
 export const PARTS: readonly Part[] = [
   inbound,
   pollEmpty,

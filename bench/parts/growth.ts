@@ -12,16 +12,16 @@ import { PAGE_EVENTS } from "./poll-page";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Workspaces that hold them. At 250 polls a second for each (check 6) they may have 16,000 a second. */
+/** Workspaces that hold them. Their limits of 250 polls a second (check 6) allow 16,000 a second together. */
 const HOLDERS = 64;
 
-/** One service that stays small and one that grows, measured in turn: what size costs. */
+/** A service that stays small and one that grows, measured in turn. */
 interface Services {
   readonly small: Service;
   readonly large: Service;
 }
 
-/** How speed holds up with size, each size against a second service of the smallest. */
+/** Compares the speed at each size with that of a second service that stays small. */
 export const growth: Part = {
   name: "growth",
   what: "POSTs, publishing and pages with many workspaces and many held events, against few",
@@ -41,13 +41,13 @@ export const growth: Part = {
 
     for (const size of SIZES.map(scaled)) {
       const added = await createWorkspaces(services.large.clients, size - many.length);
-      // A workspace's first event creates its stream. That costs the same at any size, so it is not measured.
+      // A workspace's first event creates its stream, which costs the same at any size, so it is not measured.
       await publishSome(services.large.clients, added, added.length);
       await services.large.store.emptyHeld();
       many.push(...added);
       const posts = postContest(context, services, few, many);
       await measure(`POSTs to ${size} workspaces, against ${few.length}`, size, posts);
-      // No limit bounds what one workspace is published.
+      // One workspace suffices, because no limit bounds publishing to it.
       const publishing = publishContest(services, few.slice(0, 1), many);
       await measure(`publishing to ${size} workspaces, against 1`, size, publishing);
     }
@@ -96,19 +96,19 @@ function publishContest(
   };
 }
 
-/** Pages from the middle of what workspaces hold. */
+/** Compares polls after a cursor in the middle of the held events. */
 async function pageContest(context: PartContext, { small, large }: Services, held: number): Promise<Contest> {
   const fill = async ({ clients, url, pids }: Service, each: number) => {
     const workspaces = await createWorkspaces(clients, HOLDERS);
     await publishSome(clients, workspaces, HOLDERS * Math.floor(each / 2));
     const cursors = await cursorsNow(url, workspaces);
-    // Half of them are after the cursor.
+    // The second half is after the cursor.
     await publishSome(clients, workspaces, HOLDERS * Math.ceil(each / 2));
     const queryOf = ({ id }: Workspace): string => `after=${cursors.get(id)}`;
     let pageBytes = 0;
     for (const workspace of workspaces) {
       const { events, body } = await poll(url, workspace, queryOf(workspace));
-      check(events.length === PAGE_EVENTS, `a page came with ${events.length} events`);
+      check(events.length === PAGE_EVENTS, `a page has ${events.length} events instead of ${PAGE_EVENTS}`);
       pageBytes = body.length;
     }
     const polls = createPolls(context, workspaces, queryOf, pageBytes);

@@ -6,10 +6,10 @@ import { startService, type Service } from "../service";
 import type { ReferenceServer } from "../workers/reference-server";
 import { startWorker, type Worker } from "../worker";
 
-/** Workspaces that HTTP load is for, in turn. At 250 a second for each (check 6) they may have 64,000 a second. */
+/** Workspaces that receive HTTP load in turn. Their limits of 250 a second (check 6) allow 64,000 a second together. */
 export const WORKSPACES = 256;
 
-/** The service and the reference server, knowing the same workspaces. */
+/** The service and the reference server, with the same workspaces. */
 export interface HttpSides {
   readonly service: Service;
   readonly workspaces: readonly Workspace[];

@@ -10,18 +10,18 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 const POLLING = 1_000;
 /** The interval that the contract recommends. */
 const POLL_EVERY_SECONDS = 2;
-/** A start has things to do afterwards, and each process a compiler. */
+/** Seconds after a start in which processes finish starting and compile their code. */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;
 
-/** What the service takes while nothing happens: with no request at all, and with bridges that poll in vain. */
+/** Measures the service without events: with no request at all, and with bridges that poll and find nothing. */
 export const idle: Part = {
   name: "idle",
-  what: `processor time and writes with no request, and with ${POLLING} workspaces that poll in vain; figures only`,
+  what: `processor time and writes with no request, and with ${POLLING} polling workspaces; figures only`,
   async run(context) {
     const { options, say, scope } = context;
     const { clients, pids, store, url: origin } = await startService(context);
-    // Too little is taken to be told from a few seconds.
+    // The processor time is too little to measure in a few seconds.
     const seconds = options.rounds * options.seconds;
 
     const measure = async (run: () => Promise<unknown>) => {

@@ -3,7 +3,7 @@ import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
 
-/** Signed POSTs, accepted and stored, against one process that checks as much and stores nothing. */
+/** Compares signed POSTs, accepted and stored, with one process that makes the same checks and stores nothing. */
 export const inbound: Part = {
   name: "inbound",
   what: "signed POSTs accepted and stored, against one process that stores nothing",

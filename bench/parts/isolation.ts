@@ -8,23 +8,23 @@ import { createTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
-/** For each of three workspaces. */
+/** Events a second for each of three workspaces. */
 const PER_SECOND = 50;
 const WARM_UP_SECONDS = 3;
 
-/** A service with three workspaces that share a shard, which is the closest that they can be; only the first is measured. */
+/** A service with three workspaces in one shard, where they disturb each other most. Only the first is measured. */
 interface Side {
   measure(seconds: number): Promise<Spread>;
 }
 
-/** A healthy bridge beside a dead and a slow one, against the same load on healthy ones only. */
+/** Compares pushes to a healthy bridge beside a dead and a slow one with the same load on three healthy bridges. */
 export const isolation: Part = {
   name: "isolation",
   what: "how long a push takes beside a dead and a slow bridge, against the same load without them",
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];
-    // At the same time: what else the machine does, it does to both.
+    // Measured at the same time, so that other work of the machine affects both.
     const both = async (seconds: number) => {
       const [ours, reference] = await Promise.all([beside.measure(seconds), alone.measure(seconds)]);
       return { ours, reference, ratio: ours.p99 / reference.p99 };

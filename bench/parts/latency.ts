@@ -9,14 +9,14 @@ import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POSTING = 16;
-/** Half the limit of a workspace (check 6), so that those of a whole second may come late and together with later ones. */
+/** Half the limit of a workspace (check 6), because requests delayed by a stall arrive together with later ones. */
 const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;
-/** The compilers of three processes take their time at such a rate. */
+/** Seconds until three processes have compiled their hot code at such a rate. */
 const WARM_UP_SECONDS = 15;
 
-/** How long things take at a load that the service is far from its end at. */
+/** Measures latencies at a load well below the service's capacity. */
 export const latency: Part = {
   name: "latency",
   what: "how long a 202 and a push take at a fixed rate; figures only",

@@ -21,20 +21,20 @@ const SIZES = {
   polling: 1_000,
   deliveries: 18_000,
 };
-/** At 250 a second for each (check 6) they may have 250,000 a second. */
+/** Workspaces that receive events. Their limits of 250 a second (check 6) allow 250,000 a second together. */
 const RECEIVING = 1_000;
-/** How each workspace is polled: first often, so that what grows with each poll shows, then as a bridge polls. */
+/** Polls of each workspace: first often, so that growth per poll shows, then at a bridge's rate. */
 const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** So that no log of deliveries is full. */
+/** Pushed workspaces; enough that no workspace's log of deliveries is full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const MB = 1024 * 1024;
 const SETTLE_MS = 1_000;
 
-/** What things weigh: in Redis by its own count, in core and the edge by their resident memory. */
+/** Measures memory: of Redis by its own count, of core and the edge by their resident memory. */
 export const memory: Part = {
   name: "memory",
   what: "Redis bytes of a held event, a request id, a workspace and a delivery; memory of core and the edge",
@@ -74,7 +74,7 @@ export const memory: Part = {
     const idBytes = await growth(store, sizes.requestIds, async () => {
       await receiveOverLane(clients, workspaces.slice(0, RECEIVING), "memory", sizes.requestIds);
       await store.assertEntries(INBOUND_STREAMS, sizes.requestIds, "events were accepted");
-      // Neither the events themselves nor what limits count by is what is weighed.
+      // Only the request ids are measured, so the events and the keys of the limits are removed.
       await store.emptyStreams(INBOUND_STREAMS);
       await store.removeLimiters();
     });
@@ -99,7 +99,7 @@ export const memory: Part = {
     say(`${sizes.requestIds} request ids: ${idBytes.toFixed(1)} bytes each`);
     const bytes = { workspace: workspaceBytes, polling: pollingBytes, delivery: deliveryBytes };
     say(`${few} workspaces: ${workspaceBytes.toFixed(0)} bytes each`);
-    say(`${sizes.polling} workspaces that poll in vain: ${pollingBytes.toFixed(0)} bytes each`);
+    say(`${sizes.polling} workspaces whose polls find nothing: ${pollingBytes.toFixed(0)} bytes each`);
     say(`${sizes.deliveries} deliveries logged: ${deliveryBytes.toFixed(0)} bytes each`);
     const named = Object.entries(bytes).map(([name, each]) => `${name}_bytes=${each.toFixed(0)}`);
     return {
@@ -109,20 +109,20 @@ export const memory: Part = {
   },
 };
 
-/** By how many bytes Redis grows for each of so many things. */
+/** Returns the bytes by which Redis grows during `make`, divided by `count`. */
 async function growth(store: Store, count: number, make: () => Promise<void>): Promise<number> {
   const before = await settledBytes(store);
   await make();
   return ((await settledBytes(store)) - before) / count;
 }
 
-/** What Redis uses once it has freed in the background what it frees there. */
+/** Returns the bytes that Redis uses, after a pause for memory that it frees in the background. */
 async function settledBytes(store: Store): Promise<number> {
   await sleep(SETTLE_MS);
   return store.usedBytes();
 }
 
-/** The bytes of a held event as JSON, by pages of some workspaces. */
+/** Returns the mean bytes of a held event as JSON, sampled from pages of 10 workspaces. */
 async function sampleBytes(url: string, holders: readonly Workspace[]): Promise<number> {
   let count = 0;
   let bytes = 0;

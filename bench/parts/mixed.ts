@@ -9,9 +9,9 @@ import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
-/** Players of one game, who answer in the same moment, again and again. */
+/** Players of one game, who all answer at the same moment. */
 const PLAYERS = 200;
-/** They answer every 2 s: answers that are a whole second late still make no 250 a second (check 6) with the next ones. */
+/** They answer every 2 s, so that answers a second late do not exceed 250 a second (check 6) with the next ones. */
 const ANSWERS_PER_SECOND = 100;
 const POLLING = 2_000;
 /** The interval that the contract recommends. */
@@ -27,7 +27,7 @@ interface MixedRound {
   readonly percent: CpuTimes;
 }
 
-/** How long everything takes while everything goes on, at a load that leaves the processors time. */
+/** Measures latencies with all kinds of load at once, below the capacity of the processors. */
 export const mixed: Part = {
   name: "mixed",
   what: `${PLAYERS} players answer at once beside ${POLLING} polling and ${PUSHED} pushed workspaces; figures only`,
@@ -41,7 +41,7 @@ export const mixed: Part = {
       store,
       url: origin,
     } = await startService(context, pushesTo(certificate));
-    // Each in a process of its own, so that none of them makes another one late.
+    // Each load has its own process, so that no load delays another.
     const [posts, polls, pushes] = [
       await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
       await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),

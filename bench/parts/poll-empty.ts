@@ -4,7 +4,7 @@ import { check, type Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
 
-/** Polls that find nothing new, which is what most polls of a bridge do. */
+/** Compares polls that find nothing new, as most polls of a bridge do, with one process that signs a constant page. */
 export const pollEmpty: Part = {
   name: "poll-empty",
   what: "signed polls with nothing new, against one process that signs a constant page",

@@ -4,11 +4,11 @@ import { check, type Part, type PartContext, type PartResult } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
 
-/** The most events of a page. */
+/** Maximum number of events of a page. */
 export const PAGE_EVENTS = 100;
-/** What a bridge that keeps up finds, a game in its channels. */
+/** Events that a bridge finds that keeps up with a game. */
 const FEW_EVENTS = 3;
-/** What a workspace holds that its bridge has already fetched. */
+/** Held events of a workspace that its bridge has already fetched. */
 const FETCHED_EVENTS = 10;
 
 /** Polls of full pages: a bridge that catches up. */
@@ -25,7 +25,7 @@ export const pollFew: Part = {
   run: (context) => comparePages(context, FEW_EVENTS),
 };
 
-/** Polls after a cursor that so many events come after. */
+/** Compares polls after a cursor with `eventCount` events behind it. */
 async function comparePages(context: PartContext, eventCount: number): Promise<PartResult> {
   const { service, workspaces, reference, referenceUrl, referencePids } = await startHttpSides(context);
   await publishSome(service.clients, workspaces, workspaces.length * FETCHED_EVENTS);
@@ -36,7 +36,7 @@ async function comparePages(context: PartContext, eventCount: number): Promise<P
     let page: Buffer = Buffer.alloc(0);
     for (const workspace of workspaces) {
       const { body, events } = await poll(service.url, workspace, queryOf(workspace));
-      check(events.length === eventCount, `a page of ${eventCount} events came with ${events.length}`);
+      check(events.length === eventCount, `a page has ${events.length} events instead of ${eventCount}`);
       page = body;
     }
     return page;

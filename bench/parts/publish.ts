@@ -8,11 +8,11 @@ import { startService } from "../service";
 import type { AppendReference } from "../workers/append-reference";
 import { startWorker } from "../worker";
 
-/** Workspaces, or streams, that events are for in turn. */
+/** Workspaces, or streams of the reference, that receive events in turn. */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 
-/** Publishing to be held, against appending the same bytes to the same Redis with nothing in between. */
+/** Compares publishing to poll workspaces with a client that appends the same bytes to the same Redis. */
 export const publish: Part = {
   name: "publish",
   what: `PublishEvents of ${BATCH}, held, against pipelined XADD of the same bytes`,
@@ -31,7 +31,7 @@ export const publish: Part = {
     const appender = await startWorker<AppendReference>(context.scope, "append-reference");
     const rounds = await alternate(context, {
       unit: "events",
-      // The edge has no part in publishing.
+      // Publishing does not use the edge.
       ours: heldPublishing(service, workspaces, { core, redis }),
       reference: {
         pids: { client: appender.pid, redis },

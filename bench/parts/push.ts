@@ -10,15 +10,15 @@ import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 import { startWorker, type Worker } from "../worker";
 
-/** Workspaces times first attempts that core has under way for each: the pushes under way at once. */
+/** Workspaces, and first attempts in flight for each; their product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
-/** Events that wait to be pushed: enough to keep core busy, far from what it drops as overloaded. */
+/** Maximum number of events that wait to be pushed: enough to keep core busy, too few for it to drop any. */
 const AHEAD_MAX = 2_000;
 const LOOK_EVERY_MS = 10;
 const DRAIN_WITHIN_MS = 30_000;
 
-/** Publishing and pushing, against a loop that POSTs the same bytes to the same receiver. */
+/** Compares publishing and pushing with a loop that POSTs the same bytes to the same receiver. */
 export const push: Part = {
   name: "push",
   what: "events published and pushed over HTTPS, against a bare loop of the same POSTs",
@@ -35,7 +35,7 @@ export const push: Part = {
 
     const rounds = await alternate(context, {
       unit: "pushes",
-      // The receiver is part of neither.
+      // The receiver's processor time counts for neither side.
       ours: {
         pids,
         run: (seconds) => pushFor(clients, receiver, workspaces, seconds),
@@ -52,7 +52,7 @@ export const push: Part = {
         run: (seconds) => bareLoop.call("run", { origin, ca, body, concurrency, seconds }),
         async settle({ count }) {
           const { events } = await receiver.call("counts", undefined);
-          check(events === count, `${count} requests were answered, but ${events} came`);
+          check(events === count, `${count} requests were answered, but ${events} arrived`);
           await receiver.call("reset", undefined);
         },
       },
@@ -61,7 +61,7 @@ export const push: Part = {
   },
 };
 
-/** Publishes as fast as events are pushed, until all have come. */
+/** Publishes for `seconds`, as fast as events are pushed, then waits until all have arrived. */
 async function pushFor(
   clients: CoreClients,
   receiver: Worker<PushReceiver>,

@@ -8,13 +8,13 @@ import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
 const WORKSPACES = 8;
-/** For each workspace. All attempts but the last of each event fail. */
+/** Events a second for each workspace. All attempts but the last of each event fail. */
 const PER_SECOND = 6;
 const WARM_UP_SECONDS = 2;
 const OFFSETS_MS = [1_000, 4_000];
 const ON_TIME_MS = 50;
 
-/** How late retries start, at a load that the service is far from its end at. */
+/** Measures how late retries start, at a load well below the service's capacity. */
 export const retries: Part = {
   name: "retries",
   what: "how late retries start, against +1 s and +4 s after the first attempt failed; figures only",

@@ -3,7 +3,7 @@ import type { Measure } from "../rounds";
 import { connectToRedis } from "../store";
 import { serveWorker } from "../worker";
 
-/** The reference for publishing: a client that appends the same bytes to streams of the same Redis, and does nothing else. */
+/** The reference for publishing: a client that only appends the same bytes to streams of the same Redis. */
 export type AppendReference = typeof calls;
 
 export interface AppendInput {

@@ -10,28 +10,28 @@ import { signatureOf } from "../signature";
 import { serveWorker } from "../worker";
 
 /**
- * Load at a given rate, whatever the answers take: each request is due at a time
- * that is fixed beforehand, and how late its answer is is counted from then on.
- * So a service that stalls is charged for every request that was due meanwhile.
+ * Load at a fixed rate, however long the answers take. Each request is due at a
+ * fixed time, and its latency is counted from then. So a stall of the service
+ * counts for every request that was due during the stall.
  */
 export type LatencyLoad = typeof calls;
 
 interface Rate {
   readonly workspaces: readonly Workspace[];
-  /** For each of the workspaces. */
+  /** Rate for each of the workspaces; may be less than 1. */
   readonly perSecond: number;
   readonly seconds: number;
-  /** How many are due at the same moment, each time; one unless told. */
+  /** Number of requests that are due at the same moment; 1 by default. */
   readonly atOnce?: number;
 }
 
 const CONNECTIONS = 256;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
-/** How long the slow bridge takes to refuse: a little less than the deadline of an attempt. */
+/** Time after which the slow bridge answers 500: a little less than the deadline of an attempt. */
 const SLOW_MS = 4_900;
 
-/** Does something at a fixed rate, `count` times, and answers what it resolved to. */
+/** Calls `make` at a fixed rate for `seconds`, and returns all results. */
 async function atRate<T>(
   { workspaces, perSecond, seconds, atOnce = 1 }: Rate,
   make: (number: number, workspace: Workspace, dueAt: number) => Promise<T>,
@@ -49,7 +49,7 @@ async function atRate<T>(
       const workspace = workspaces[all.length % workspaces.length];
       if (workspace === undefined) throw new Error("there are no workspaces");
       const made = make(all.length, workspace, dueAt(all.length));
-      // Promise.all reports it below, once all have been made.
+      // Promise.all below reports the rejection, once all calls are made.
       made.catch(() => undefined);
       all.push(made);
     }
@@ -57,14 +57,14 @@ async function atRate<T>(
   return Promise.all(all);
 }
 
-/** What is done with a pushed event; false answers it with an error. */
+/** Called with the number of each pushed event; when it returns false, the answer is 500. */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
-/** What the next poll of a workspace comes after, by its id. */
+/** Cursors of the workspaces, by their ids. */
 const cursors = new Map<string, string>();
 const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 
-/** The number that cardEvent put into the text. */
+/** The number that `cardEvent` puts into the text. */
 const NUMBER = /Round (\d+)/;
 
 function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -86,7 +86,7 @@ async function listen(server: Server | TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves to nothing: `atRate` keeps every result until its end, and thousands of responses make collecting garbage slow. */
+/** Resolves to nothing: `atRate` keeps all results, and thousands of responses would slow garbage collection. */
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
   if (clients === undefined) throw new Error("connect first");
   await publish(clients, [cardEvent(workspace.id, number)]);
@@ -95,13 +95,13 @@ async function publishOne(workspace: Workspace, number: number): Promise<void> {
 async function untilAll(set: ReadonlyMap<number, unknown>, count: number): Promise<void> {
   const end = performance.now() + ARRIVE_WITHIN_MS;
   while (set.size < count && performance.now() < end) await sleep(LOOK_EVERY_MS);
-  if (set.size !== count) throw new Error(`${count} events were published, but ${set.size} came`);
+  if (set.size !== count) throw new Error(`${count} events were published, but ${set.size} arrived`);
 }
 
 const calls = {
   /**
-   * Connects to core, and listens for pushes: at `port`, where /slow is a bridge that is slow to refuse, and at
-   * `deadPort`, which takes connections and says nothing.
+   * Connects to core, and listens for pushes at two ports. `port` is a healthy bridge, except for /slow, which
+   * answers 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
   async start({ coreAddress, key, cert }: Certificate & { readonly coreAddress: string }) {
     clients = connectToCore(coreAddress);
@@ -110,7 +110,7 @@ const calls = {
     return { port, deadPort };
   },
 
-  /** Posts events; answers how long after it was due each was answered, in ms. */
+  /** Posts events; returns the latency of each answer from the time the event was due, in ms. */
   async post({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) {
     return atRate(rate, async (number, { id, secret, address }, dueAt) => {
       const body = typedMessage(run, number);
@@ -131,7 +131,7 @@ const calls = {
     });
   },
 
-  /** Polls as bridges do, each after its last cursor; answers how long after it was due each was answered, in ms. */
+  /** Polls as bridges do, each after its last cursor; returns the latency of each from the time it was due, in ms. */
   async poll({ origin, ...rate }: Rate & { readonly origin: string }) {
     return atRate(rate, async (_number, { id, secret, address }, dueAt) => {
       const query = `after=${cursors.get(id) ?? "latest"}`;
@@ -149,8 +149,8 @@ const calls = {
   },
 
   /**
-   * Publishes events; answers how long after it was due to be published each came, in ms: each of all workspaces,
-   * or of the one that is measured.
+   * Publishes events; returns the time from when each was due to be published until its push arrived, in ms. With
+   * `measured`, returns only the times of that workspace.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();
@@ -168,7 +168,7 @@ const calls = {
     return [...latencies.values()];
   },
 
-  /** Publishes events whose first two attempts fail; answers how late each second one and each third one came, in ms. */
+  /** Publishes events whose first two attempts fail; returns how late their second and third attempts arrived, in ms. */
   async retry({
     offsetsMs,
     ...rate

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Certificate } from "../certificate";
 import { serveWorker } from "../worker";
 
-/** A bridge that is pushed to: answers 204 to everything and counts the events, each once. */
+/** A bridge that receives pushes: answers all requests with 204, and counts requests and distinct events. */
 export type PushReceiver = typeof calls;
 
 const KEEP_ALIVE_MS = 60_000;
@@ -28,7 +28,7 @@ const calls = {
     return (server.address() as AddressInfo).port;
   },
 
-  /** Requests and distinct events so far. */
+  /** Requests and distinct events since the last reset. */
   async counts(_input: undefined): Promise<{ readonly requests: number; readonly events: number }> {
     return { requests, events: seen.size };
   },

@@ -3,14 +3,14 @@ import type { Measure } from "../rounds";
 import { signatureOf } from "../signature";
 import { serveWorker } from "../worker";
 
-/** The reference for pushes: a bare loop that POSTs the same bytes and does nothing else. */
+/** The reference for pushes: a loop that only POSTs the same bytes. */
 export type PushReference = typeof calls;
 
 export interface PushReferenceInput {
   readonly origin: string;
   readonly ca: string;
   readonly body: Uint8Array;
-  /** Requests under way at once, each on a connection of its own. */
+  /** Concurrent requests, each on its own connection. */
   readonly concurrency: number;
   readonly seconds: number;
 }

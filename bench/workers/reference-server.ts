@@ -7,9 +7,9 @@ import { signatureOf } from "../signature";
 import { serveWorker } from "../worker";
 
 /**
- * The reference for the HTTP side: one process that does what any receiver of
- * signed requests must do, and nothing else. It keeps no events, no limits, no
- * request ids, and has nobody to ask.
+ * The reference for HTTP: one process that does only what any receiver of signed
+ * requests must do. It stores no events and no request ids, has no limits, and
+ * calls no other process.
  */
 export type ReferenceServer = typeof calls;
 
@@ -64,7 +64,7 @@ function isSigned(request: FastifyRequest, key: KeyObject | undefined, raw: stri
 }
 
 const calls = {
-  /** Serves these workspaces, and answers the port. */
+  /** Serves these workspaces; returns the port. */
   async start({ workspaces }: { readonly workspaces: readonly Workspace[] }): Promise<number> {
     for (const workspace of workspaces) {
       secrets.set(workspace.id, createSecretKey(Buffer.from(workspace.secret)));
@@ -99,7 +99,7 @@ const calls = {
     return (app.server.address() as AddressInfo).port;
   },
 
-  /** Sets the page that every poll is answered with. */
+  /** Sets the page that answers every poll. */
   async setPage(body: Uint8Array): Promise<void> {
     page = Buffer.from(body);
   },
