@@ -15,7 +15,7 @@ const HELP = `Measures the speed and the cost of the service on this machine.
 
 ${PARTS.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join("\n")}
 
-  --rounds N     number of rounds; each measures ours and the reference (3)
+  --rounds N     number of rounds; each measures the service and the reference (3)
   --seconds N    seconds of load for each of them in a round (8)
   --scale N      factor for the sizes of memory and growth, at most 1 (1)
   --json FILE    write the raw figures and the machine's properties to FILE

@@ -92,7 +92,10 @@ export async function connectToStore(url: string): Promise<Store> {
       const [appendfsync, appendonly] = await Promise.all(
         ["appendfsync", "appendonly"].map(async (name) => (await client.configGet(name))[name]),
       );
-      check(appendfsync === "always" && appendonly === "yes", "Redis does not write durably");
+      check(
+        appendfsync === "always" && appendonly === "yes",
+        "Redis does not write durably: appendonly must be yes, and appendfsync always",
+      );
     },
     assertEntries,
     emptyStreams,

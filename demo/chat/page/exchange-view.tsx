@@ -35,7 +35,7 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
               {`${method} ${path}\n${written(request)}`}
             </pre>
             <pre tabIndex={0} aria-label="Answer">
-              {answer === null ? `No answer: ${failure ?? ""}` : `${answer.status}\n${written(answer)}`}
+              {answer === null ? `None: ${failure ?? ""}` : `${answer.status}\n${written(answer)}`}
             </pre>
           </div>
         )}

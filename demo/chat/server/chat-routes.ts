@@ -9,7 +9,7 @@ function bodyOf(properties: Record<string, object>, required = Object.keys(prope
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
-const NOTHING_SAID = { message: "There is nothing to send." };
+const NOTHING_SAID = { message: "The message is empty." };
 const NO_CONVERSATION = { message: "You are not in that conversation." };
 const NO_BUTTON = { message: "That button no longer exists: the message has changed." };
 
@@ -135,7 +135,7 @@ function toReport(result: SendResult): Report {
     case "accepted":
       return { is: "sent" };
     case "refused":
-      return { is: "failed", why: `the service refused it (${result.status}): ${result.message}` };
+      return { is: "failed", why: `the service rejected the event (${result.status}): ${result.message}` };
     case "given-up":
       return { is: "failed", why: "the service could not be reached" };
   }
@@ -143,6 +143,6 @@ function toReport(result: SendResult): Report {
 
 function done(reply: FastifyReply, report: Report): FastifyReply {
   return report.is === "failed"
-    ? reply.code(502).send({ message: `Not done: ${report.why}.` })
+    ? reply.code(502).send({ message: `The press failed: ${report.why}.` })
     : reply.code(204).send();
 }

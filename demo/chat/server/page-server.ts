@@ -36,7 +36,7 @@ export async function startPageServer(
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   });
   guardPage(app, config);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "There is nothing here." }));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found." }));
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const { statusCode: status = 500 } = error;
     if (status >= 500) log.error({ err: error, where: request.routeOptions.url }, "a request failed");
