@@ -46,8 +46,8 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
    * Publishes in order. The same cause has the same idempotency keys, so the
    * outputs of a redelivered event, even after a crash, are published once. The
    * keys contain the group, because other games share the workspace. They contain
-   * the type, because after a crash the outputs may differ, and core's answer for
-   * an update must not be taken for that of a new message.
+   * the type, because the outputs may differ after a crash. Without it, core could
+   * answer a new message with the id of an update.
    */
   function publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<unknown> {
     return Promise.all(

@@ -1,6 +1,6 @@
 /**
  * The action of a button. It goes to the chat and back as the button's opaque
- * text, and contains everything that is needed, so that buttons also work on
+ * text. It contains everything that a press needs, so buttons also work on
  * messages that this process does not remember.
  */
 export type ButtonAction =
