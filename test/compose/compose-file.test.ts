@@ -102,7 +102,7 @@ describe("docker-compose.yml", () => {
 
   test("has exactly the variables of .env that the operator guide lists", () => {
     const guide = read("docs/operator-guide.md");
-    const [, table = ""] = /What can be set in `\.env`:\n\n(.*?)\n\n/s.exec(guide) ?? [];
+    const [, table = ""] = /Variables for `\.env`:\n\n(.*?)\n\n/s.exec(guide) ?? [];
     const rows = [...table.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
     const listed = rows.map(([, name = "", fallback = ""]) => [name, fallback]);
     expect(Object.fromEntries(listed)).toEqual(COMPOSE_VARIABLES);
