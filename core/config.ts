@@ -49,37 +49,37 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
     const config: CoreConfig = {
       redisUrl: settings.parsed(
         "REDIS_URL",
-        "where Redis is: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
+        "address of Redis: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
         checkRedisUrl,
       ),
-      redisCa: settings.file("REDIS_CA", "PEM root certificate that Redis's certificates may be of, too"),
+      redisCa: settings.file("REDIS_CA", "additional PEM root certificate to trust for Redis"),
       redisWaitReplicas: settings.integer(
         "REDIS_WAIT_REPLICAS",
-        "replicas that must have an event before it is accepted",
+        "number of replicas that must confirm an event before core accepts it",
         { min: 0, max: 16 },
         0,
       ),
-      listen: settings.hostPort("CORE_LISTEN", "where gRPC is served, host:port", "127.0.0.1:50051"),
+      listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),
       healthListen: settings.hostPort(
         "HEALTH_LISTEN",
-        "where probes are answered, host:port",
+        "address of the listener for probes, host:port",
         "127.0.0.1:50052",
       ),
       tokens: settings.parsed(
         "CORE_TOKENS",
-        "role=token pairs with commas between, roles edge, game, operator",
+        "comma-separated role=token pairs; roles: edge, game, operator",
         parseTokens,
         " ",
       ),
       secretsKeys: settings.parsed(
         "SECRETS_KEY",
-        "32 bytes in hex or base64 (openssl rand -hex 32); a list with commas, the first encrypts",
+        "32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list; the first key encrypts",
         parseKeys,
       ),
       tls: readTls(settings),
       shards: settings.integer(
         "SHARDS",
-        "how many shards the store has, fixed at its first start",
+        "number of shards of the store, fixed at its first start",
         { min: 1, max: 1024 },
         16,
       ),
@@ -97,26 +97,26 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
       ),
       pushQueueMax: settings.integer(
         "PUSH_QUEUE_MAX",
-        "events that may wait to be pushed, per shard; what comes on top is dropped",
+        "events that can wait to be pushed, per shard; further events are dropped",
         { min: 100, max: 10_000_000 },
         50_000,
       ),
       pushQueueMaxBytes: settings.integer(
         "PUSH_QUEUE_MAX_BYTES",
-        "bytes of the events that may wait to be pushed, per shard; what comes on top is dropped",
+        "bytes of the events that can wait to be pushed, per shard; further events are dropped",
         { min: 1_000_000, max: 10_000_000_000 },
         64 * 1024 * 1024,
       ),
       pushAllow: settings.parsed(
         "PUSH_ALLOW",
-        "CIDRs with commas between that pushes may go to although they are not public",
+        "comma-separated CIDRs of non-public addresses that pushes may go to",
         parseBlocks,
         " ",
       ),
-      pushCa: settings.file("PUSH_CA", "PEM root certificate that bridges' certificates may be of, too"),
+      pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
       dnsServers: settings.parsed(
         "DNS_SERVERS",
-        "name servers for target URLs, address or address:port with commas between",
+        "comma-separated name servers for target URLs, address or address:port",
         parseList,
         " ",
       ),
@@ -177,13 +177,13 @@ function parseList(text: string): readonly string[] {
 function readMail(settings: Settings): CoreConfig["mail"] {
   const smtpUrl = settings.parsed(
     "SMTP_URL",
-    "the mail server, smtp://user:password@host:port or smtps://…",
+    "mail server, smtp://user:password@host:port or smtps://…",
     parseSmtpUrl,
     " ",
   );
   const from = settings.parsed(
     "MAIL_FROM",
-    "the sender of mails, such as bridges@example.com",
+    "sender of emails, e.g. bridges@example.com",
     parseSender,
     " ",
   );
@@ -208,7 +208,7 @@ function readTls(settings: Settings): ServerTls | undefined {
   const key = settings.file("CORE_TLS_KEY", "PEM key of core's listener");
   const clientCa = settings.file(
     "CORE_TLS_CLIENT_CA",
-    "PEM certificate authority that callers' certificates are of",
+    "PEM certificate authority of callers' certificates",
   );
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert !== undefined || key !== undefined || clientCa !== undefined) {

@@ -19,27 +19,27 @@ export interface EdgeConfig {
 /** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
   return readSettings(environment, (settings) => ({
-    listen: settings.hostPort("EDGE_LISTEN", "where bridges are served, host:port", "127.0.0.1:8080"),
+    listen: settings.hostPort("EDGE_LISTEN", "address of the listener for bridges, host:port", "127.0.0.1:8080"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
-      "where probes are answered, host:port",
+      "address of the listener for probes, host:port",
       "127.0.0.1:8081",
     ),
     core: readCoreConnection(settings, "edge"),
     trustProxy: settings.parsed(
       "TRUST_PROXY",
-      "CIDRs or addresses, with commas between, of the proxies in front",
+      "comma-separated addresses or CIDRs of the proxies in front of the edge",
       parseBlocks,
       " ",
     ),
     dashboardListen:
       settings.text("DASHBOARD_LISTEN", "", "off") === "off"
         ? undefined
-        : settings.hostPort("DASHBOARD_LISTEN", "where the dashboard is served, host:port, or off"),
+        : settings.hostPort("DASHBOARD_LISTEN", "address of the dashboard, host:port, or off"),
     publicUrl: environment["PUBLIC_URL"]
       ? settings.parsed(
           "PUBLIC_URL",
-          "where bridges reach the edge, such as https://hooks.example",
+          "URL at which bridges reach the edge, e.g. https://hooks.example",
           parseBase,
         )
       : undefined,

@@ -32,21 +32,21 @@ export interface ChatConfig {
 /** Reads the settings from the environment; `--help` describes them. Throws SettingsError. */
 export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
   return readSettings(environment, (settings) => ({
-    baseUrl: settings.parsed("BASE_URL", "where bridges reach the service", parseHttpUrl),
+    baseUrl: settings.parsed("BASE_URL", "URL at which bridges reach the service", parseHttpUrl),
     workspaceId: settings.text("WORKSPACE_ID", "the workspace's id, from the dashboard"),
     signingSecret: settings.text("SIGNING_SECRET", "the workspace's signing secret, from the dashboard"),
-    listen: settings.hostPort("CHAT_LISTEN", "where the page is served, host:port", "127.0.0.1:8083"),
+    listen: settings.hostPort("CHAT_LISTEN", "address of the page, host:port", "127.0.0.1:8083"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
-      "where probes are answered, host:port",
+      "address of the listener for probes, host:port",
       "127.0.0.1:8085",
     ),
     push: readPush(settings, environment),
     modeSocket: environment["MODE_SOCKET"] || undefined,
-    hosts: settings.parsed("CHAT_HOSTS", "names that the page is opened under", parseHosts, " "),
+    hosts: settings.parsed("CHAT_HOSTS", "host names under which the page is opened", parseHosts, " "),
     imageSources: settings.parsed(
       "IMAGE_SOURCES",
-      "where images may come from, such as https: http://127.0.0.1:8090",
+      "allowed sources of images, e.g. https: http://127.0.0.1:8090",
       parseSources,
       "https: http://127.0.0.1:*",
     ),
@@ -55,15 +55,15 @@ export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
 }
 
 function readPush(settings: Settings, environment: NodeJS.ProcessEnv): PushConfig | undefined {
-  const cert = settings.file("PUSH_TLS_CERT", "PEM certificate that the service is shown");
+  const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
   const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");
-  const listen = settings.hostPort("PUSH_LISTEN", "where pushes arrive, host:port", "127.0.0.1:8084");
+  const listen = settings.hostPort("PUSH_LISTEN", "address of the listener for pushes, host:port", "127.0.0.1:8084");
   const targetUrl = environment["TARGET_URL"]
-    ? settings.parsed("TARGET_URL", "where the service finds it", parseHttpUrl)
+    ? settings.parsed("TARGET_URL", "URL at which the service reaches the listener for pushes", parseHttpUrl)
     : undefined;
   const isObserved = settings.choice("CHAT_OBSERVE", ["on", "off"], "off") === "on";
   if ((cert === undefined) !== (key === undefined)) {
-    settings.fault("PUSH_TLS_CERT and PUSH_TLS_KEY go together");
+    settings.fault("PUSH_TLS_CERT and PUSH_TLS_KEY must be set together");
   }
   if (isObserved && cert === undefined) {
     settings.fault("CHAT_OBSERVE needs the listener for pushes: set PUSH_TLS_CERT and PUSH_TLS_KEY");

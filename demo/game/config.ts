@@ -22,27 +22,27 @@ export interface GameConfig {
 export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),
-    group: settings.parsed("FOLLOW_GROUP", "the group to follow as", parseName, "trivia"),
-    consumer: settings.parsed("FOLLOW_CONSUMER", "this process in the group", parseName, "one"),
+    group: settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName, "trivia"),
+    consumer: settings.parsed("FOLLOW_CONSUMER", "name of this process in the group", parseName, "one"),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
-      "where probes are answered, host:port",
+      "address of the listener for probes, host:port",
       "127.0.0.1:8091",
     ),
     picturesListen: settings.hostPort(
       "PICTURES_LISTEN",
-      "where pictures are served, host:port",
+      "address of the listener for pictures, host:port",
       "127.0.0.1:8090",
     ),
     picturesUrl: environment["PICTURES_URL"]
-      ? settings.parsed("PICTURES_URL", "where the chat finds the pictures", parsePicturesUrl)
+      ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
       : undefined,
-    lobbySeconds: settings.integer("LOBBY_SECONDS", "how long a lobby is open", { min: 1, max: 600 }, 60),
-    revealSeconds: settings.integer("REVEAL_SECONDS", "how long an answer is shown", { min: 1, max: 60 }, 6),
-    rounds: settings.integer("ROUNDS", "questions of a game", ROUNDS, 5),
+    lobbySeconds: settings.integer("LOBBY_SECONDS", "seconds that a lobby stays open", { min: 1, max: 600 }, 60),
+    revealSeconds: settings.integer("REVEAL_SECONDS", "seconds that an answer is shown", { min: 1, max: 60 }, 6),
+    rounds: settings.integer("ROUNDS", "number of questions in a game", ROUNDS, 5),
     secondsPerQuestion: settings.integer(
       "QUESTION_SECONDS",
-      "how long a question is open",
+      "seconds that a question stays open",
       SECONDS_PER_QUESTION,
       20,
     ),

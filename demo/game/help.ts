@@ -14,8 +14,8 @@ Settings, from the environment:
   CORE_TLS_CA          PEM file of the authority of core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY
                        PEM files, both or neither: the certificate shown to core, and its key
-  FOLLOW_GROUP         the group to follow as: trivia
-  FOLLOW_CONSUMER      the name of this process in the group: one
+  FOLLOW_GROUP         name of the group that follows events: trivia
+  FOLLOW_CONSUMER      name of this process in the group: one
   HEALTH_LISTEN        where /live and /ready are answered: 127.0.0.1:8091
   PICTURES_LISTEN      where the pictures of questions are served: 127.0.0.1:8090
   PICTURES_URL         where the chat reaches them, if elsewhere: https://pictures.example/trivia/
