@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How a request is answered, or is not: over `stream`, which is TLS or `tcp` itself. */
+/** How a request is answered, if it is. `stream` is a TLS socket or `tcp` itself. */
 export interface Behaviour {
   answer(exchange: {
     readonly response: ServerResponse;
@@ -11,7 +11,7 @@ export interface Behaviour {
   }): void;
 }
 
-/** Answers a status code, with an empty body unless one is given. */
+/** Answers with a status code, and with an empty body unless `body` is given. */
 export function status(
   code: number,
   options: { afterMs?: number; headers?: Record<string, string>; body?: string | Buffer } = {},
@@ -30,7 +30,7 @@ export const redirect = (location: string, code: number) => status(code, { heade
 
 export type HeldAnswers = ReturnType<typeof holdAnswers>;
 
-/** Has requests wait for their answer until the test gives it. */
+/** Makes requests wait until the test calls `release`. */
 export function holdAnswers() {
   const held: ServerResponse[] = [];
   return {
@@ -38,7 +38,7 @@ export function holdAnswers() {
       return held.length;
     },
     answer: ({ response }: { readonly response: ServerResponse }) => void held.push(response),
-    /** Answers the first so many of them, all by default, with a status. */
+    /** Answers the first `count` waiting requests, all by default, with a status code. */
     release(code: number, count = held.length) {
       for (const response of held.splice(0, count)) response.writeHead(code).end();
     },
@@ -47,7 +47,7 @@ export function holdAnswers() {
 
 export const sayNothing = (): Behaviour => ({ answer() {} });
 
-/** Writes just these bytes and leaves the connection open. */
+/** Writes exactly these bytes, and leaves the connection open. */
 export const raw = (bytes: string): Behaviour => ({ answer: ({ stream }) => void stream.write(bytes) });
 
 export const garbage = () => raw("SSH-2.0-this is not a web server\r\n\r\n");
@@ -56,7 +56,7 @@ export const reset = (): Behaviour => ({ answer: ({ tcp }) => void tcp.resetAndD
 
 export const closeWithoutAnswer = (): Behaviour => ({ answer: ({ stream }) => void stream.end() });
 
-/** Writes `first`, and then `again` every so often, for ever. */
+/** Writes `first`, and then `again` every `everyMs` until the connection closes. */
 export function drip(first: string, again: string, everyMs: number): Behaviour {
   return {
     answer({ stream, tcp }) {
@@ -67,14 +67,14 @@ export function drip(first: string, again: string, everyMs: number): Behaviour {
   };
 }
 
-/** Answers 200 with a long body, as fast as it is taken: chunked, or with its length declared. */
+/** Answers 200 with a long body, as fast as the client reads: chunked, or with its length declared. */
 export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   const block = Buffer.alloc(64 * 1024, "x");
   let sent = 0;
   return {
     /**
-     * Bytes of body that the system took for the client, over all requests. What the client read is
-     * less by what fits in the buffers of two sockets: a few MB on loopback.
+     * Bytes of body that the system has accepted for the client, over all requests. The client has read less, at most by
+     * the size of the buffers of two sockets: a few MB on loopback.
      */
     get sent() {
       return sent;

@@ -11,7 +11,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** The header of a bridge's signature: the tests' own signer. Literal vectors made by openssl check both sides of it. */
+/** Returns a `Service-Signature` header. Vectors from openssl also check this separate implementation. */
 export function signatureOf(secret: string, raw: string | Buffer, t: number | string = nowSeconds()): string {
   return `t=${t},v1=${createHmac("sha256", secret).update(`${t}.`).update(raw).digest("hex")}`;
 }
@@ -24,11 +24,11 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly method?: string;
-  /** Local address to send from, such as 127.0.0.7: the limits count by address. */
+  /** Local address to send from, such as 127.0.0.7. The address limit counts by it. */
   readonly from?: string;
 }
 
-/** Sends one request on a connection of its own. `path` goes out exactly as it is. */
+/** Sends one request on a new connection. `path` is sent exactly as given. */
 export function send(base: string, path: string, options: SendOptions = {}): Promise<Answer> {
   const { hostname, port } = new URL(base);
   const { method = "GET", from: localAddress, body: sent } = options;
@@ -52,7 +52,7 @@ export function send(base: string, path: string, options: SendOptions = {}): Pro
   });
 }
 
-/** Posts an inbound event, signed now unless headers say otherwise. */
+/** Posts an inbound event. Signs it with the current time unless `headers` has another signature. */
 export function post(
   base: string,
   { id, secret }: TestWorkspace,
@@ -65,7 +65,7 @@ export function post(
   return send(base, `/hooks/${id}`, { method: "POST", body, ...options, headers });
 }
 
-/** Polls with a query string, signed now unless headers say otherwise. */
+/** Polls with a query string. Signs it with the current time unless `headers` has another signature. */
 export function poll(base: string, { id, secret }: TestWorkspace, query = "", options: SendOptions = {}) {
   const headers = { "Service-Signature": signatureOf(secret, query), ...options.headers };
   return send(base, `/hooks/${id}/events${query && `?${query}`}`, { ...options, headers });

@@ -17,12 +17,12 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 export type TestBrowser = ReturnType<typeof testBrowser>;
-/** A person with a browser of their own. */
+/** A person with a separate browser context. */
 export type Visitor = Awaited<ReturnType<TestBrowser["visit"]>>;
 
 /**
- * A browser for the tests of a file. After each test, no page may have had an error or broken its content security
- * policy, and the visitors that came in the test leave; those that came in a hook stay.
+ * A browser for the tests of a file. A test fails if a page had an error or violated its content security policy.
+ * Visitors of a test leave after the test; visitors of a `beforeAll` hook stay.
  */
 export function testBrowser() {
   let browser: Browser;
@@ -53,7 +53,7 @@ export function testBrowser() {
     });
     visiting.add(context);
     context.setDefaultTimeout(HANG_MS);
-    /** What the server refused to this visitor; a refusal is no fault where a test asks for one. */
+    /** Requests of this visitor that the server refused. Some tests expect refusals, so they are not faults. */
     const refusals: string[] = [];
     context.on("weberror", (error) => faults.push(error.error().message));
     context.on("console", (said) => {
@@ -76,21 +76,21 @@ export function testBrowser() {
   };
 }
 
-/** Waits until all that moves in the page has come to rest, except for endless animations. */
+/** Waits until all animations of the page have ended, except endless ones. */
 export async function untilStill(page: Page): Promise<void> {
   const isStill =
     "document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity)";
-  await until("nothing moves", () => page.evaluate<boolean>(isStill));
+  await until("all animations have ended", () => page.evaluate<boolean>(isStill));
 }
 
-/** The label or the text of the element that has the focus. */
+/** Returns the label or the text of the element that has the focus. */
 export function focusedWords(page: Page): Promise<string> {
   return page.evaluate<string>(
     "((document.activeElement?.ariaLabel || document.activeElement?.textContent) ?? '').trim()",
   );
 }
 
-/** Waits until the element of this label or text has the focus: a page moves the focus a moment after it has changed. */
+/** Waits until the element with this label or text has the focus, which a page moves a moment after a change. */
 export async function untilFocused(page: Page, words: string): Promise<void> {
   await until(`the focus is on ${words}`, async () => (await focusedWords(page)) === words);
 }

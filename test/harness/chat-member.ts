@@ -36,7 +36,7 @@ export async function joinChat(url: string, name: string) {
   const lines = createInterface({ input });
   lines.on("line", (line) => line !== "" && apply(JSON.parse(line) as StreamEvent));
   lines.on("error", () => undefined);
-  await until("it is welcomed", () => link !== undefined);
+  await until("the stream has sent its welcome", () => link !== undefined);
 
   async function ask(method: string, path: string, body: object): Promise<number> {
     const headers = { authorization, "content-type": "application/json" };
@@ -52,18 +52,18 @@ export async function joinChat(url: string, name: string) {
     /** By id, as they are now. */
     exchanges: exchanges as ReadonlyMap<number, Exchange>,
     link() {
-      if (link === undefined) throw new Error("nobody said how the bridge is");
+      if (link === undefined) throw new Error("the chat has not sent the state of the bridge");
       return link;
     },
     ask,
     say: (text: string, conversation = "general") => ask("POST", "/say", { conversation, text }),
-    /** Presses the button whose label has these words. */
+    /** Presses the button whose label contains `label`. */
     press(post: ServicePost, label: string) {
       const button = post.message.buttons.flat().find((each) => each.label.includes(label));
       const action = button !== undefined && "action" in button ? button.action : "";
       return ask("POST", "/press", { post: post.id, action });
     },
-    /** Waits for a message of the service whose text has these words. */
+    /** Waits for a message of the service whose text contains `words`. */
     sees: (words: string, conversation = "general") =>
       until(`${name} sees “${words}” in ${conversation}`, () =>
         [...posts.values()].find(

@@ -3,8 +3,8 @@ import { DESKTOP, type TestBrowser } from "./browser";
 export type ChatPlayer = Awaited<ReturnType<typeof joinChatPage>>;
 
 /**
- * Joins the demo chat, in a browser of the player's own: tabs behind others are drawn once a second only, which every
- * click would wait for.
+ * Joins the demo chat in a separate browser context. A browser draws background tabs only once a second, and every click
+ * would wait for that.
  */
 export async function joinChatPage(browser: TestBrowser, url: string, name: string, viewport = DESKTOP) {
   const visitor = await browser.visit(url, { viewport });

@@ -5,15 +5,16 @@ const run = promisify(execFile);
 
 const COMMANDS = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const INSTALL_WITHIN_MS = 15 * 60_000;
-const BY_HAND = "install Chromium, so that the command chromium is there (Debian: apt-get install chromium)";
+const BY_HAND =
+  "install Chromium, so that the command chromium is on the PATH (Debian: apt-get install chromium)";
 
-/** The path of a Chromium on this machine; apt-get installs one where there is none, if it may. */
+/** Returns the path of Chromium. Where it is missing, installs it with apt-get if that is permitted, or else throws. */
 export async function findChromium(say: (line: string) => void = () => undefined): Promise<string> {
   const found = await onPath();
   if (found !== undefined) return found;
   const [program, ...rights] = process.getuid?.() === 0 ? ["apt-get"] : ["sudo", "-n", "apt-get"];
   if (program === undefined) throw new Error(BY_HAND);
-  say("There is no Chromium here: apt-get installs one, about 400 MB …");
+  say("Chromium is not installed: installing it with apt-get, about 400 MB …");
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 64 * 1024 * 1024, env };
   try {

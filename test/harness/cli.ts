@@ -8,22 +8,22 @@ import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 
 export interface CliOptions {
-  /** Whose token it has; none for "nobody". */
+  /** The role whose token the command has; "nobody" for no token. */
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
   readonly isTTY?: boolean;
-  /** Over what the role and the port make. */
+  /** Variables that override those of the role and the port. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** The command line's commands and options. */
+/** The commands and options of the command line. */
 export const PROGRAM = createProgram(
   { terminal: createTerminal(process), environment: {}, interruption: () => new AbortController().signal },
   () => undefined,
 );
 
-/** A run that has not ended, or has; `interrupt` is Ctrl-C. */
+/** A run, in progress or ended. `interrupt` acts like Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
 
 export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");
@@ -53,7 +53,7 @@ function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>
   return { lines: () => said.stdout.split("\n").slice(0, -1), stderr: () => said.stderr, ended };
 }
 
-/** Runs the command line within this process; `args` as a text are its words. */
+/** Runs the command line within this process. A string of `args` is split at spaces. */
 export function startCli(args: string | readonly string[], options: CliOptions = {}) {
   const { stdin = "", isTTY = false } = options;
   const interrupt = new AbortController();
@@ -72,7 +72,7 @@ export function startCli(args: string | readonly string[], options: CliOptions =
 
 export const runCli = (...run: Parameters<typeof startCli>) => startCli(...run).ended;
 
-/** Runs dist/cli/main.js, at the end of `through` where that is a command that runs others. */
+/** Runs dist/cli/main.js, through the command `through` if there is one. */
 export function startCliProcess(
   args: string | readonly string[],
   options: CliOptions & { readonly through?: readonly string[] } = {},
@@ -80,7 +80,7 @@ export function startCliProcess(
   const words = [process.execPath, CLI_MAIN, ...wordsOf(args)];
   const [program = "", ...all] = [...(options.through ?? []), ...words];
   const child = spawn(program, all, { env: { PATH: process.env["PATH"], ...environmentOf(options) } });
-  // It may end before it has read all.
+  // The command may exit before it has read all of its input.
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
   const code = new Promise<number | null>((resolve) => child.once("close", resolve));
   const interrupt = () => void child.kill("SIGINT");

@@ -1,5 +1,5 @@
-// Loaded before a process under test: each SIGUSR2 sets its clocks ahead by
-// CLOCK_STEP_MS, which it logs, and fires what runs at shorter intervals. Other timers go on as they are.
+// Loaded before a process under test. Each SIGUSR2 sets the clocks of the process ahead by CLOCK_STEP_MS, logs that, and
+// runs the callbacks of all intervals of at most CLOCK_STEP_MS. Other timers are unchanged.
 const stepMs = Number(process.env.CLOCK_STEP_MS);
 const [dateNow, monotonicNow] = [Date.now, performance.now.bind(performance)];
 const { setInterval: start, clearInterval: stop } = globalThis;

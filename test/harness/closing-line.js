@@ -1,8 +1,8 @@
-/** A jest reporter that closes the run with one plain line, after all others have reported. CLOSING_LINE=off leaves it out. */
+/** A jest reporter that prints one plain line after all other reporters. CLOSING_LINE=off omits the line. */
 module.exports = class ClosingLine {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numPendingTests, testResults }) {
     if (process.env.CLOSING_LINE === "off") return;
-    // A file that could not run at all counts as one failure.
+    // A test file that could not run at all counts as one failure.
     const broken = testResults.filter(({ testExecError }) => testExecError != null).length;
     const failed = numFailedTests + broken;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : "";

@@ -8,7 +8,7 @@ type Texts = readonly string[];
 type Named<T> = Readonly<Record<string, T>>;
 
 type Listed = "command" | "entrypoint" | "ports" | "volumes" | "networks";
-/** A service of docker-compose.yml, as far as tests look at it. */
+/** The fields of a service of docker-compose.yml that tests read. */
 interface ComposeService extends Partial<
   Record<Listed, Texts> & Record<"restart" | "container_name", string>
 > {
@@ -25,7 +25,7 @@ type ComposeFile = Readonly<Record<"networks" | "volumes", Named<object>>> & {
 
 export const COMPOSE_TEXT = readFileSync(join(ROOT, "docker-compose.yml"), "utf8");
 
-/** The variables of `.env` that the file asks for, with what stands for them. */
+/** The variables of `.env` that the file reads, with their defaults. */
 export const COMPOSE_VARIABLES: Named<string> = Object.fromEntries(
   [...COMPOSE_TEXT.matchAll(/\$\{([A-Z_]+):-([^}]*)\}/g)].map(([, name, fallback]) => [name, fallback]),
 );

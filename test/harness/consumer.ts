@@ -13,7 +13,7 @@ import { TOKENS } from "./processes";
 import type { TestWorkspace } from "./service";
 import { until } from "./wait";
 
-/** A delivery as tests look at it. */
+/** The parts of a delivery that tests read. */
 export interface Seen {
   readonly id: string;
   readonly attempt: number;
@@ -27,7 +27,7 @@ export interface Consumer extends ReturnType<typeof streamOf> {
   opened(): Promise<Consumer>;
 }
 
-/** Starts a stream without saying anything. */
+/** Starts a stream without sending anything. */
 export function startStream(games: GameServiceClient, token: string = TOKENS.game): Consumer {
   const stream = streamOf(games, token);
   const opened = () => until("the stream is open", () => stream.isOpen && consumer);
@@ -64,21 +64,21 @@ function streamOf(games: GameServiceClient, token: string) {
     get isOpen() {
       return isOpen;
     },
-    /** The status the stream ended with, undefined while it is open. */
+    /** The status with which the stream ended, or undefined while it is open. */
     get end() {
       return end;
     },
     say: (request: FollowRequest) => void stream.write(request),
     ack,
-    /** From now on acks whatever comes, beginning with what has come. */
+    /** Acks all deliveries, those received already and all further ones. */
     ackAll() {
       acksAll = true;
       ack(...seen);
     },
-    /** Reads nothing further, until `resume`. */
+    /** Stops reading until `resume` is called. */
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),
-    /** Ends the client's side, as a client does that is done. */
+    /** Closes the client's side of the stream, as a client does when it is done. */
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),
     sees: (count: number): Promise<readonly Seen[]> =>
@@ -87,7 +87,7 @@ function streamOf(games: GameServiceClient, token: string) {
   };
 }
 
-/** Follows as consumer "c" of group "g" with a window of 100, unless the open says otherwise. */
+/** Follows as consumer "c" of group "g" with a window of 100, unless `open` has other values. */
 export function startConsumer(games: GameServiceClient, open: Parameters<typeof FollowOpen.create>[0] = {}) {
   const consumer = startStream(games);
   const value = FollowOpen.create({ group: "g", consumer: "c", window: 100, ...open });
@@ -97,7 +97,7 @@ export function startConsumer(games: GameServiceClient, open: Parameters<typeof 
 
 let requests = 0;
 
-/** Types a message in a workspace, through the edge at `url`; false when it was not accepted. No two are the same request. */
+/** Sends a typed message through the edge at `url`, each with a new id. Returns whether it was answered 202. */
 export async function type(url: string, workspace: TestWorkspace, text: string): Promise<boolean> {
   const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
   return (await post(url, workspace, event)).status === 202;

@@ -3,7 +3,7 @@ import type { OutboundEvent, PublishedEvent, PublishResult } from "../../proto/g
 import { poll } from "./bridge";
 import type { TestWorkspace } from "./service";
 
-/** What goes into a publication, in the short forms that the generated code takes. */
+/** The parts of a publication, in the short forms that the generated code accepts. */
 
 export type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 export type ContentInit = NonNullable<EventInit["content"]>;
@@ -11,7 +11,7 @@ export type MessageInit = NonNullable<
   NonNullable<Extract<ContentInit, { $case: "messageCreate" }>["value"]>["message"]
 >;
 
-/** Names a message that nobody sent. */
+/** The id of a message that was never sent. */
 export const MESSAGE_ID = "msg_01J0ABCDEFGHJKMNPQRSTVWXYZ";
 export const CARD: MessageInit = { kind: MessageKind.CARD, text: "hi" };
 
@@ -32,13 +32,13 @@ export const dm = (user: string, message: MessageInit = CARD): ContentInit => ({
   value: { user, message },
 });
 
-/** What a publication was answered with; throws when it was refused. */
+/** Returns the published event of a result. Throws when the event was rejected. */
 export function published(result: PublishResult | undefined): PublishedEvent {
   if (result?.outcome?.$case !== "published") throw new Error(`not published: ${JSON.stringify(result)}`);
   return result.outcome.value;
 }
 
-/** The oldest events that are held for a workspace, as its bridge gets them from the edge at `url`. */
+/** Returns the oldest held events of a workspace, as its bridge polls them from the edge at `url`. */
 export async function heldFor(url: string, workspace: TestWorkspace) {
   return ((await poll(url, workspace)).json as { events: Record<string, unknown>[] }).events;
 }

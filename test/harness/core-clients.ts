@@ -6,7 +6,7 @@ import { HANG_MS } from "./wait";
 
 export type CoreClients = ReturnType<typeof connectToCore>;
 
-/** @param port of core's gRPC; a core that was away is found again within a second, where gRPC would take up to two minutes. */
+/** Connects to core's gRPC port. The clients reconnect within a second; gRPC's default is up to two minutes. */
 export function connectToCore(port: number) {
   const address = `127.0.0.1:${port}`;
   const options = { "grpc.max_reconnect_backoff_ms": 1000 };
@@ -35,7 +35,7 @@ type Unary<Request, Response> = (
   done: (error: ServiceError | null, response: Response) => void,
 ) => unknown;
 
-/** Calls a unary method with a token; rejects with the ServiceError. */
+/** Calls a unary method with a token. Rejects with a ServiceError. */
 export function call<Request, Response>(
   client: Client,
   method: Unary<Request, Response>,

@@ -17,11 +17,11 @@ export interface ApiRequest {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** As signIn answered it. */
+  /** As `signIn` returned it. */
   readonly cookie?: string;
 }
 
-/** Asks the dashboard's API as its own page would; a header of "" is left out. */
+/** Sends a request to the dashboard's API as its page would. A header of "" is omitted. */
 export function askApi(
   url: string,
   path: string,
@@ -43,7 +43,7 @@ export function askApi(
   });
 }
 
-/** Signs in, and answers the cookie to show from then on. */
+/** Signs in. Returns the cookie for further requests. */
 export async function signIn(url: string, token: string = TOKENS.operator): Promise<string> {
   const answer = await askApi(url, "/session", { method: "POST", body: { token } });
   const [cookie] = answer.headers["set-cookie"] ?? [];

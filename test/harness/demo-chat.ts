@@ -10,7 +10,7 @@ import { createWorkspace, startService } from "./service";
 
 export type DemoChat = Awaited<ReturnType<typeof startDemoChat>>;
 
-/** Starts the chat with all that it needs, in real processes: the service, the game, and the switch of its mode. */
+/** Starts the demo chat, the service and the game as real processes, and the switch between polling and push. */
 export async function startDemoChat(
   game: Record<string, string> = {},
   settings: Record<string, string> = {},
@@ -22,7 +22,7 @@ export async function startDemoChat(
   });
   const workspace = await createWorkspace(service.clients);
   const trivia = await startGame(service.core.port, game);
-  // The only place that the page takes images from.
+  // The only origin from which the page may load images.
   const picturesUrl = `http://127.0.0.1:${trivia.port}`;
   const pushPort = await freePort();
   const targetUrl = `https://127.0.0.1:${pushPort}/pushes`;
@@ -57,7 +57,7 @@ export async function startDemoChat(
     certPath,
     picturesUrl,
     url: `http://127.0.0.1:${chat.port}`,
-    /** Starts another chat on the workspace, once the first has stopped. */
+    /** Starts another chat on the same workspace. The first must have stopped. */
     startAgain: startChat,
     async close() {
       await Promise.all([...started, trivia].map((each) => each.stop()));

@@ -15,21 +15,21 @@ export interface Delivered {
   readonly atMs: number;
 }
 
-/** A stream and what it was sent, judged as it comes. */
+/** A stream and its deliveries, each of which is checked on arrival. */
 export interface Stream {
   readonly consumer: string;
   readonly delivered: Delivered[];
   readonly follower: Follower;
-  /** Whether what it was sent piles up. */
+  /** Whether the stream has a backlog of unsent deliveries. */
   readonly unsent: { isBehind: boolean };
   ended: "stopped" | NotJoined | undefined;
-  /** Its own way to the store, which can be cut off. */
+  /** Its own connection to the store, which can be cut off. */
   readonly connection: MemoryConnection;
   stop(): void;
   crash(): void;
 }
 
-/** A group of streams over one log, with what is known of each event. */
+/** Returns a group of streams over one log, and checks the order and the window of each delivery. */
 export function createGroup(window: number) {
   const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
@@ -40,7 +40,7 @@ export function createGroup(window: number) {
 
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
-  /** A consumer never sees an event before every earlier unacked one of its workspace, since it last went back. */
+  /** Since the last redelivery, a consumer must see every earlier unacked event of a workspace before a later one. */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
     let wentBack = mine.length - 1;
@@ -53,7 +53,7 @@ export function createGroup(window: number) {
     }
   }
 
-  /** An overdue event is no longer out, nor are the later ones of its workspace, which come again with it. */
+  /** An overdue event does not count against the window, nor do the later ones of its workspace, redelivered with it. */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;
     const unacked = [...latest].filter(([event, last]) => last.stream === stream && !acked.has(event));
@@ -112,13 +112,13 @@ export function createGroup(window: number) {
     stream.follower.ack(delivered.map(({ id }) => id));
   }
 
-  /** Appends events, and lets time pass until streams have them. */
+  /** Appends events, and advances the clock until streams have them. */
   function append(...workspaceIds: readonly WorkspaceId[]): Promise<void> {
     for (const workspaceId of workspaceIds) memory.append(workspaceId);
     return pass(500);
   }
 
-  /** Has the store be away for some time. */
+  /** Makes the store unavailable for `ms`. */
   async function away(ms: number): Promise<void> {
     memory.away = true;
     await pass(ms);

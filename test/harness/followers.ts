@@ -4,7 +4,7 @@ import type { TestWorkspace } from "./service";
 
 let groups = 0;
 
-/** Consumers of a test, which are dropped after it. */
+/** Starts consumers, and cancels them after each test. */
 export function useFollowers() {
   const consumers: Consumer[] = [];
   const keep = (consumer: Consumer): Consumer => {
@@ -17,13 +17,13 @@ export function useFollowers() {
   return {
     start: ({ games }: CoreClients, open: Parameters<typeof startConsumer>[1]) =>
       keep(startConsumer(games, open)),
-    /** Opens a stream that says nothing. */
+    /** Opens a stream without sending anything. */
     startSilent: ({ games }: CoreClients) => keep(startStream(games)),
     newGroup: () => `group-${process.pid}-${++groups}-${Date.now()}`,
   };
 }
 
-/** Types messages in a workspace through the edge at `url`, one after the other. */
+/** Sends typed messages to a workspace through the edge at `url`, one after the other. */
 export async function typeIn(url: string, to: TestWorkspace, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) expect(await type(url, to, text)).toBe(true);
 }

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 
-/** Asserts that something holds for all values: for 100 random ones. */
+/** Asserts that a property holds for 100 random values. */
 export function forAll<Ts extends [unknown, ...unknown[]]>(
   ...property: [...{ [K in keyof Ts]: fc.Arbitrary<Ts[K]> }, (...values: Ts) => void]
 ): void {
   fc.assert(fc.property<Ts>(...property));
 }
 
-/** The same for another number of values. */
+/** Asserts that a property holds for `numRuns` random values. */
 export function forMany<Ts extends [unknown, ...unknown[]]>(
   numRuns: number,
   ...property: [...{ [K in keyof Ts]: fc.Arbitrary<Ts[K]> }, (...values: Ts) => void]

@@ -6,7 +6,7 @@ import { until } from "./wait";
 
 const PACE = { ROUNDS: "2", QUESTION_SECONDS: "20", REVEAL_SECONDS: "1", LOBBY_SECONDS: "60" };
 
-/** An outbound event as far as these tests look at it. */
+/** The fields of an outbound event that these tests read. */
 export interface Shown {
   readonly id: string;
   readonly type: string;
@@ -17,7 +17,7 @@ export interface Shown {
 
 export type Chat = ReturnType<typeof openChat>;
 
-/** A bridge of a workspace: reports what members do, and polls for what is to be shown. */
+/** A bridge of a workspace. It reports what members do, and polls for messages to show. */
 export function openChat(url: string, workspace: TestWorkspace) {
   const shown: Shown[] = [];
   const seen = new Set<string>();
@@ -30,11 +30,11 @@ export function openChat(url: string, workspace: TestWorkspace) {
   }
   async function fetchNew(): Promise<void> {
     const { status, json } = await poll(url, workspace, after);
-    // An edge whose core is away says so.
+    // An edge answers 503 while core is unavailable.
     if (status === 503) return;
     expect(status).toBe(200);
     const page = json as { events: Shown[]; next: string | null };
-    // Polls of several who wait may cross.
+    // Several waits may poll at the same time, and get the same events.
     const known = new Set(shown.map(({ id }) => id));
     shown.push(...page.events.filter(({ id }) => !known.has(id)));
     if (page.next !== null) after = `after=${page.next}`;
@@ -45,7 +45,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
     shown: shown as readonly Shown[],
     command: (who: string, text: string, channel = "c1") =>
       report({ type: "command", channel, user: user(who), text }),
-    /** Presses the button whose label has these words. */
+    /** Presses the button whose label contains `label`. */
     press(who: string, { message, channel = "c1" }: Shown, label: string, at = channel) {
       const button = message.buttons.flat().find((each) => each.label.includes(label));
       const action = button && "action" in button ? button.action : "";
@@ -53,7 +53,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
     },
     types: (who: string, text: string, { channel = "c1", ...more }: { channel?: string; replyTo?: string }) =>
       report({ type: "message", channel, user: user(who), text, ...more }),
-    /** Waits for an event that is none of those that were waited for before. */
+    /** Waits for a matching event that no earlier call has returned. */
     sees: (type: string, kind: string, where: { channel?: string; user?: string } = {}) =>
       until(`${type} of the kind ${kind}`, async () => {
         const isIt = (event: Shown): boolean =>
@@ -69,7 +69,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
   };
 }
 
-/** Starts the trivia game over a core on loopback. Resolves when it follows. */
+/** Starts the trivia game, connected to a core on loopback. Resolves when the game follows events. */
 export function startGame(corePort: number, environment: Record<string, string> = {}): Promise<TestProcess> {
   return startProcess("demo/game", {
     CORE_ADDRESS: `127.0.0.1:${corePort}`,

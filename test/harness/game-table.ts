@@ -29,7 +29,7 @@ const RULES: Rules = {
 export const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
 
-/** A workspace to play in: each act answers its outputs. The game of the first event is "e1". */
+/** Returns a workspace to play in. Its functions return the game's outputs. The id of the first event is "e1". */
 export function table() {
   let workspace = EMPTY_WORKSPACE;
   let nowMs = 0;
@@ -50,7 +50,7 @@ export function table() {
       feed({ type: "action", ...from(who, channel), messageId: MESSAGE_ID, action }),
     types: (who: string, text: string, replyTo?: string | null, channel?: string) =>
       feed({ type: "message", ...from(who, channel), text, replyTo }),
-    /** Lets time pass, and what is due happen. */
+    /** Advances the clock, and feeds a tick. */
     after(ms: number) {
       nowMs += ms;
       return feed({ type: "tick" });

@@ -1,4 +1,4 @@
-/** A promise and what resolves it. */
+/** Returns a promise and the function that resolves it. */
 export function gate() {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));

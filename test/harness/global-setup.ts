@@ -4,7 +4,7 @@ import { findRedisServer } from "../../local/redis-server";
 import { findChromium } from "./chromium";
 import { startSharedServices, type SharedServices } from "./shared-services";
 
-/** What of jest's configuration says which files run. */
+/** The part of jest's configuration that selects the test files. */
 interface RunConfig {
   readonly rootDir: string;
   readonly maxWorkers: number;
@@ -22,7 +22,7 @@ declare global {
 }
 
 /**
- * Before any test: installs Redis and, for browser tests, Chromium where the machine has none, and starts the shared
+ * Runs before all tests. Installs Redis, and Chromium for browser tests, if they are missing, and starts the shared
  * services that the files of this run need.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
@@ -36,7 +36,7 @@ export default async function prepare(run: RunConfig, { roots }: ProjectConfig):
   await findRedisServer(say);
   if (files.some((file) => file.includes(`${sep}browser${sep}`))) await findChromium(say);
   const isShared = files.some((file) => /\bshared(Service|Push)\(/.test(readFileSync(file, "utf8")));
-  // Any worker may get the file that shares.
+  // Any worker may run a file that uses a shared service.
   const count = isShared ? Math.min(run.maxWorkers, files.length) : 0;
   globalThis.sharedServices = await startSharedServices(count);
 }

@@ -1,4 +1,4 @@
-/** After all tests: ends the shared services. */
+/** Stops the shared services after all tests. */
 export default async function tidyUp(): Promise<void> {
   await globalThis.sharedServices?.close();
 }

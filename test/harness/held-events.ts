@@ -1,7 +1,7 @@
 import { asList, asText } from "../../core/store/reply";
 import { evaluate, keyOf, type TestStore } from "./store";
 
-/** Each held event, as a sequence and its JSON. */
+/** Returns the sequence and the JSON of each held event. */
 async function readHeld(store: TestStore, workspaceId: string) {
   const key = keyOf(store, workspaceId, "held");
   const entries = asList(await store.redis.command(key, ["XRANGE", key, "-", "+"])).map(asList);
@@ -11,17 +11,17 @@ async function readHeld(store: TestStore, workspaceId: string) {
   }));
 }
 
-/** The sequences under which the events of a workspace are held, in the order in which they are kept. */
+/** Returns the sequences of a workspace's held events, in stored order. */
 export async function heldSequences(store: TestStore, workspaceId: string): Promise<readonly number[]> {
   return (await readHeld(store, workspaceId)).map(({ sequence }) => sequence);
 }
 
-/** The events that are held for a workspace, in the order in which they are kept. */
+/** Returns the held events of a workspace, in stored order. */
 export async function heldEvents<Event>(store: TestStore, workspaceId: string): Promise<readonly Event[]> {
   return (await readHeld(store, workspaceId)).map(({ json }) => JSON.parse(json) as Event);
 }
 
-/** Has a workspace hold just these events, as if they had been published at the times of their sequences. */
+/** Stores these events as all that a workspace holds, as if they had been published at the times of their sequences. */
 export async function holdSince(
   store: TestStore,
   workspaceId: string,
@@ -37,7 +37,7 @@ export async function holdSince(
   await store.redis.command("", ["HSET", state ?? "", ...fields]);
 }
 
-/** What is kept of held events had `us` gone by: sequences that much older, their keys that much nearer to their end. */
+/** Changes the held events as if `us` microseconds had passed: lowers their sequences and the key's time to live. */
 export function timePasses(store: TestStore, workspaceId: string, us: number): Promise<void> {
   const script = `
     local held, state, us = KEYS[1], KEYS[2], tonumber(ARGV[1])

@@ -6,7 +6,7 @@ import { startProgram } from "./program";
 
 const PROJECT = join(__dirname, "../..");
 
-/** The kit as it is published, in the node_modules of an empty project. */
+/** Installs the kit as it is published in the node_modules of an empty project. */
 export function packKit() {
   const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
@@ -24,7 +24,7 @@ export function packKit() {
   };
 }
 
-/** As strict as TypeScript is asked to be. */
+/** Strict compiler options, so that the examples compile in strict projects too. */
 const STRICT = {
   module: "nodenext",
   target: "es2022",
@@ -35,7 +35,7 @@ const STRICT = {
   typeRoots: [join(PROJECT, "node_modules/@types")],
 };
 
-/** Compiles all TypeScript of the README, each example to the file name in its first line; fails with tsc's words. */
+/** Compiles the README's TypeScript examples, under the file names in their first lines. Throws with tsc's output. */
 function compileExamples(folder: string, readme: string): readonly string[] {
   const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
     ([, name, code = ""], i) => {
@@ -52,7 +52,7 @@ function compileExamples(folder: string, readme: string): readonly string[] {
   return files;
 }
 
-/** What the kit and the commands are built from, without anything built, in a folder; answers where. */
+/** Copies the sources of the kit and the commands into a folder, without build output. Returns the project's path. */
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
   const built = join(PROJECT, "bridge/dist");
@@ -68,8 +68,8 @@ export function unbuiltProject(folder: string): string {
 }
 
 /**
- * Packs the kit into a folder; answers the archive. It packs a copy: npm builds in place
- * before it packs, and test files that run side by side would build in one place.
+ * Packs the kit into a folder, and returns the path of the archive. It packs a copy, because npm builds in place before
+ * it packs, and test files that run at the same time would build in one place.
  */
 function pack(folder: string): string {
   const project = unbuiltProject(folder);

@@ -13,7 +13,7 @@ export const PATH = "/events";
 
 type Handler = (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => void;
 
-/** Where a receiver is put, and how it is taken away. */
+/** A server that a receiver is mounted on. */
 interface Host {
   readonly url: string;
   close(): Promise<unknown>;
@@ -33,7 +33,7 @@ export async function plainHost(handler: Handler): Promise<Host> {
 
 export async function fastifyHost(receiver: Receiver): Promise<Host> {
   const app = fastify();
-  // What an app has of its own must have no part in it.
+  // The app's own error handler and parsers must not affect the receiver.
   app.setErrorHandler(async (_error, _request, reply) => reply.code(418).send("the app's own"));
   app.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, text, done) => done(null, text));
   await app.register(fastifyReceiver(receiver, PATH));
@@ -48,7 +48,7 @@ export async function closeReceivers(): Promise<void> {
   for (const close of closing.splice(0)) await close();
 }
 
-/** A receiver on a real socket that keeps what it was given to show. */
+/** Starts a receiver on a real socket. `shown` has the events that its handler was called with. */
 export async function setUpReceiver(
   options: Partial<ReceiverOptions> = {},
   hostOf: (receiver: Receiver) => Promise<Host> = ({ handler }) => plainHost(handler),
@@ -67,7 +67,7 @@ export async function setUpReceiver(
   return { shown, problems, receiver, url: host.url, push };
 }
 
-/** Pushes as the service does; a header that is changed to nothing is left out. */
+/** Pushes as the service does. A header that `change` sets to "" is omitted. */
 export function pushTo(url: string, event: object | Buffer, change: Record<string, string> = {}) {
   const body = Buffer.isBuffer(event) ? event : Buffer.from(JSON.stringify(event));
   const { id, workspace } = event as { id?: string; workspace?: string };
@@ -82,7 +82,7 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
   return send(url, PATH, { method: "POST", headers: sent, body });
 }
 
-/** A receiver whose handler waits for `open`, for those events that `waits` names. */
+/** Starts a receiver whose handler waits for `open()`, for the events that `waits` selects. */
 export async function setUpWaiting(
   {
     waits = () => true,

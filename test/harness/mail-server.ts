@@ -5,12 +5,12 @@ import { freePort } from "./processes";
 import { until } from "./wait";
 
 export interface ReceivedMail {
-  /** Of the envelope, not of the headers. */
+  /** Recipients of the envelope, not of the headers. */
   readonly to: readonly string[];
   readonly raw: string;
 }
 
-/** What is done with messages: a refusal names the SMTP code, and its recipients where it is not for all. */
+/** How messages are answered. `refuse` is an SMTP code; `to` selects the recipients to refuse, by default all. */
 export type MailBehaviour =
   | "accept"
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
@@ -18,17 +18,17 @@ export type MailBehaviour =
 export type TestMailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 interface MailServerOptions {
-  /** Demanded before a message is taken. */
+  /** Required before a message is accepted. */
   readonly login?: { readonly user: string; readonly password: string };
 }
 
-/** Starts an SMTP server that accepts all until it is told otherwise. */
+/** Starts an SMTP server that accepts all messages until `behave` is called. */
 export async function startMailServer({ login }: MailServerOptions = {}) {
   const messages: ReceivedMail[] = [];
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
   let running: SMTPServer | undefined;
-  // It comes back at the same port, which nobody else may have got meanwhile.
+  // The server restarts at the same port, which no other process may get in the meantime.
   const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {
@@ -59,7 +59,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
           if (refusal === undefined) messages.push({ to: rcptTo.map(({ address }) => address), raw });
           done(refusal);
         };
-        // Clients that leave in the middle are what tests are about.
+        // Some tests are about clients that disconnect during a message.
         text(stream).then(take, () => undefined);
       },
     });
@@ -91,10 +91,10 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
     url: `smtp://127.0.0.1:${port}`,
     messages: messages as readonly ReceivedMail[],
     behave: (how: MailBehaviour) => void (behaviour = how),
-    /** Waits until so many messages were taken. */
+    /** Waits until `count` messages have been accepted. */
     waitFor: (count: number, withinMs?: number) =>
-      until(`${count} messages by mail`, () => messages.length >= count, withinMs),
-    /** Goes down at once; `start` brings it back at the same port. */
+      until(`${count} emails`, () => messages.length >= count, withinMs),
+    /** Stops the server at once. `start` restarts it at the same port. */
     stop,
     start,
     close: stop,

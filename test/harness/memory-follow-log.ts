@@ -7,7 +7,7 @@ export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLo
 
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
-  /** Entries read so far, and the attempts of those that are not acked. */
+  /** The number of entries read so far; `pending` has the attempts of unacked entries. */
   read: number;
   readonly pending: Map<string, number>;
 }
@@ -15,7 +15,7 @@ interface Shard {
 const LEASE_MS = 4_000;
 const LATENCY_MS = 40;
 
-/** The number that `append` answered. */
+/** Returns the number that `append` returned for an entry. */
 export function numberOf({ event }: LogEntry): number {
   return Number(event.toString());
 }
@@ -24,7 +24,7 @@ function toEntry(entryId: string, attempt: number, workspaceId: string, number: 
   return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
 }
 
-/** A FollowLog in memory, of one group, on the clock of fake timers; `shardOf` has the shard of each workspace. */
+/** Creates a FollowLog in memory for one group, on jest's fake clock. `shardOf` has the shard of each workspace. */
 export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>) {
   const shards: Shard[] = Array.from({ length: Math.max(...Object.values(shardOf)) + 1 }, () => ({
     entries: [],
@@ -42,7 +42,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     if (found === undefined) throw new RangeError(`no shard ${shard}`);
     return found;
   }
-  /** A shard, if it is the member's now. */
+  /** A shard if the member holds its lease, or else undefined. */
   const heldBy = ({ token }: Member, shard: number) => (book.holder(shard) === token ? at(shard) : undefined);
   function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
     return ids.flatMap((entryId) => {
@@ -56,9 +56,9 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
   }
 
   const memory = {
-    /** It was away at least once, for all or for one, so leases may have run out under their holders. */
+    /** Whether the log was unavailable at least once, to all or to one connection. Leases may have expired then. */
     wasAway: false,
-    /** While away, every call fails, and so does one that was made before and is not answered yet. */
+    /** While the log is unavailable, every call fails, also one that is already in progress. */
     get away(): boolean {
       return away;
     },
@@ -69,7 +69,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     get unacked(): number {
       return shards.reduce((sum, shard) => sum + shard.entries.length - shard.read + shard.pending.size, 0);
     },
-    /** Appends an event; answers its number within the workspace, from 0. */
+    /** Appends an event. Returns its number within the workspace, from 0. */
     append(workspaceId: string): number {
       const number = appended.get(workspaceId) ?? 0;
       appended.set(workspaceId, number + 1);
@@ -79,10 +79,10 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       for (const wake of wakes) wake(index);
       return number;
     },
-    /** The log as one core sees it, which can be cut off, or crash: no call is ever answered again. */
+    /** Returns the log as one core sees it. The core can be cut off, or crash: then no further call is answered. */
     connect() {
       let crashed = false;
-      /** Takes a while before and after, as a network does; the lengths go round so that runs can be repeated. */
+      /** Waits before and after the effect, as a network does. The latencies rotate, so that runs are reproducible. */
       async function call<T>(effect: () => T): Promise<T> {
         const pause = (): Promise<void> =>
           new Promise((resolve) => {
@@ -94,7 +94,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
         if (isAway()) throw new StoreUnavailable("away");
         const result = effect();
         await pause();
-        // It was done, and nobody hears of it.
+        // The effect has happened, but the caller does not learn about it.
         if (isAway()) throw new StoreUnavailable("away");
         return result;
       }

@@ -3,12 +3,12 @@ import { StoreUnavailable } from "../../core/ports/store-unavailable";
 
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
-/** Who is a member and who has which shard, by the process's clock, which may be a test's. */
+/** The members and the holders of shards, by the process's clock, which a test may fake. */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
   const members = new Map<string, { token: string; seen: number; began: number }>();
   const now = (): number => performance.now();
-  /** The token that has a shard, if any has it now. */
+  /** The token that holds a shard now, or undefined. */
   const holder = (shard: number): string | undefined => {
     const lease = leases.get(shard);
     return lease !== undefined && lease.until > now() ? lease.token : undefined;
@@ -40,7 +40,7 @@ export function createLeaseBook(leaseMs: number) {
   };
 }
 
-/** Leases in memory; while they are away, every call fails. */
+/** Leases in memory. While `state.away` is true, every call fails with StoreUnavailable. */
 export function createMemoryLeases(shards: number) {
   const book = createLeaseBook(LEASE_MS);
   const { leases, members, holder } = book;
@@ -57,7 +57,7 @@ export function createMemoryLeases(shards: number) {
     take: (...what) => answer(() => book.take(...what)),
     drop: (...what) => answer(() => book.drop(...what)),
   };
-  /** Gives a shard to somebody else, for good. */
+  /** Gives a shard to another holder, whose lease never expires. */
   const steal = (shard: number): void => void leases.set(shard, { token: "a thief", until: Infinity });
   return { store, state, members, holder, steal };
 }

@@ -4,11 +4,11 @@ import type { TestProcess } from "./processes";
 export interface ReadMetric {
   readonly help: string;
   type: string;
-  /** By labels as they were written, such as `call="poll",answer="page"`; a histogram's with their ending before. */
+  /** By labels as printed, such as `call="poll",answer="page"`; the suffix of a histogram's line precedes its labels. */
   readonly values: Map<string, number>;
 }
 
-/** What a process answers at /metrics, by name. */
+/** Reads a process's `/metrics`. Returns its metrics by name. */
 export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort">) {
   const { status, headers, body } = await send(`http://127.0.0.1:${healthPort}`, "/metrics");
   expect(status).toBe(200);
@@ -16,10 +16,10 @@ export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort"
   return parseMetrics(body.toString());
 }
 
-/** A line with a value: a number, as the format has it. */
+/** A line with a value, which is a number in the text format of Prometheus. */
 const VALUE = /^([a-z_]\w*)(?:\{(.*)\})? (-?[\d.]+(?:e[+-]?\d+)?|[+-]Inf|nan)$/i;
 
-/** Reads the text format of Prometheus; throws at a line that is not of it. */
+/** Parses the text format of Prometheus. Throws at the first line that is not in this format. */
 export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
   const metrics = new Map<string, ReadMetric>();
   let last = "";
@@ -42,7 +42,7 @@ export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
   return metrics;
 }
 
-/** One value, 0 where it is not told. */
+/** Returns the value of a metric for `labels`, or 0 where the process has not printed any. Throws for an unknown name. */
 export function valueOf(metrics: ReadonlyMap<string, ReadMetric>, name: string, labels = ""): number {
   const metric = metrics.get(name);
   if (metric === undefined) throw new Error(`there is no metric ${name}`);

@@ -1,10 +1,10 @@
 import { createSocket } from "node:dgram";
 import ipaddr from "ipaddr.js";
 
-/** Addresses of either family, or how the name fails. `silence` never answers. */
+/** Addresses of either family, or an error. "silence" means that the server never answers. */
 export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
-/** The same answer to all, or one by how often the name was asked for this type: 1 the first time. */
+/** One answer to all queries, or a function of the number of this query for the name and type, from 1. */
 type NameRecord = NameAnswer | ((query: { readonly number: number }) => NameAnswer);
 
 export type TestNames = ReturnType<typeof createNames>;
@@ -20,7 +20,7 @@ export async function startNames(table?: Readonly<Record<string, NameRecord>>): 
   return names;
 }
 
-/** A DNS server that answers once it listens. */
+/** Creates a DNS server, which does not listen yet. */
 export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
   const records = new Map(Object.entries(table));
   const counts = new Map<string, number>();
@@ -45,13 +45,13 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
       new Promise<void>((resolve, reject) => {
         socket.once("error", reject).bind(port, "127.0.0.1", resolve);
       }),
-    /** `127.0.0.1:port`, as DNS_SERVERS takes it. */
+    /** `127.0.0.1:port`, in the form of DNS_SERVERS. */
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },
-    /** Says how a name, in lower case, is answered from now on; one never set is NXDOMAIN. */
+    /** Sets the answer for a name in lower case. A name without an answer is NXDOMAIN. */
     set: (name: string, record: NameRecord) => void records.set(name, record),
-    /** How often a name was looked up: asking for A and for AAAA is one look-up. */
+    /** The number of lookups of a name. A query for A and one for AAAA are one lookup. */
     lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
     async close() {
       if (closed) return;
@@ -68,11 +68,11 @@ function readQuestion(packet: Buffer): { name: string; typeNumber: number; end: 
     labels.push(packet.toString("latin1", at + 1, at + 1 + length));
     at += 1 + length;
   }
-  // The name's end, then two bytes of type and two of class.
+  // After the name: a zero byte, two bytes of type and two of class.
   return { name: labels.join(".").toLowerCase(), typeNumber: packet.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** An answer to a packet that holds a header and one question. */
+/** Returns the answer to a packet with a header and one question. */
 function writeAnswer(asked: Buffer, typeNumber: number, answer: Exclude<NameAnswer, "silence">): Buffer {
   const kind = TYPE_NAMES[typeNumber] === "A" ? "ipv4" : "ipv6";
   const known = typeof answer === "string" || TYPE_NAMES[typeNumber] === undefined ? [] : answer;
@@ -80,13 +80,13 @@ function writeAnswer(asked: Buffer, typeNumber: number, answer: Exclude<NameAnsw
   const header = Buffer.from(asked.subarray(0, HEADER_BYTES));
   const isRecursionDesired = header.readUInt16BE(2) & 0x0100;
   const rcode = RCODES[typeof answer === "string" ? answer : "NOERROR"];
-  // A response, from a server that does recursion.
+  // Flags: a response, and recursion is available.
   header.writeUInt16BE(0x8080 | isRecursionDesired | rcode, 2);
   header.writeUInt16BE(wanted.length, 6);
   header.writeUInt32BE(0, 8);
   const resources = wanted.map((address) => {
     const data = Buffer.from(address.toByteArray());
-    // The name by a pointer to the question's, type, class IN, no time to live, and the length.
+    // A pointer to the question's name, the type, class IN, a time to live of 0, and the length.
     const head = Buffer.from([0xc0, HEADER_BYTES, 0, typeNumber, 0, 1, 0, 0, 0, 0, 0, data.length]);
     return Buffer.concat([head, data]);
   });

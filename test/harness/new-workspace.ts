@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createSigningSecret, type Workspace } from "../../core/domain/workspace";
 
-/** A connected workspace of the custom platform as core would make it. */
+/** Returns a connected workspace of the custom platform, as core would create it. */
 export function newWorkspace(fields: Partial<Workspace> = {}): Workspace {
   const createdAtMs = fields.createdAtMs ?? Date.now();
   return {

@@ -3,11 +3,11 @@ import addFormats from "ajv-formats";
 import * as fc from "fast-check";
 import type { OpenApiDocument, Schema } from "../../edge/openapi-shape";
 
-/** @param closed whether objects may only have the fields that are documented */
+/** @param closed whether objects may have only documented fields */
 export function contractOf(document: OpenApiDocument, closed = false) {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false, logger: false });
   addFormats.default(ajv);
-  // An annotation in the document; here it is looked at.
+  // Only an annotation in the document; here it is validated.
   ajv.addKeyword({
     keyword: "x-well-formed",
     type: "string",
@@ -30,7 +30,7 @@ export function contractOf(document: OpenApiDocument, closed = false) {
   };
   return {
     component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
-    /** What answers of a status look like; fails for a status that is not documented. */
+    /** Returns a validator for the bodies of a status. Throws for a status that is not documented. */
     answer(path: string, method: Method, status: number) {
       const schema = responseOf(path, method, status).content?.["application/json"].schema;
       if (schema === undefined) throw new Error(`${method} ${path} ${status} has no body`);
@@ -51,12 +51,12 @@ function close(schema: Schema): void {
   for (const inner of Object.values(schema.properties ?? {})) close(inner);
 }
 
-/** Whether the document allows an inbound event: its schema does, and so does what JSON Schema cannot say. */
+/** Returns a function that tells whether the document allows a body, with the rule that JSON Schema cannot express. */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
   return (body) => {
     if (!isEvent(body)) return false;
-    // A DM is the one of the event's own user.
+    // A DM channel must be that of the event's own user.
     const { channel, user } = body as Talk;
     const id = typeof channel === "string" ? channel : channel.id;
     return !id.startsWith("dm:") || id === `dm:${user.id}`;
@@ -69,7 +69,7 @@ interface Talk {
   readonly user: { readonly id: string };
 }
 
-/** The events that the schema allows; DMs are often enough of the event's own user. */
+/** Generates events that the schema allows. Enough of them are in the DM of the event's own user. */
 export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.Arbitrary<object> {
   return valuesOf(schemas["InboundEvent"] ?? {}, schemas).chain((value) => {
     const event = value as Talk;
@@ -80,11 +80,11 @@ export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** Strings that are likely to be on an edge of a rule. */
+/** Strings at the edges of rules. */
 const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
 const PLAIN = fc.oneof(fc.string({ unit: "grapheme" }), EDGES);
 
-/** Values that a schema of our document allows, more often than chance would those at its limits. */
+/** Generates values that a schema of the document allows, with many at its limits. */
 function valuesOf(schema: Schema, components: Components): fc.Arbitrary<unknown> {
   const { $ref, type, enum: choices, oneOf, anyOf, properties, required = [], items } = schema;
   const nested = (each: Schema) => valuesOf(each, components);
@@ -129,7 +129,7 @@ function strings({ minLength = 0, maxLength = 100, pattern, not }: Schema): fc.A
 
 function found(ref: string, components: Components): Schema {
   const schema = components[ref.slice(ref.lastIndexOf("/") + 1)];
-  if (schema === undefined) throw new Error(`${ref} is not there`);
+  if (schema === undefined) throw new Error(`the document has no ${ref}`);
   return schema;
 }
 
@@ -143,7 +143,7 @@ const OTHER = fc.oneof(
   fc.jsonValue({ maxDepth: 1 }),
 );
 
-/** The same object with one thing changed somewhere: a field gone, added, renamed or of another value. */
+/** Generates copies of an object with one change: a field removed, added, renamed or set to another value. */
 export function nearMissesOf(value: object): fc.Arbitrary<unknown> {
   const paths = pathsOf(value);
   return fc

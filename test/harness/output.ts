@@ -2,7 +2,7 @@ import type { LogLine, RunningProcess } from "./processes";
 
 const ERROR_LEVEL = 50;
 
-/** All that a process printed, in its log and outside it. */
+/** Returns everything that a process printed, log lines and other output. */
 export function outputOf({ log, errors }: RunningProcess): string {
   return log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors;
 }

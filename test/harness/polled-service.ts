@@ -11,7 +11,7 @@ export const SECRET = "secret-one";
 
 export type PolledService = Awaited<ReturnType<typeof startPolledService>>;
 
-/** A page as the service answers it, correctly signed by default. */
+/** Returns a behaviour that answers a page as the service does, correctly signed by default. */
 export function pageOf(
   change: Partial<Record<keyof EventPage, unknown>> = {},
   signed = (body: string) => signatureOf(SECRET, body),
@@ -27,11 +27,11 @@ export async function cursorAt(cursor: string): Promise<CursorStore> {
   return store;
 }
 
-/** A stub service that answers polls as the test says. */
+/** Starts a stub service whose answers to polls the test chooses. */
 export async function startPolledService() {
   const service = await startReceiver();
   const pages: EventPage[] = [];
-  /** A poller's options, except its signal. */
+  /** The options of a poller, except `signal`. */
   const options = () => ({
     baseUrl: `http://127.0.0.1:${service.port}`,
     workspaceId: WORKSPACE,
@@ -40,7 +40,7 @@ export async function startPolledService() {
     handle: (page: EventPage) => void pages.push(page),
   });
 
-  /** Runs a poller against the answers in turn, and stops it when it asks for one more. */
+  /** Runs a poller that gets these answers in turn, and stops it at the request after the last answer. */
   async function run(answers: readonly Behaviour[], change: Partial<PollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();

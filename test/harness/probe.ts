@@ -6,13 +6,13 @@ export const LIVE = [200, { live: true }];
 export const READY = [200, { ready: true }];
 export const notReady = (reason: string) => [503, { ready: false, reason }];
 
-/** The status and body of a probe, undefined while nobody listens. */
+/** Returns the status and body of a probe, or undefined while nothing listens on the port. */
 export async function probe({ healthPort }: Pick<RunningProcess, "healthPort">, path: string) {
   const answer = await send(`http://127.0.0.1:${healthPort}`, path).catch(() => undefined);
   return answer && [answer.status, answer.json];
 }
 
-/** Waits until a process answers its readiness with a status, and answers that probe. */
+/** Waits until a process answers `/ready` with a status, and returns that status and body. */
 export function untilReadiness(process: Pick<RunningProcess, "healthPort">, status: number) {
   return until(`readiness is ${status}`, async () => {
     const answer = await probe(process, "/ready");

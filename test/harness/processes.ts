@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Tokens, and the key of secrets, that processes under test use. */
+/** The tokens of the processes under test. */
 export const TOKENS = {
   edge: "edge-token-for-tests",
   game: "game-token-for-tests",
@@ -14,27 +14,27 @@ export const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A real process of ours, started from dist. */
+/** A real process of the project, started from dist. */
 export interface RunningProcess {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
-  /** Every line of its log so far; of a shared process, every line since the test file began. */
+  /** All log lines so far; for a shared process, those since the test file began. */
   readonly log: readonly LogLine[];
-  /** What it printed outside its log. */
+  /** Output outside the log. */
   readonly errors: string;
 }
 
-/** A process of a test's own, which the test may stop and kill. */
+/** A process of one test file, which may stop and kill it. */
 export interface TestProcess extends RunningProcess {
   readonly child: ChildProcess;
-  /** Sends a signal and waits for its end; answers the exit code, null when the signal ended it. */
+  /** Sends a signal and waits for the exit. Returns the exit code, or null when the signal ended the process. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts core on free ports, over a Redis. Resolves when it is ready. */
+/** Starts core on free ports, with a Redis. Resolves when core is ready. */
 export function startCore(redisUrl: string, environment: Environment = {}): Promise<TestProcess> {
   return startProcess("core", {
     REDIS_URL: redisUrl,
@@ -45,7 +45,7 @@ export function startCore(redisUrl: string, environment: Environment = {}): Prom
   });
 }
 
-/** Starts an edge on free ports, over a core on loopback. Resolves when it is ready. */
+/** Starts an edge on free ports, with a core on loopback. Resolves when the edge is ready. */
 export function startEdge(corePort: number, environment: Environment = {}): Promise<TestProcess> {
   return startProcess("edge", {
     CORE_ADDRESS: `127.0.0.1:${corePort}`,
@@ -55,14 +55,14 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
   });
 }
 
-/** Below those that the system gives to connections: one of these could have the port when the process comes back. */
+/** Below the system's ephemeral ports: a connection could occupy one of those when a process restarts. */
 const PORTS_FROM = 10_000;
-/** For each of the test runner's workers, which have eighths. */
+/** The number of ports of each jest worker, of which there may be eight. */
 const PORTS_EACH = 2_500;
 const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
-/** A port that is free now. Use it only where a process must come back at the same port. */
+/** Returns a port that is free now. Use it only where a process must restart at the same port. */
 export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);
@@ -77,7 +77,7 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
   }
 }
 
-/** Starts dist/<name>/main.js with just this environment. Fails with what it printed when it ends before it is ready. */
+/** Starts dist/<name>/main.js with only this environment. Rejects with its output when it exits before it is ready. */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",
   environment: Environment,

@@ -6,7 +6,7 @@ export type Program = ReturnType<typeof startProgram>;
 const running = new Set<Program>();
 afterAll(() => Promise.all([...running].map((program) => program.stop("SIGKILL"))));
 
-/** Starts a program in any language, as a terminal does. It does not outlive the tests of the file. */
+/** Starts a program in any language, as a terminal does. The program is killed after the tests of the file. */
 export function startProgram(
   [command, ...args]: readonly [string, ...string[]],
   { cwd, environment }: { readonly cwd: string; readonly environment: Record<string, string> },
@@ -19,10 +19,10 @@ export function startProgram(
     stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   }
   const program = {
-    /** What it printed so far, errors too. */
+    /** Everything that the program has printed so far, on stdout and stderr. */
     output: () => output,
     type: (line: string) => void child.stdin.write(`${line}\n`),
-    /** Ends it; answers its exit code, null when a signal ended it. */
+    /** Stops the program. Returns its exit code, or null when a signal ended it. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);
       const [code] = await ended;

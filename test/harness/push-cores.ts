@@ -15,7 +15,7 @@ const NAME = "bridge.test";
 const SHARDS = 16;
 /** Two cores on one Redis, and one bridge for many workspaces. */
 export type PushCores = Awaited<ReturnType<typeof startPushCores>>;
-/** A core that finds the bridge at an address of its own, so that the address shows which core made an attempt. */
+/** A core that resolves the bridge to a separate address, so that the address shows which core made an attempt. */
 export type NumberedCore = PushCores["first"];
 
 export async function startPushCores() {
@@ -39,7 +39,7 @@ export async function startPushCores() {
     redisUrl: redis.url,
     first,
     second,
-    /** Workspaces, each on a shard of its own, that push to the bridge. */
+    /** Creates workspaces that push to the bridge, one on each shard. Returns their ids. */
     async makeWorkspaces(): Promise<readonly string[]> {
       const api = createWorkspaceApi(second.clients.workspaces);
       const byShard = new Map<number, string>();
@@ -49,7 +49,7 @@ export async function startPushCores() {
       }
       return [...byShard.values()];
     },
-    /** Everything that was pushed, by whichever core. */
+    /** All pushes, of both cores. */
     requests: () => both.flatMap(({ requests }) => requests),
     behave(how: Behaviour | ((request: ReceivedRequest) => Behaviour)) {
       for (const { receiver } of both) receiver.behave(how);
@@ -69,7 +69,7 @@ export interface Sent {
   readonly eventId: string;
 }
 
-/** Waits until so many lines were logged of each event, and answers what they say of take-overs, oldest first. */
+/** Waits until the log has `lines` lines of each event. Returns each line's attempt, result and address, oldest first. */
 export function untilLogged(
   { clients }: Pick<NumberedCore, "clients">,
   events: readonly Sent[],

@@ -9,19 +9,19 @@ import { readSharedService, sharedService } from "./shared-service";
 import { createTestCa, openTestCa, readCertificate, type Certificate, type TestCa } from "./test-ca";
 import { until } from "./wait";
 
-/** A bridge that is pushed to: a receiver under a name of its own, and its workspace. */
+/** A bridge that receives pushes: a receiver under a separate name, and its workspace. */
 export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridge"]>>;
 
-/** The service with names and certificates of a test's own, so that it pushes to loopback over real TLS. */
+/** The service with a test's names and certificates, so that it pushes to loopback over real TLS. */
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
-/** What lets a core push to loopback, and to nothing else that is not public; and log every push that it drops. */
+/** Returns settings with which core may push to loopback besides public addresses, and logs every push that it drops. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
 
-/** @param more settings of core, over those that let it push to loopback; an empty one is none */
+/** @param more settings of core, which override those of `pushEnvironment`; an empty value unsets one */
 export async function startPushService(more: (ca: TestCa) => Record<string, string> = () => ({})) {
   const ca = createTestCa();
   const names = await startNames();
@@ -38,7 +38,7 @@ export async function startPushService(more: (ca: TestCa) => Record<string, stri
   };
 }
 
-/** The shared service, with names of the test file's own. */
+/** Returns the shared service with a name server for this test file. */
 export function sharedPush() {
   const { nameServer, caFolder, certificate } = readSharedService();
   const names = createNames();
@@ -51,7 +51,7 @@ export function sharedPush() {
   return push;
 }
 
-/** The log of a workspace, oldest first. */
+/** Returns the delivery log of a workspace, oldest first. */
 export async function deliveriesOf({ workspaces }: CoreClients, workspaceId: string) {
   const request = ListDeliveriesRequest.create({ workspaceId, pageSize: 1000 });
   return (await call(workspaces, workspaces.listDeliveries, request)).deliveries.toReversed();
@@ -63,13 +63,13 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
   const deliveries = (workspaceId: string) => deliveriesOf(clients, workspaceId);
   return {
     ca,
-    /** Of every name under bridge.test. */
+    /** A certificate for every name under bridge.test. */
     certificate,
     names,
     service,
     workspaces,
     deliveries,
-    /** Starts a bridge; one that polls has no target URL at first. */
+    /** Starts a bridge and creates its workspace, without a target URL if `polls`. */
     async bridge({ polls = false, ...options }: ReceiverOptions & { polls?: boolean } = {}) {
       const name = `${randomUUID()}.bridge.test`;
       names.set(name, [options.host ?? "127.0.0.1"]);
@@ -79,13 +79,13 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
       return { ...receiver, name, workspaceId: id, secret };
     },
     publish: async (...events: readonly EventInit[]) => (await publish(clients, ...events)).map(published),
-    /** Waits until the log has so many deliveries, and answers them, oldest first. */
+    /** Waits until the delivery log has `count` lines, and returns them, oldest first. */
     logged: (workspaceId: string, count: number) =>
       until(`${count} deliveries in the log`, async () => {
         const found = await deliveries(workspaceId);
         return found.length >= count && found;
       }),
-    /** Waits until core's log, which is not in step with its answers, has so many dropped events; answers its lines. */
+    /** Waits until core has logged `count` dropped events, maybe after it has answered. Returns the log lines. */
     givenUp: (workspaceId: string, count: number) =>
       until(`core's log has ${count} dropped events`, () => {
         const found = service.core.log.filter(
@@ -100,19 +100,19 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
     },
     async ping(workspaceId: string) {
       const { outcome } = await workspaces.sendTestEvent(workspaceId);
-      if (outcome?.$case !== "push") throw new Error("it was not pushed");
+      if (outcome?.$case !== "push") throw new Error("the test event was not pushed");
       return outcome.value;
     },
     closeBridges: () => Promise.all(receivers.map((receiver) => receiver.close())),
   };
 }
 
-/** So many events that are retried, of different messages. */
+/** Returns `count` events of different messages, whose pushes are retried. */
 export function textEvents(workspaceId: string, count: number): readonly EventInit[] {
   return Array.from({ length: count }, (_, i) => textEvent(workspaceId, String(i)));
 }
 
-/** An event that is not retried. */
+/** Returns an event whose push is not retried. */
 export function cardUpdate(workspaceId: string, text = "x"): EventInit {
   return { workspaceId, content: update("c1", { ...CARD, id: MESSAGE_ID, text }) };
 }

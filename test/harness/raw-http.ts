@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { HANG_MS } from "./wait";
 
-/** An answer as it stood on the wire; its headers by lower-case name. */
+/** An answer as received, with its headers by lower-case name. */
 interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,8 +9,8 @@ interface RawAnswer {
 }
 
 /**
- * Sends exact bytes, or whatever `write` writes, on a connection of its own, and gathers the answers.
- * @param until end our own side once this many answers have come; otherwise wait until the other side does
+ * Sends exact bytes, or what `write` writes, on a new connection, and returns the answers.
+ * @param until number of answers after which the client closes its side; by default it waits for the server to close
  * @param from local address to send from
  */
 export function exchange(
@@ -32,7 +32,7 @@ export function exchange(
       received.push(chunk);
       if (until < Infinity && answers().length >= until) socket.end();
     });
-    // A reset after the answer ends the connection too.
+    // A reset after the answer closes the connection too.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);
@@ -65,7 +65,7 @@ export function parseAnswers(bytes: Buffer): RawAnswer[] {
   }
 }
 
-/** A request as bytes; the length of its body is added to its headers. */
+/** Returns the bytes of a request. Adds a `Content-Length` header. */
 export function rawRequest(
   method: string,
   path: string,

@@ -5,21 +5,21 @@ import { status, type Behaviour } from "./behaviours";
 import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
-/** A request, recorded when its last byte had come. */
+/** A request, recorded when it is complete. */
 export interface ReceivedRequest {
-  /** When its headers had come: `performance.now()`, and ms since the epoch. */
+  /** When the headers arrived: `performance.now()`, and ms since the epoch. */
   readonly at: number;
   readonly atEpochMs: number;
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The number of its connection; the same number again is a connection used again. */
+  /** The number of its connection. Requests with the same number reused one connection. */
   readonly connection: number;
-  /** The name asked for in TLS (SNI). */
+  /** The server name of the TLS handshake (SNI). */
   readonly servername: string | undefined;
   readonly isResumed: boolean;
-  /** 1 the first time that this `Service-Event-Id` came, 2 the second time, and so on. */
+  /** The number of requests so far with this `Service-Event-Id`: 1 for the first. */
   readonly attempt: number;
 }
 
@@ -30,16 +30,16 @@ interface Connection {
   closedAt?: number;
 }
 
-/** What is done with a connection as it comes: only `serve` lets it speak TLS and HTTP. `drip` never ends its handshake. */
+/** How a new connection is handled. Only `serve` leads to TLS and HTTP; `drip` never completes the handshake. */
 export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "drip";
 
 export interface ReceiverOptions {
-  /** Without one it speaks plain HTTP. */
+  /** The TLS certificate; without one, the receiver serves plain HTTP. */
   readonly certificate?: Certificate;
-  /** DNS names and IP addresses it is reached by; its host alone by default. */
+  /** DNS names and IP addresses of the receiver; by default only `host`. */
   readonly names?: readonly string[];
   readonly host?: string;
-  /** A free one by default. */
+  /** By default a free port. */
   readonly port?: number;
   readonly tls?: SecureContextOptions;
 }
@@ -47,7 +47,7 @@ export interface ReceiverOptions {
 /** A customer's bridge as the service sees it: a real server whose behaviour a test chooses. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-/** Starts a receiver that answers 204 until a test says otherwise. */
+/** Starts a receiver that answers 204 until `behave` is called. */
 export async function startReceiver(options: ReceiverOptions = {}) {
   const { host = "127.0.0.1", names = [host], certificate } = options;
   const secureContext =
@@ -59,7 +59,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // It is handed its connections and never listens, so that it closes none but idle ones by itself.
+  // This server never listens: it is given connections, so it closes only idle ones by itself.
   const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
     const connection = open.get(stream);
@@ -67,7 +67,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     const tls = stream instanceof TLSSocket ? stream : undefined;
     const servername = tls?.servername || undefined;
     const isResumed = tls?.isSessionReused() ?? false;
-    // In many tests the client leaves in the middle of its answer.
+    // In many tests the client disconnects during the answer.
     response.on("error", () => {});
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -95,7 +95,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // It is read, so that the end of the connection is noticed.
+    // Read the connection, so that its close is noticed.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();
@@ -109,9 +109,9 @@ export async function startReceiver(options: ReceiverOptions = {}) {
 
   const urlOf = (name: string, path = "/events") =>
     `http${secureContext ? "s" : ""}://${name}:${port}${path}`;
-  /** Waits until so many requests have come, and answers them all. */
+  /** Waits until there are `count` requests, and returns all requests. */
   async function waitFor(count: number): Promise<readonly ReceivedRequest[]> {
-    const what = `${count} requests at ${host}:${port}, where ${requests.length} were before`;
+    const what = `${count} requests at ${host}:${port}, which had ${requests.length} before`;
     await until(what, () => requests.length >= count);
     return requests.slice();
   }
@@ -128,23 +128,23 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     },
     welcome: (how: Welcome) => void (welcome = how),
     waitFor,
-    /** Waits for the request of that number, 1 for the first. */
+    /** Waits for a request by its number, from 1. */
     async nth(number: number): Promise<ReceivedRequest> {
       const request = (await waitFor(number))[number - 1];
       if (request === undefined) throw new Error("requests are counted from 1");
       return request;
     },
-    /** Ends every connection at once and stops listening. */
+    /** Closes every connection at once and stops listening. */
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // From the top: Node fails where TLS is torn down from below in the middle of its handshake.
+      // Destroy the TLS socket, not the TCP socket below: Node fails when that closes during the handshake.
       for (const stream of open.keys()) stream.destroy();
       await closed;
     },
   };
 }
 
-/** Begins a TLS handshake record of 16 KB, whose server hello says it is as long, and sends a byte of it now and then. */
+/** Starts a TLS handshake record of 16 KB with a server hello of the same length, and sends one byte every 300 ms. */
 function dripHandshake(tcp: Socket): void {
   tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
   const timer = setInterval(() => tcp.write("x"), 300);

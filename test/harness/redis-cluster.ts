@@ -12,7 +12,7 @@ interface TestClusterOptions {
 const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
-/** An outage is short, and no other master's; a server whose disk is slow for a while is not yet given up. */
+/** Failover is quick and affects one master's slots only, but does not happen because a disk is slow for a while. */
 const CLUSTER = [
   "cluster-enabled yes",
   "cluster-node-timeout 2000",
@@ -33,14 +33,14 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
     }
     const up = (): readonly RedisNode[] => nodes.filter((node) => node.isUp());
 
-    /** The master that has a key, by what the others say. */
+    /** The master of a key, according to the first node that is up. */
     async function masterOf(key: string): Promise<RedisNode> {
       const [asked] = up();
       const slot = Number(await asked?.command("CLUSTER", "KEYSLOT", key));
       const ranges = (await asked?.command("CLUSTER", "SLOTS")) as [number, number, [string, number]][];
       const port = ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1];
       const found = nodes.find((node) => node.port === port);
-      if (found === undefined) throw new Error(`nobody has the slot of ${key}`);
+      if (found === undefined) throw new Error(`no master has the slot of ${key}`);
       return found;
     }
 
@@ -54,13 +54,13 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return found;
     }
 
-    /** What a node knows of each. */
+    /** The lines of CLUSTER NODES, one for each node. */
     const linesOf = async (node: RedisNode) =>
       String(await node.command("CLUSTER", "NODES"))
         .trim()
         .split("\n");
 
-    /** Whether a node sees all slots served, by masters and replicas that are all well. */
+    /** Whether a node sees all slots served and all live nodes without a fault, and, as a replica, follows its master. */
     async function seesAll(node: RedisNode): Promise<boolean> {
       const info = String(await node.command("CLUSTER", "INFO"));
       if (!/cluster_state:ok/.test(info) || !info.includes(`cluster_slots_ok:${SLOTS}`)) return false;
@@ -69,7 +69,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return (await node.info("role")) === "master" || (await node.info("master_link_status")) === "up";
     }
 
-    /** Waits until every slot has a master, every master a replica that is up to date, and all know. */
+    /** Waits until all nodes that are up see every slot served, and every replica is connected to its master. */
     async function untilWhole(): Promise<void> {
       const sees = () => Promise.all(up().map((node) => seesAll(node).catch(() => false)));
       await until("the cluster is whole", async () => (await sees()).every(Boolean), WHOLE_WITHIN_MS);
@@ -88,7 +88,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       const known = await Promise.all(nodes.map(linesOf));
       return known.every((lines) => lines.length === NODES && !/handshake/.test(lines.join()));
     };
-    await until("all have met", haveMet, WHOLE_WITHIN_MS);
+    await until("all nodes have met", haveMet, WHOLE_WITHIN_MS);
     for (const [i, master] of masters.entries()) {
       const id = String(await master.command("CLUSTER", "MYID"));
       await nodes[MASTERS + i]?.command("CLUSTER", "REPLICATE", id);

@@ -8,20 +8,20 @@ import { findRedisServer } from "../../local/redis-server";
 import { freePort } from "./processes";
 import { HANG_MS, until } from "./wait";
 
-/** One redis-server of several, on a port of loopback. */
+/** One redis-server of several, on a loopback port. */
 export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
 
 interface RedisNodeOptions {
-  /** Of its configuration, besides those that every server has. */
+  /** Configuration lines, in addition to those of every server. */
   readonly lines: readonly string[];
   readonly password?: string;
   readonly isSentinel?: boolean;
 }
 
-/** How long several servers may take to agree. */
+/** Milliseconds that several servers may take to agree. */
 export const WHOLE_WITHIN_MS = 60_000;
 
-/** The lines of a server that keeps events on disk, and of its replica. */
+/** Returns the configuration lines of a server that keeps events on disk, and of its replica. */
 export const durableLines = (password: string): readonly string[] => [
   "appendonly yes",
   "appendfsync always",
@@ -30,7 +30,7 @@ export const durableLines = (password: string): readonly string[] => [
   password && `masterauth ${password}`,
 ];
 
-/** Starts several servers in a folder that is gone with them; none is left when one cannot be started. */
+/** Starts several servers in a temporary folder. Stops all of them when one does not start. */
 export async function startRedisNodes<T>(
   start: (startNode: (options: RedisNodeOptions) => Promise<RedisNode>) => Promise<T>,
 ) {
@@ -58,7 +58,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   const port = await freePort();
   const own = join(folder, String(port));
   mkdirSync(own);
-  // A file, as sentinels have the servers write their roles down.
+  // A configuration file, because sentinels make the servers write their roles to one.
   const file = join(own, "redis.conf");
   const first = [`port ${port}`, "bind 127.0.0.1", `dir ${own}`, password && `requirepass ${password}`];
   writeFileSync(file, [...first, ...lines, ""].join("\n"));
@@ -88,18 +88,18 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
     name: `127.0.0.1:${port}`,
     isUp: () => !hasEnded(child),
     command,
-    /** The value of a line of INFO. */
+    /** Returns the value of a field of INFO, or "". */
     async info(field: string): Promise<string> {
       return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(String(await command("INFO")))?.[1] ?? "";
     },
-    /** Ends it at once, as a crash would; its files stay. */
+    /** Kills the server, as a crash would. Its files stay. */
     async kill() {
       if (hasEnded(child)) return;
       const exited = once(child, "exit");
       child.kill("SIGKILL");
       await exited;
     },
-    /** Stops it in its tracks, and lets it go on. */
+    /** Suspends the process until `resume` is called. */
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     async start() {
@@ -113,16 +113,16 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   };
 }
 
-/** Waits until a replica has everything that its master answered before the call, however slow the two are. */
+/** Waits until a replica has all writes that its master had answered before the call. */
 export async function untilFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   const answered = Number(await master.info("master_repl_offset"));
   await until(
-    "the replica has what was answered",
+    "the replica has all answered writes",
     async () => Number(await replica?.info("slave_repl_offset")) >= answered,
   );
 }
 
-/** Kills a master once its replica has everything that was answered before the call. */
+/** Kills a master once its replica has all writes that were answered before the call. */
 export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   await untilFollowed(master, replica);
   await master.kill();

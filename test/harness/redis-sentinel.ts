@@ -4,7 +4,7 @@ import { until } from "./wait";
 export type TestSentinel = Awaited<ReturnType<typeof startTestSentinel>>;
 
 interface TestSentinelOptions {
-  /** Of the data servers. */
+  /** Configuration lines of the data servers. */
   readonly settings?: readonly string[];
   readonly password?: string;
   readonly sentinelPassword?: string;
@@ -12,7 +12,7 @@ interface TestSentinelOptions {
 
 const NAME = "events";
 const SENTINELS = 3;
-/** How often sentinels look and talk, in ms: by default some of it waits for ten seconds. */
+/** How often sentinels check and talk, in ms. The defaults are up to 10 seconds. */
 const QUICK = "info-period 500 publish-period 500 ask-period 250 ping-period 250".split(" ");
 
 /** A master and a replica, watched by three sentinels. */
@@ -30,7 +30,7 @@ export const startTestSentinel = ({
     async function startSentinel(): Promise<RedisNode> {
       const lines = [
         `sentinel monitor ${NAME} 127.0.0.1 ${first.port} 2`,
-        // Above what a slow disk may hold up a server that is well.
+        // Longer than a slow disk may block a healthy server.
         `sentinel down-after-milliseconds ${NAME} 2000`,
         `sentinel failover-timeout ${NAME} 6000`,
         password && `sentinel auth-pass ${NAME} ${password}`,
@@ -48,11 +48,11 @@ export const startTestSentinel = ({
       return servers.find((server) => server.port === Number(port));
     }
 
-    /** The master by what the sentinels say. */
+    /** The master according to the first sentinel. */
     async function master(): Promise<RedisNode> {
       const [first] = sentinels;
       const found = first && (await masterBy(first));
-      if (found === undefined) throw new Error("the sentinels know of no master");
+      if (found === undefined) throw new Error("no sentinel names a master");
       return found;
     }
 
@@ -73,8 +73,9 @@ export const startTestSentinel = ({
       return true;
     }
 
-    /** Waits until all sentinels agree on the master, and the other server follows it. */
-    const untilWhole = () => until("all agree", () => isWhole().catch(() => false), WHOLE_WITHIN_MS);
+    /** Waits until all sentinels agree on the master, and the other server is its replica. */
+    const untilWhole = () =>
+      until("all sentinels agree", () => isWhole().catch(() => false), WHOLE_WITHIN_MS);
 
     await untilWhole();
     const names = sentinels.map(({ name }) => name).join(",");

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Answer } from "./bridge";
 
-/** Fails unless an answer is this refusal, with the contract's error body to the letter. */
+/** Fails unless an answer has this status and `field`, and exactly the contract's error body. */
 export function expectRefusal(
   { status, headers, body }: Pick<Answer, "status" | "headers" | "body">,
   wanted: number,

@@ -9,7 +9,7 @@ import type { TestRedis } from "./redis";
 import { createTestCa } from "./test-ca";
 import { HANG_MS } from "./wait";
 
-/** A core or an edge that can be killed and comes back at its ports. */
+/** A core or an edge that can be killed and restarted at its port. */
 export type Member = Awaited<ReturnType<typeof startMember>>;
 export type Core = Member & { readonly clients: CoreClients };
 
@@ -26,7 +26,7 @@ export type Rig<R extends RigRedis = RigRedis> = Awaited<ReturnType<typeof start
 
 const BRIDGE = "bridge.test";
 
-/** The whole service in real processes, with a bridge that is pushed to, made to be broken. */
+/** Starts the whole service in real processes, with a bridge that receives pushes, so that tests can break its parts. */
 export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>, options: RigOptions = {}) {
   const closers: (() => unknown)[] = [];
   const log: (readonly LogLine[])[] = [];
@@ -71,11 +71,11 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
       ca,
       names,
       receiver,
-      /** Under which the bridge is pushed to. */
+      /** The host name of the bridge's target URL. */
       bridgeName: BRIDGE,
-      /** All that cores logged, those that are gone included. */
+      /** The log lines of all cores, including those that were killed. */
       coreLog: (): readonly LogLine[] => log.flat(),
-      /** Whether all cores say that they are ready. */
+      /** Whether all cores answer that they are ready. */
       async areReady() {
         const answers = await Promise.all(cores.map((core) => core.readiness()));
         return answers.every(({ status }) => status === 200);
@@ -88,7 +88,7 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
   }
 }
 
-/** The same for all tests of a file. */
+/** Starts a rig for all tests of a file, and closes it after them. */
 export function testRig<R extends RigRedis>(startRedis: () => Promise<R>, options?: RigOptions): Rig<R> {
   const rig = {} as Rig<R>;
   beforeAll(async () => void Object.assign(rig, await startRig(startRedis, options)));
@@ -117,7 +117,7 @@ async function startMember(
       process = await start(`127.0.0.1:${port}`);
       began(process);
     },
-    /** What its probe of readiness says. */
+    /** Returns the status and the reason of the process's `/ready`. */
     async readiness() {
       const { status, json } = await send(`http://127.0.0.1:${process.healthPort}`, "/ready");
       return { status, reason: (json as { reason?: string }).reason ?? "" };
@@ -125,7 +125,7 @@ async function startMember(
   };
 }
 
-/** Waits until calls reach a core, which may have been killed and be back only now. */
+/** Waits until calls reach a core, which may have been restarted just now. */
 export async function untilConnected({ clients }: Core): Promise<void> {
   for (const client of [clients.workspaces, clients.games])
     await promisify(client.waitForReady.bind(client))(Date.now() + HANG_MS);

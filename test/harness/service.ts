@@ -5,7 +5,7 @@ import { startCore, startEdge, type RunningProcess, type TestProcess } from "./p
 import { startTestRedis, type TestRedis } from "./redis";
 import { createWorkspaceApi, type CreateInit, type WorkspaceApi } from "./workspace-api";
 
-/** The whole service in real processes: a Redis, a core, an edge, and clients of core. */
+/** The whole service in real processes: Redis, core, an edge, and clients of core. */
 export interface Service {
   readonly redis: { readonly url: string };
   readonly core: RunningProcess;
@@ -15,7 +15,7 @@ export interface Service {
   readonly url: string;
 }
 
-/** A service of a test file's own, whose parts it may stop, kill and configure. */
+/** A separate service for one test file, which may stop, kill and configure its parts. */
 export interface TestService extends Service {
   readonly redis: TestRedis;
   readonly core: TestProcess;
@@ -23,7 +23,7 @@ export interface TestService extends Service {
   close(): Promise<void>;
 }
 
-/** Starts a service. A file that only uses one takes `sharedService` of shared-service.ts. */
+/** Starts a service. A file that only uses a service calls `sharedService` instead. */
 export async function startService(
   environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
 ): Promise<TestService> {
@@ -52,14 +52,14 @@ export interface TestWorkspace {
   readonly secret: string;
 }
 
-/** Creates a workspace: by default a connected poll workspace of the custom platform. */
+/** Creates a workspace, by default a connected poll workspace of the custom platform. */
 export function createWorkspace({ workspaces }: CoreClients, request?: CreateInit): Promise<TestWorkspace> {
   return createWorkspaceApi(workspaces).make(request);
 }
 
 type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 
-/** Publishes events and answers the results, one for each. */
+/** Publishes events, and returns one result for each. */
 export async function publish({ games }: CoreClients, ...events: readonly EventInit[]) {
   const request = PublishEventsRequest.create({ events: events.map((event) => OutboundEvent.create(event)) });
   return (await call(games, games.publishEvents, request)).results;
@@ -70,12 +70,12 @@ export function textEvent(workspaceId: string, text: string): EventInit {
   return { workspaceId, content: { $case: "messageCreate", value } };
 }
 
-/** A further core and clients of it. */
+/** Another core and its clients. */
 export interface FurtherCore extends Pick<Service, "clients" | "workspaces"> {
   readonly core: TestProcess;
 }
 
-/** Starts a further core on a Redis, uses it, and stops it. */
+/** Starts another core on a Redis, calls `use`, and stops the core. */
 export async function withCore(
   redisUrl: string,
   environment: Record<string, string>,

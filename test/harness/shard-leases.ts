@@ -5,13 +5,13 @@ import { until } from "./wait";
 const SHARDS = 16;
 
 /**
- * The leases of shards as they stand in the store.
- * @param group "!cores", or a group of followers
+ * Reads the current leases of shards from the store.
+ * @param group "!cores", or the name of a group of followers
  */
 export async function watchLeases(redisUrl: string, group = "!cores") {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
 
-  /** The token that holds each shard, undefined where none does. */
+  /** The token that holds each shard, or undefined for a free shard. */
   const holders = () =>
     Promise.all(
       Array.from({ length: SHARDS }, async (_, shard) => {
@@ -23,7 +23,7 @@ export async function watchLeases(redisUrl: string, group = "!cores") {
 
   return {
     holders,
-    /** Waits until every shard is held, by so many holders, each with its even part; answers how many each has. */
+    /** Waits until `count` holders share all shards evenly. Returns the number of shards by token. */
     untilShared: (count: number) =>
       until(`${SHARDS} shards are shared by ${count}`, async () => {
         const parts = new Map<string, number>();

@@ -4,7 +4,7 @@ import { connectToCore } from "./core-clients";
 import type { Service, TestWorkspace } from "./service";
 import { createWorkspaceApi } from "./workspace-api";
 
-/** A shared process, as the environment of the runner's workers names it. */
+/** A shared process, as an environment variable of the jest workers describes it. */
 export interface SharedProcess {
   readonly port: number;
   readonly healthPort: number;
@@ -13,22 +13,22 @@ export interface SharedProcess {
   readonly dashboardPort: number;
 }
 
-/** A shared service, as the environment of the runner's workers names it. */
+/** A shared service, as an environment variable of the jest workers describes it. */
 export interface SharedService {
   readonly redisUrl: string;
   readonly core: SharedProcess;
   readonly edge: SharedProcess;
-  /** Where core looks names up: a test file that needs names serves them there. */
+  /** The address of core's name server. A test file that needs names starts a name server there. */
   readonly nameServer: string;
   readonly caFolder: string;
-  /** The files of a certificate of every name under bridge.test. */
+  /** The files of a certificate for every name under bridge.test. */
   readonly certificate: { readonly certPath: string; readonly keyPath: string };
 }
 
 /**
  * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with the
- * dashboard. A workspace is what isolates a file, or a test, from the others. A file that stops, kills or
- * configures a part of the service starts its own with `startService`.
+ * dashboard. Each file, or test, uses its own workspaces and so is isolated from the others. A file that stops, kills or
+ * configures a part of the service starts a separate one with `startService`.
  */
 export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();
@@ -45,23 +45,23 @@ export function sharedService() {
   };
 }
 
-/** A workspace that is made before the tests of a file, or before each of them. */
+/** Creates a workspace before all tests of a file, or before each of them. */
 export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
   const workspace = { id: "", secret: "" };
   before(async () => void Object.assign(workspace, await workspaces.make()));
   return workspace;
 }
 
-/** What the environment says of this worker's service. */
+/** Reads the description of this worker's service from the environment. Throws when no service was started. */
 export function readSharedService(): SharedService {
   const text = process.env[`SHARED_SERVICE_${process.env["JEST_WORKER_ID"] ?? "1"}`];
-  if (text === undefined) throw new Error("no shared service runs: test/harness/global-setup.ts starts them");
+  if (text === undefined) throw new Error("no shared service is running: see test/harness/global-setup.ts");
   return JSON.parse(text) as SharedService;
 }
 
 function attach({ file, ...process }: SharedProcess): RunningProcess {
   const from = statSync(file).size;
-  /** Those that are whole. */
+  /** The complete lines of the file. */
   const lines = () => readFileSync(file).subarray(from).toString().split("\n").slice(0, -1);
   return {
     ...process,

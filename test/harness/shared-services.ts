@@ -7,10 +7,10 @@ import { startService } from "./service";
 import type { SharedProcess, SharedService } from "./shared-service";
 import { createTestCa, type TestCa } from "./test-ca";
 
-/** The services that test files share, one for each of the runner's workers. */
+/** The services that test files share, one for each jest worker. */
 export type SharedServices = Awaited<ReturnType<typeof startSharedServices>>;
 
-/** Starts `count` services, and names them in the environment that the runner's workers inherit. */
+/** Starts `count` services, and describes each in an environment variable that the jest workers inherit. */
 export async function startSharedServices(count: number) {
   const folder = mkdtempSync(join(tmpdir(), "cb-shared-"));
   const ca = createTestCa();
@@ -44,9 +44,9 @@ async function startShared(folder: string, ca: TestCa, worker: string): Promise<
   return service;
 }
 
-/** Writes what a process prints from now on to a file, where every worker can read it. */
+/** Writes the further output of a process to a file, so that every worker can read it. */
 function share({ port, healthPort, pid, child, log }: TestProcess, file: string): SharedProcess {
-  // It is there at once; the stream opens it a little later.
+  // Workers may read the file at once, and the stream creates it only a little later.
   writeFileSync(file, "");
   const stream = createWriteStream(file, { flags: "a" });
   child.stdout?.pipe(stream, { end: false });

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { REAL_TIMING } from "../../bridge/back-off";
 
 /**
- * A clock for the kit whose pauses are over at once and are on record.
- * @param random what the kit's random() answers; 0 makes waits as short as they can be
+ * A clock for the kit. Its pauses end at once and are recorded.
+ * @param random the value of the kit's `random()`; 0 gives the shortest waits
  */
 export function skipTime(random = 0, startMs: () => number = Date.now) {
   const pauses: number[] = [];
@@ -21,7 +21,7 @@ export function skipTime(random = 0, startMs: () => number = Date.now) {
   };
 }
 
-/** Fakes `setTimeout`, and `Date` too where `now` is given, until `jest.useRealTimers()`: sockets stay real. */
+/** Fakes `setTimeout`, and also `Date` if `now` is given, until `jest.useRealTimers()`. Sockets stay real. */
 export function fakeTimeouts(now?: number): void {
   const real = ["hrtime", "nextTick", "performance", "queueMicrotask"] as const;
   const others = ["setImmediate", "clearImmediate", "setInterval", "clearInterval"] as const;

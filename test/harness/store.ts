@@ -17,12 +17,12 @@ import { startTestRedis, type TestRedis } from "./redis";
 const SHARDS = 16;
 
 /**
- * A core's store, and a connection beside it: to see what is kept, and to write
- * what the past would have left there.
+ * A core's store, and a separate Redis connection with which tests read the stored data, and write data as if it had
+ * been stored earlier.
  */
 export type TestStore = Awaited<ReturnType<typeof openTestStore>>;
 
-/** @param options over those of a core's store as it is by default */
+/** @param options options of the store that override core's defaults */
 export async function openTestStore(redisUrl: string, options: Partial<StoreOptions> = {}) {
   const onError = (): void => undefined;
   const secretBox = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
@@ -52,12 +52,12 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
   };
 }
 
-/** A core's store on a Redis of the test file's own, or on that of another store or service, while the tests of the file run. */
+/** Opens a core's store for the tests of a file, on a separate Redis or on that of another store or service. */
 export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;
   let redis: TestRedis | undefined;
   beforeAll(async () => {
-    // How long the disk takes over each of many writes is nothing to what is tested.
+    // These tests do not depend on the disk, so they do not wait for it.
     if (beside === undefined) redis = await startTestRedis(["--appendfsync", "no"]);
     Object.assign(store, await openTestStore(beside?.redisUrl ?? redis?.url ?? ""));
   });
@@ -68,7 +68,7 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   return store;
 }
 
-/** Stops the clock that a store's functions read; the function that is answered sets it, in µs since the epoch. */
+/** Stops the clock that a store's functions read. Returns a function that sets it, in µs since the epoch. */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
   const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
   const setClock = (us: number): Promise<void> =>
@@ -77,12 +77,12 @@ export async function stopClock(store: TestStore): Promise<(us: number) => Promi
   const [library = null] = asList(await store.redis.command("", ["FUNCTION", "LIST", "WITHCODE"]));
   const code = asText(asList(library).at(-1) ?? null);
   const stopped = code.replace("redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)");
-  if (stopped === code) throw new Error("the functions read another clock");
+  if (stopped === code) throw new Error("the functions do not read the clock with redis.call('TIME')");
   await store.redis.command("", ["FUNCTION", "LOAD", "REPLACE", stopped]);
   return setClock;
 }
 
-/** The same from the first test of a file on, at a whole millisecond. */
+/** Stops the clock before all tests of a file, at a whole millisecond. */
 export function testClock(store: TestStore) {
   let setClock: (us: number) => Promise<void>;
   const clock = {
@@ -101,11 +101,11 @@ export async function addWorkspace({ workspaces }: Store, fields: Partial<Worksp
   const workspace = newWorkspace(fields);
   await workspaces.create(workspace);
   const record = await workspaces.read(workspace.id);
-  if (record === undefined) throw new Error("the workspace is not there");
+  if (record === undefined) throw new Error("the workspace was not created");
   return record;
 }
 
-/** The same, in the shard of another. */
+/** Adds a workspace in the same shard as another. */
 export async function addNeighbour(
   store: TestStore,
   { workspace }: WorkspaceRecord,
@@ -125,7 +125,7 @@ export function inbound(record: WorkspaceRecord, id: string, text = "hello"): Ap
   return { record, event: { identity: { by: "id", id }, bytes: Buffer.from(text) } };
 }
 
-/** A publication whose envelope says just `label` and its sequence. */
+/** Returns a publication whose envelope has only `label` and its sequence. */
 export function publication(
   workspaceId: string,
   label: string | number,
@@ -144,13 +144,13 @@ export function publication(
   };
 }
 
-/** The sequence under which an event was published; throws when it was not. */
+/** Returns the sequence of a published event. Throws when the event was not published. */
 export function sequenceOf(published: Published): number {
   if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
   return published.sequence;
 }
 
-/** The name of a key of a workspace, such as "full" or "rate". */
+/** Returns the name of a workspace's key of a kind, such as "full" or "rate". */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }
@@ -164,7 +164,7 @@ export async function texts({ redis }: TestStore, ...command: Argument[]): Promi
   return asList(await redis.command("", command)).map(asText);
 }
 
-/** Runs a Lua script on one connection, as what time does to a key would be written by hand. */
+/** Runs a Lua script, with which a test changes keys as the passing of time would. */
 export async function evaluate(
   { redis }: TestStore,
   script: string,

@@ -6,13 +6,13 @@ import { join } from "node:path";
 
 export type Certificate = ReturnType<typeof readCertificate>;
 
-/** A certificate authority of a test's own, in a temporary folder. */
+/** A certificate authority for tests, in a temporary folder. */
 export type TestCa = ReturnType<typeof openTestCa>;
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 const DAYS_VALID = "2";
 
-/** Makes a CA. One made by another call is an unknown CA to those who trust this one. */
+/** Creates a CA. A client that trusts only this CA does not trust a CA of another call. */
 export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");
@@ -20,7 +20,7 @@ export function createTestCa() {
   return openTestCa(folder);
 }
 
-/** A CA that `createTestCa` made, with a folder of its own for what it issues. */
+/** Opens a CA that `createTestCa` created, with a separate folder for the certificates that it issues. */
 export function openTestCa(caFolder: string) {
   const ca = pathsIn(caFolder, "ca");
   const folder = mkdtempSync(join(caFolder, "issued-"));
@@ -37,13 +37,13 @@ export function openTestCa(caFolder: string) {
   }
 
   return {
-    /** What a client must trust, in PEM, and the file of it. */
+    /** The certificate that a client must trust, in PEM; `certPath` is its file. */
     cert: readFileSync(ca.certPath),
     certPath: ca.certPath,
-    /** What `openTestCa` takes. */
+    /** The argument for `openTestCa`. */
     folder: caFolder,
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
-    // A certificate counts as expired from its last second on, so that no wait is needed.
+    // OpenSSL treats a certificate as expired from its last second on, so the test need not wait.
     issueExpired: (names: readonly string[]) => issueFor(names, "0"),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
     selfSigned(names: readonly string[]) {
@@ -51,7 +51,7 @@ export function openTestCa(caFolder: string) {
       openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", DAYS_VALID, ...described(names));
       return readCertificate(paths);
     },
-    /** Removes the folder. What was read of it stays usable. */
+    /** Removes the folder. Certificates that were read from it stay usable. */
     close: () => rmSync(caFolder, { recursive: true, force: true }),
   };
 }

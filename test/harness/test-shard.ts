@@ -21,7 +21,7 @@ export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: u
 export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
 export const TIMEOUT: PushOutcome = { ...REFUSED, status: undefined, failure: "timeout" };
 
-/** The event of a number, as the queue has it. */
+/** Returns the event of a number, as it is in the queue. */
 export const queued = (number: number, fields: Partial<QueuedPush> = {}): QueuedPush => ({
   entryId: `${number}-0`,
   workspaceId: WORKSPACE.id,
@@ -40,41 +40,41 @@ export const queued = (number: number, fields: Partial<QueuedPush> = {}): Queued
 export const queuedMany = (count: number, fields: Partial<QueuedPush> = {}): QueuedPush[] =>
   Array.from({ length: count }, (_, i) => queued(i + 1, fields));
 
-/** An outcome that takes its time. */
+/** Returns an outcome after `ms`. */
 export const after = (ms: number, outcome: PushOutcome): Promise<PushOutcome> =>
   new Promise((resolve) => setTimeout(() => resolve(outcome), ms));
 
 export const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-/** An attempt, or a drop, with the time since the shard was made. */
+/** An attempt or a drop, with its time in ms since the shard was created. */
 export interface Dated {
   readonly eventId: string;
   readonly atMs: number;
 }
 export interface Attempt extends Dated {
-  /** From 1, for each event. */
+  /** The number of the attempt of its event, from 1. */
   readonly number: number;
   readonly url: string;
 }
 
 export type TestShard = ReturnType<typeof createShard>;
 
-/** The real dispatcher of a shard under jest's fake timers, over a store and a bridge that do as the test says. */
+/** Creates the real dispatcher of a shard on jest's fake clock, with a store and a bridge that the test controls. */
 export function createShard() {
   const world = {
     lease: "held" as "held" | "forgotten",
     queue: [queued(1)],
-    /** How far the service's clock has stepped. */
+    /** Milliseconds by which the service's clock has stepped. */
     clockMs: 0,
-    /** Whether the lease has run out, and no timer has said so yet. */
+    /** Whether the lease has expired before its timer has fired. */
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
-    /** The versions that the queue has of workspaces; what the store has, or remembers, is of version 1. */
+    /** The versions of workspaces in the queue. The store's, stored or remembered, is version 1. */
     versions: new Map<string, number>(),
-    /** What the store remembers of the workspace. */
+    /** The workspace as the store remembers it, if it does. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
-    /** What becomes of an event that is to be held. */
+    /** The store's answer to a record that holds an event. */
     held: "recorded" as Recorded,
     answer: (_attempt: Attempt): PushOutcome | Promise<PushOutcome> => OK,
   };
@@ -87,7 +87,7 @@ export function createShard() {
   const runs: Promise<void>[] = [];
   const holds: { readonly stopping: AbortController; readonly lost: AbortController }[] = [];
   const wakes = new Set<(shard: number) => void>();
-  // What a test leaves unanswered is answered at its end.
+  // Attempts that a test leaves unanswered are answered at its end.
   let answerRest = (_outcome: PushOutcome): void => {};
   const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
 
@@ -138,7 +138,7 @@ export function createShard() {
     report: (_where, error) => faults.push(error),
   };
 
-  /** As when the lease ran out. */
+  /** Acts as if the lease had expired. */
   const lose = (): void => {
     for (const { stopping, lost } of holds) {
       stopping.abort();
@@ -153,7 +153,7 @@ export function createShard() {
     faults,
     lose,
     times: () => attempts.map((attempt) => attempt.atMs),
-    /** Has a new holder of the lease begin. */
+    /** Starts the dispatcher of a new holder of the lease. */
     start() {
       const [stopping, lost] = [new AbortController(), new AbortController()];
       holds.push({ stopping, lost });
@@ -165,19 +165,19 @@ export function createShard() {
       world.queue.push(...pushes);
       for (const wake of wakes) wake(0);
     },
-    /** Ends it all; answers once the dispatchers have ended. */
+    /** Stops all dispatchers. Resolves when they have ended. */
     async end() {
       lose();
       answerRest(OK);
       await pass(10_000);
       await Promise.all(runs);
     },
-    /** Changes the world, and lets time pass. */
+    /** Changes the world, and advances the clock. */
     wait(ms: number, change: Partial<typeof world> = {}) {
       Object.assign(world, change);
       return pass(ms);
     },
-    /** The same, with a new holder of the lease that begins in the changed world. */
+    /** Changes the world, starts a new holder of the lease, and advances the clock. */
     run(ms: number, change: Partial<typeof world> = {}) {
       Object.assign(world, change);
       this.start();
@@ -186,7 +186,7 @@ export function createShard() {
   };
 }
 
-/** A shard for each test of a file, whose clock is jest's; at the end it must have met no fault. */
+/** Creates a shard for each test of a file, on jest's fake clock. Fails a test whose shard reported a fault. */
 export function testShard(): () => TestShard {
   let shard: TestShard;
   beforeEach(() => {

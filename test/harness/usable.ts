@@ -4,12 +4,12 @@ import type { Page } from "playwright-core";
 import { DESKTOP, PHONE, untilStill } from "./browser";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-/** Set to look at the pages: a picture of each is put there. */
+/** A folder for screenshots of the pages; none are made unless PAGE_PICTURES is set. */
 const PICTURES = process.env["PAGE_PICTURES"];
 
 /**
- * Fails when axe finds any fault with the page as it stands, serious or not, or when the page is wider than its window,
- * in either theme. Leaves the page at the last of the sizes, in light colours.
+ * Fails when axe finds any violation on the page, of whatever severity, or when the page is wider than its window, in
+ * either theme. Leaves the page at the last of `sizes`, in the light theme.
  */
 export async function expectUsable(page: Page, name: string, sizes = [PHONE, DESKTOP]): Promise<void> {
   await page.evaluate(AXE);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { ReceivedRequest } from "./receiver";
 
-/** The envelope of a pushed event, as far as every event has one; the rest is by type. */
+/** The envelope of a pushed event: the fields that every event has. Other fields depend on the type. */
 export interface PushedEvent {
   readonly id: string;
   readonly type: string;
@@ -16,8 +16,8 @@ export interface PushedEvent {
 const CLOCK_TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Checks what every push must be to a bridge, by means of its own: the method, the headers, and a signature for each
- * secret, newest first. Throws where one is wrong; answers the envelope.
+ * Checks the method, the headers and the signatures of a push, without code of the service. There must be one signature
+ * for each secret, newest first. Returns the envelope; throws an AssertionError when a check fails.
  */
 export function verifyPush(request: ReceivedRequest, secrets: readonly string[]): PushedEvent {
   const { method, headers, body } = request;
@@ -33,7 +33,10 @@ export function verifyPush(request: ReceivedRequest, secrets: readonly string[])
   });
   assert.equal(header, `t=${timestamp}${expected.join("")}`, "Service-Signature is not that of the secrets");
   const skewSeconds = Math.abs(request.atEpochMs / 1000 - Number(timestamp));
-  assert(skewSeconds <= CLOCK_TOLERANCE_SECONDS, `it was signed ${skewSeconds} s away from when it came`);
+  assert(
+    skewSeconds <= CLOCK_TOLERANCE_SECONDS,
+    `its timestamp is ${skewSeconds} s from the time of the request`,
+  );
 
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   const event = JSON.parse(text) as PushedEvent;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** So long that only a hang takes longer, however busy the machine is. */
+/** Milliseconds that only a hang exceeds, however busy the machine is. */
 export const HANG_MS = 60_000;
 
-/** Waits until a condition holds; fails with `what` when it does not in time. */
+/** Waits until a condition holds, and returns its value. Throws an error that names `what` after `withinMs`. */
 export async function until<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,

@@ -10,7 +10,7 @@ import { call } from "./core-clients";
 export type CreateInit = Parameters<typeof CreateWorkspaceRequest.create>[0];
 export type UpdateInit = Parameters<typeof UpdateWorkspaceRequest.create>[0];
 
-/** WorkspaceService as functions of what its requests hold, with an operator's token. */
+/** The methods of WorkspaceService as functions of their requests' fields, called with an operator's token. */
 export type WorkspaceApi = ReturnType<typeof createWorkspaceApi>;
 
 export function createWorkspaceApi(of: WorkspaceServiceClient) {
@@ -18,7 +18,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
     call(of, of.createWorkspace, CreateWorkspaceRequest.create({ name: "test", ...request }));
   return {
     create,
-    /** Creates a workspace and answers it with its secret. */
+    /** Creates a workspace, and returns it with its secret. */
     async make(request: CreateInit = {}): Promise<Workspace & { readonly secret: string }> {
       const { workspace, signingSecret } = await create(request);
       if (workspace === undefined) throw new Error("no workspace was answered");
@@ -38,7 +38,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
   };
 }
 
-/** Fails unless a call is refused with a status, and details that match. */
+/** Fails unless a call is rejected with a status, and with details that match. */
 export async function expectRejected(calling: Promise<unknown>, code: status, words: string | RegExp) {
   const details = expect.stringMatching(words) as string;
   await expect(calling).rejects.toMatchObject({ code, details });
