@@ -5,15 +5,19 @@ import { openTestStore } from "../harness/store";
 
 const EVICTS = /^maxmemory-policy is allkeys-lru: .*noeviction/;
 
-// That each master of a cluster is looked at, cluster.test.ts has.
+// cluster.test.ts tests that core checks each master of a cluster.
 test.each<[string, readonly string[], readonly [string, RegExp][]]>([
-  ["nothing, when nothing is lost", [], []],
-  ["that it evicts keys", ["--maxmemory-policy", "allkeys-lru"], [["warn", EVICTS]]],
-  ["that it keeps no file", ["--appendonly", "no"], [["warn", /^appendonly is no: /]]],
-  ["that it writes every second", ["--appendfsync", "everysec"], [["info", /^appendfsync is everysec: /]]],
-  ["that it does not sync", ["--appendfsync", "no"], [["warn", /^appendfsync is no: /]]],
-  ["that it could not look", ["--rename-command", "CONFIG", ""], [["info", /^cannot check the settings/]]],
-])("of a Redis a starting core says %s", async (_what, settings, expected) => {
+  ["nothing about a Redis that loses no data", [], []],
+  ["that Redis evicts keys", ["--maxmemory-policy", "allkeys-lru"], [["warn", EVICTS]]],
+  ["that Redis has no append-only file", ["--appendonly", "no"], [["warn", /^appendonly is no: /]]],
+  [
+    "that Redis syncs to disk only every second",
+    ["--appendfsync", "everysec"],
+    [["info", /^appendfsync is everysec: /]],
+  ],
+  ["that Redis does not sync to disk", ["--appendfsync", "no"], [["warn", /^appendfsync is no: /]]],
+  ["that it could not check Redis", ["--rename-command", "CONFIG", ""], [["info", /^cannot check the settings/]]],
+])("at startup core reports %s", async (_what, settings, expected) => {
   const redis = await startTestRedis(settings);
   const heard: RedisAdvice[] = [];
   const store = await openTestStore(redis.url, { onAdvice: (advice) => heard.push(advice) });
@@ -24,7 +28,7 @@ test.each<[string, readonly string[], readonly [string, RegExp][]]>([
   await redis.close();
 });
 
-test("a core warns in its log that Redis may lose data, and starts", async () => {
+test("core starts with a Redis that may lose data, and logs a warning", async () => {
   const redis = await startTestRedis(["--maxmemory-policy", "volatile-lru"]);
   const core = await startCore(redis.url);
   const warnings = core.log.filter(

@@ -13,7 +13,7 @@ const store = testStore();
 const other = testStore(store);
 
 const clock = testClock(store);
-/** When the next half day begins: ahead of the real clock, by which keys expire. */
+/** The start of the next half day. It is ahead of the real clock, by which keys expire. */
 let slotUs: number;
 beforeAll(() => void (slotUs = Math.ceil(clock.us / SECOND_US / HALF_DAY) * HALF_DAY * SECOND_US));
 beforeEach(() => clock.set(slotUs));
@@ -27,7 +27,7 @@ const shardKeys = ({ workspace }: WorkspaceRecord, kind: string): Promise<readon
   texts(store, "KEYS", `${prefixOf(store, workspace.id)}:${kind}:*`);
 const expiresAt = async (key: string) => asNumber(await store.redis.command(key, ["EXPIRETIME", key]));
 
-/** What the log has of a workspace, oldest first. */
+/** Returns the logged events of a workspace, oldest first. */
 async function logged({ workspace }: WorkspaceRecord): Promise<readonly string[]> {
   const log = `${prefixOf(store, workspace.id)}:in`;
   const entries = asList(await store.redis.command(log, ["XRANGE", log, "-", "+"]));
@@ -42,26 +42,26 @@ async function forget(record: WorkspaceRecord, kind: "id" | "same"): Promise<voi
 }
 
 // contract: repeat-id
-test("of requests with one id that arrive together at several cores, one is stored", async () => {
+test("when several cores get requests with one id at the same time, one request is stored", async () => {
   const record = await addWorkspace(store);
   const sent = Array.from({ length: 120 }, (_, i) => inbound(record, `id-${i % 10}`, `event ${i % 10}`));
   const answers = await Promise.all(sent.map((each, i) => (i % 3 ? store : other).inboundLog.append(each)));
   expect(outcomes(answers).filter((outcome) => outcome === "stored")).toHaveLength(10);
   expect(outcomes(answers).filter((outcome) => outcome === "repeated")).toHaveLength(110);
   expect((await logged(record)).toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `event ${i}`));
-  // A request id is the workspace's own.
+  // A request id applies to one workspace.
   const neighbour = await addNeighbour(store, record);
   expect(await store.inboundLog.append(inbound(neighbour, "id-1"))).toEqual({ outcome: "stored" });
 });
 
 // time: controlled
 // contract: repeat-id
-test("a request id is remembered for 24 hours, and for a second more at most", async () => {
+test("a request id is remembered for 24 hours, and for at most one second more", async () => {
   const second = fc.integer({ min: 0, max: SECOND_US - 1 });
   const ages = fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY }),
     fc.constantFrom(HALF_DAY, DAY, DAY + 1, 2 * DAY),
-    // The clock has stepped back since.
+    // The clock has stepped back in between.
     fc.integer({ min: -HALF_DAY, max: -1 }),
   );
   await fc.assert(
@@ -80,7 +80,7 @@ test("a request id is remembered for 24 hours, and for a second more at most", a
 });
 
 // time: controlled
-test("what remembers a request id outlives the 24 hours of every id in it by an hour at most", async () => {
+test("a key that remembers request ids expires at most an hour after the 24 hours of its last id", async () => {
   const record = await addWorkspace(store);
   await forget(record, "id");
   await store.inboundLog.append(inbound(record, "1"));
@@ -90,7 +90,7 @@ test("what remembers a request id outlives the 24 hours of every id in it by an 
   expect(needless).toBeLessThanOrEqual(3_600);
 });
 
-test("a refused request's id is not remembered", async () => {
+test("the id of a rejected request is not remembered", async () => {
   const record = await addWorkspace(store);
   const append = inbound(record, "1");
   const outdated = { ...append, record: { ...record, version: record.version + 1 } };
@@ -106,7 +106,7 @@ test("a refused request's id is not remembered", async () => {
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("without an id only the very same signed request is ignored: same timestamp and same bytes", async () => {
+test("without an id, only the same signed request is ignored: the same timestamp and the same bytes", async () => {
   const record = await addWorkspace(store);
   const t = slotUs / SECOND_US;
   const answers = [];
@@ -123,7 +123,7 @@ test("without an id only the very same signed request is ignored: same timestamp
 });
 
 // time: controlled
-test("the very same request is remembered while its timestamp could be accepted, and up to 20 minutes", async () => {
+test("a request without an id is remembered while its timestamp could be accepted, and at most 20 minutes", async () => {
   const now = slotUs / SECOND_US;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: -300, max: 300 }), async (off) => {
@@ -139,7 +139,7 @@ test("the very same request is remembered while its timestamp could be accepted,
   );
 });
 
-test("a remembered request id costs under 60 bytes, also where there are few", async () => {
+test("a remembered request id takes less than 60 bytes, even if there are few", async () => {
   const record = await addWorkspace(store);
   const { workspace, version } = record;
   const ids = 6_000;

@@ -2,7 +2,7 @@ import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import * as fc from "fast-check";
 import { createBatch, type ShardItems } from "../../core/store/batch";
 
-/** A batch that runs each shard's items by themselves. */
+/** Returns a batch that runs the items of each shard separately. */
 function batchOf<Item, Output>(
   run: (shard: number, items: readonly Item[]) => Promise<readonly Output[]>,
   { most = 10, spansShards = false } = {},
@@ -15,7 +15,7 @@ function batchOf<Item, Output>(
 }
 
 test.each([false, true])(
-  "every call is answered with its own output, in calls of bounded size, for all shards: %s",
+  "every call gets its own output, in batches of bounded size (batches span shards: %s)",
   async (spansShards) => {
     await fc.assert(
       fc.asyncProperty(
@@ -51,7 +51,7 @@ test.each([false, true])(
   },
 );
 
-test("an error fails only the calls of its batch", async () => {
+test("an error fails only the calls of its own batch", async () => {
   const batch = batchOf<number, number>(
     async (shard, items) => {
       if (items.includes(2)) throw new Error("out of order");
@@ -66,7 +66,7 @@ test("an error fails only the calls of its batch", async () => {
   expect(await batch(7, 5)).toBe(57);
 });
 
-test("calls made during a batch go together after it, and other shards do not wait", async () => {
+test("calls made during a batch form the next batch, and other shards do not wait for it", async () => {
   const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];
   const batch = batchOf<string, string>(
@@ -79,7 +79,7 @@ test("calls made during a batch go together after it, and other shards do not wa
       }),
   );
   const slow = batch(0, "slow");
-  // A turn later, the slow one has gone on its way.
+  // One turn of the event loop later, the slow batch has started.
   await new Promise(setImmediate);
   const behind = [batch(0, "one")];
   await new Promise(setImmediate);
@@ -91,7 +91,7 @@ test("calls made during a batch go together after it, and other shards do not wa
   expect(runs.at(-1)).toEqual([0, ["one", "two"]]);
 });
 
-test("when the store is out of reach, what waits behind a batch fails with it", async () => {
+test("when the store is unreachable, the calls that wait for a batch fail with it", async () => {
   let runs = 0;
   const batch = batchOf<string, string>(async () => {
     runs += 1;

@@ -40,11 +40,11 @@ const publish = (id: string) => store.outboundEvents.publish(publication(id, 1))
 
 const publishedSequence = async (id: string) => sequenceOf(await publish(id));
 
-/** What a call comes to, in a word. */
+/** Returns "done", "unavailable" or the error of a call. */
 const outcomeOf = (call: Promise<unknown>): Promise<string> =>
   call.then(() => "done").catch((e) => (e instanceof StoreUnavailable ? "unavailable" : String(e)));
 
-/** Asks again for as long as the store is unavailable. */
+/** Repeats a call while the store is unavailable. */
 function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
   return until(what, () =>
     ask().catch((error: unknown) => {
@@ -54,7 +54,7 @@ function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
   );
 }
 
-test("a key's slot is the one that the cluster says", async () => {
+test("the slot of a key is the one that the cluster computes", async () => {
   const odd = fc.array(fc.constantFrom("{", "}", "a", "é", ":"), { minLength: 1, maxLength: 8 });
   const joined = odd.map((parts) => parts.join(""));
   const key = fc.oneof(fc.string({ minLength: 1, maxLength: 20 }), joined);
@@ -66,7 +66,7 @@ test("a key's slot is the one that the cluster says", async () => {
   );
 });
 
-test("the shards are spread over all masters, with the functions on each, and each is looked at", async () => {
+test("the shards are on all masters, each of which has the functions and is checked", async () => {
   const masters = [...new Set(await ownersOf(everyPrefix()))];
   expect(masters).toHaveLength(3);
   for (const master of masters) expect(await master.command("FUNCTION", "LIST")).toHaveLength(1);
@@ -79,19 +79,22 @@ test("a command without a key goes to the same master every time", async () => {
   expect([...ids]).toEqual([String(await (await cluster.masterOf("")).command("CLUSTER", "MYID"))]);
 });
 
-test("functions that one master has lost are loaded again, also while a slot has no master", async () => {
+test("functions that one master has lost are loaded again, even while a slot has no master", async () => {
   const { workspace } = await addWorkspace(store);
   const master = await cluster.masterOf(prefixOf(store, workspace.id));
   await master.command("FUNCTION", "FLUSH");
   expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
 
-  // Of no shard, nor where their number is kept.
+  // A slot without a shard, and without the key that stores the number of shards.
   const slot = slotOf("a key that nobody uses");
   const owner = await cluster.masterOf("a key that nobody uses");
   const others = cluster.nodes.filter((node) => node !== owner);
   for (const node of [owner, ...others]) await node.command("CLUSTER", "DELSLOTS", slot);
   try {
-    await until("the store knows it", async () => (await outcomeOf(store.probe())) === "unavailable");
+    await until(
+      "the store notices the unserved slot",
+      async () => (await outcomeOf(store.probe())) === "unavailable",
+    );
     await master.command("FUNCTION", "FLUSH");
     expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
   } finally {
@@ -108,7 +111,7 @@ test("workspaces of all shards are listed together, newest first", async () => {
   expect(listed?.workspaces).toEqual(made.map(({ workspace }) => workspace).toReversed());
 });
 
-test("wakes of every shard come, whichever master they were said on", async () => {
+test("wakes of every shard arrive, whichever master they were published on", async () => {
   const woken = new Set<number>();
   const stop = store.followLog.onWake((shard) => woken.add(shard));
   await until("a wake of every shard", async () => {
@@ -119,13 +122,13 @@ test("wakes of every shard come, whichever master they were said on", async () =
   stop();
 });
 
-test("a slot on its way to another master is out of reach until it is there", async () => {
+test("a slot that migrates to another master is unavailable until the migration is complete", async () => {
   const { workspace } = await addWorkspace(store);
   const prefix = prefixOf(store, workspace.id);
   const slot = slotOf(prefix);
   const from = await cluster.masterOf(prefix);
   const to = (await ownersOf(everyPrefix())).find((each) => each !== from);
-  if (to === undefined) throw new Error("there is but one master");
+  if (to === undefined) throw new Error("there is only one master");
   const idOf = async (node: RedisNode) => String(await node.command("CLUSTER", "MYID"));
   const [fromId, toId] = [await idOf(from), await idOf(to)];
   const first = await publishedSequence(workspace.id);
@@ -136,25 +139,25 @@ test("a slot on its way to another master is out of reach until it is there", as
   const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 10_000)) as string[];
   await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "AUTH", PASSWORD, "KEYS", ...keys);
   for (const node of [to, from]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", toId);
-  await until("every server knows it", async () => {
+  await until("every node knows the new master", async () => {
     const views = await Promise.all(cluster.nodes.map((node) => node.command("CLUSTER", "SLOTS")));
     return (views as [number, number, [string, number]][][]).every((ranges) =>
       ranges.some(([start, end, [, port]]) => start <= slot && slot <= end && port === to.port),
     );
   });
-  // The store is told MOVED, unless it has looked since, and follows at once.
+  // The store gets MOVED, unless it has refreshed its slots in between, and follows at once.
   expect(await publishedSequence(workspace.id)).toBeGreaterThan(first);
 });
 
 // time: controlled
 // contract: check-2
-test("a post or a poll makes check 2 by a call of its own, and is not stored when the address is over its limit", async () => {
+test("posts and polls make check 2 with a separate call; a post over the address limit is not stored", async () => {
   const strict = await openTestStore(cluster.url, { limits: { ...CONTRACT_LIMITS, address: 1 } });
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
-  // Two requests of one turn are judged at one time, however slow the machine is.
+  // Two requests of one turn are checked at the same time, however slow the machine is.
   const twice = async (call: (address: string) => Promise<{ readonly outcome: string }>) => {
-    const answers = await onceAvailable("both are judged", () => {
+    const answers = await onceAvailable("both are checked", () => {
       const address = randomUUID();
       return Promise.all([call(address), call(address)]);
     });
@@ -170,7 +173,7 @@ test("a post or a poll makes check 2 by a call of its own, and is not stored whe
   }
 });
 
-test("what no replica confirms is not answered and shown to nobody: no poll, no push, no follower", async () => {
+test("data that no replica confirms is not acknowledged, and not sent to any poll, push or follower", async () => {
   const careful = await openTestStore(cluster.url, { waitReplicas: 1 });
   const polled = await addWorkspace(store);
   const pushed = await addNeighbour(store, polled, { targetUrl: "https://bridge.example/" });
@@ -200,26 +203,26 @@ test("what no replica confirms is not answered and shown to nobody: no poll, no 
     for (const { workspace } of [polled, pushed]) await publish(workspace.id);
     for (const call of [() => append("2"), readPage, readPushes, follow])
       await expect(call()).rejects.toThrow("too few replicas have confirmed the write");
-    // What asks for no confirmation does not wait for it.
+    // A read of a workspace needs no confirmation, and does not wait for one.
     expect(await careful.workspaces.read(polled.workspace.id)).toEqual(polled);
   } finally {
     replica?.resume();
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // Stored, and read for the group by then, in answers that did not come. The lease may have run out since.
+  // The event has been stored and read for the group, in calls that got no answer. The lease may have expired since.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);
   });
   expect(again?.entries).toHaveLength(1);
-  expect(await onceAvailable("it is known", () => append("2"))).toEqual({ outcome: "repeated" });
+  expect(await onceAvailable("the request id is known", () => append("2"))).toEqual({ outcome: "repeated" });
   await careful.close();
 });
 
-// The last test: a master is gone from here on.
+// Must be the last test: it kills a master.
 // contract: envelope-sequence
-test("while a master is gone only its shards are out of reach; sequences rise when its replica takes over", async () => {
+test("while a master is down only its shards are unavailable; sequences rise when its replica takes over", async () => {
   const records = await Promise.all(Array.from({ length: 24 }, () => addWorkspace(store)));
   const ids = records.map(({ workspace }) => workspace.id);
   const owners = await ownersOf(ids.map((id) => prefixOf(store, id)));
@@ -227,7 +230,7 @@ test("while a master is gone only its shards are out of reach; sequences rise wh
   const [doomed] = owners;
   if (doomed === undefined) throw new Error("there is no master");
   const before = await Promise.all(ids.map(publishedSequence));
-  // As if its clock had been ahead.
+  // As if the clock of the master had been ahead.
   const ahead = (Date.now() + 3_600_000) * 1_000;
   const state = `${prefixOf(store, first)}:st:${first}`;
   await store.redis.command(state, ["HSET", state, "sequence", String(ahead)]);
@@ -238,7 +241,7 @@ test("while a master is gone only its shards are out of reach; sequences rise wh
   await expect(store.probe()).rejects.toBeInstanceOf(StoreUnavailable);
 
   await replica?.command("CLUSTER", "FAILOVER", "TAKEOVER");
-  await until("the store is whole again", async () => (await outcomeOf(store.probe())) === "done");
+  await until("the whole store is available again", async () => (await outcomeOf(store.probe())) === "done");
   const after = await Promise.all(ids.map((id) => onceAvailable("published", () => publishedSequence(id))));
   expect(after[0]).toBe(ahead + 1);
   for (const [i, sequence] of after.entries()) expect(sequence).toBeGreaterThan(before[i] ?? 0);

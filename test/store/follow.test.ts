@@ -14,14 +14,14 @@ function member(group: string, consumer = "c"): Member {
   return { group, name: consumer, token: `token-${++members}` };
 }
 
-/** Takes a lease that does not expire, however slow the machine is. */
+/** Acquires a lease, and makes it permanent, so that it does not expire on a slow machine. */
 async function hold(reader: Member, shard: number): Promise<void> {
   expect(await log.take(reader, shard)).toBe(true);
   const key = `${store.keys.prefix(shard)}:lease:${reader.group}`;
   await store.redis.command(key, ["PERSIST", key]);
 }
 
-/** Opens a group, appends events in one workspace, and has a reader hold its shard. */
+/** Opens a group, appends events in one workspace, and acquires its shard for a reader. */
 async function startReading(group: string, ...events: readonly string[]) {
   await log.open(group);
   const shard = await append(...events);
@@ -30,7 +30,7 @@ async function startReading(group: string, ...events: readonly string[]) {
   return { shard, reader, stream: `${store.keys.prefix(shard)}:in` };
 }
 
-/** Appends events in one workspace and answers its shard. */
+/** Appends events in one workspace, and returns its shard. */
 async function append(...events: readonly string[]): Promise<number> {
   const record = await addWorkspace(store);
   for (const event of events) await appendTo(record, event);
@@ -46,7 +46,7 @@ const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | un
   entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
 
 describe("the lease of a shard", () => {
-  test("is one member's at a time, and the next one's when it is dropped", async () => {
+  test("is held by one member at a time, and free for the next when it is dropped", async () => {
     const [one, two] = [member("lease"), member("lease")];
     expect(await log.take(one, 0)).toBe(true);
     expect(await log.take(two, 0)).toBe(false);
@@ -57,13 +57,13 @@ describe("the lease of a shard", () => {
     expect(await log.take(two, 0)).toBe(true);
   });
 
-  test("is each group's own", async () => {
+  test("is separate for each group", async () => {
     expect(await log.take(member("own-1"), 1)).toBe(true);
     expect(await log.take(member("own-2"), 1)).toBe(true);
   });
 
   // time: controlled
-  test("expires when it is not kept", async () => {
+  test("expires unless it is renewed", async () => {
     const [one, two] = [member("lapse"), member("lapse")];
     const key = `${store.keys.prefix(2)}:lease:lapse`;
     const expiresAtMs = async () => asNumber(await store.redis.command(key, ["PEXPIRETIME", key]));
@@ -75,7 +75,7 @@ describe("the lease of a shard", () => {
     expect([await log.take(two, 2), await log.take(one, 2)]).toEqual([true, false]);
   });
 
-  test("is needed for every way of reading", async () => {
+  test("is required by every kind of read", async () => {
     const stranger = member("strangers");
     await log.open("strangers");
     const reads = [
@@ -88,7 +88,7 @@ describe("the lease of a shard", () => {
 });
 
 describe("reading", () => {
-  test("begins at the group's first opening; opening again changes nothing", async () => {
+  test("starts at the group's first opening; another opening changes nothing", async () => {
     const record = await addWorkspace(store);
     const shard = store.keys.shard(record.workspace.id);
     await appendTo(record, "before");
@@ -103,7 +103,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
   });
 
-  test("again goes page by page through what is not acked, attempts counting, and passes to the next holder", async () => {
+  test("returns unacked events again, page by page, with rising attempts, to the next holder of the lease", async () => {
     const group = "again";
     const { shard, reader: first } = await startReading(group, "one", "two", "three", "four");
     const second = member(group);
@@ -121,7 +121,7 @@ describe("reading", () => {
     expect(shown(await log.readEntries(second, shard, ids))).toEqual(["one/3", "three/3", "four/3"]);
   });
 
-  test("leaves out what the log no longer holds, and goes on behind it", async () => {
+  test("skips unacked entries that the log no longer has", async () => {
     const { shard, reader, stream } = await startReading("trimmed", "one", "two");
     const [one] = (await log.readNew(reader, shard, 10)) ?? [];
     await store.redis.command("", ["XDEL", stream, one?.entryId ?? ""]);
@@ -129,7 +129,7 @@ describe("reading", () => {
     expect(shown(page?.entries)).toEqual(["two/2"]);
   });
 
-  test("a thousand entries by their names are read and acked in one go", async () => {
+  test("returns and acks 1,000 entries by their ids in one call", async () => {
     const group = "many";
     const { shard, reader, stream } = await startReading(group);
     const adds = Array.from({ length: 1_000 }, (_, i) =>
@@ -142,7 +142,7 @@ describe("reading", () => {
     expect(await log.readEntries(reader, shard, ids)).toEqual([]);
   });
 
-  test("a group that Redis lost is made again with all that the log holds", async () => {
+  test("recreates a group that Redis lost, with all events in the log", async () => {
     const { shard, reader, stream } = await startReading("lost", "one");
     await store.redis.command("", ["DEL", stream]);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
@@ -150,17 +150,17 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("an append wakes whoever listens, with its shard, until it no longer does", async () => {
+  test("wakes listeners with the shard of an append, until they stop listening", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
-    await until("the wake has come", () => woken.includes(shard));
+    await until("the wake has arrived", () => woken.includes(shard));
     stop();
     woken.length = 0;
     const other: number[] = [];
     const stopOther = log.onWake((each) => other.push(each));
     const later = await append("two");
-    await until("the other wake has come", () => other.includes(later));
+    await until("the other wake has arrived", () => other.includes(later));
     stopOther();
     expect(woken).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe("reading", () => {
 describe("the register of a group", () => {
   const clock = testClock(store);
 
-  test("names who is alive, in order", async () => {
+  test("lists the live members, in order", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
     expect(await log.join(b, true)).toEqual(["b"]);
     expect(await log.join(a, true)).toEqual(["a", "b"]);
@@ -178,7 +178,7 @@ describe("the register of a group", () => {
     expect(await log.join(b, false)).toEqual(["b"]);
   });
 
-  test("gives a consumer's place to its newer stream, and the older cannot take the newer along", async () => {
+  test("gives a consumer's place to its newer stream, which stays when the older leaves", async () => {
     const [older, newer] = [member("place"), member("place")];
     await log.join(older, true);
     expect(await log.join(newer, true)).toEqual(["c"]);
@@ -187,7 +187,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, false)).toEqual(["c"]);
   });
 
-  test("gives a place that both ask for as new to the one that began later, whoever asks last", async () => {
+  test("gives the place of two new streams to the one that started later, in whatever order they join", async () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
     expect(await log.join(newer, true, 200)).toEqual(["c"]);
@@ -196,7 +196,7 @@ describe("the register of a group", () => {
     expect(await log.join(member("late"), true, 0)).toEqual(["c"]);
   });
 
-  test("reads the members of a release that knows no ages", async () => {
+  test("reads the members of a release that stores no ages", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);
@@ -204,7 +204,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
   });
 
-  test("is full with as many streams as a group may have, and then takes only a newer one of a name", async () => {
+  test("is full at the maximum number of streams, and then accepts only a newer stream of a known name", async () => {
     const all = Array.from({ length: GROUP_STREAMS_MAX }, (_, i) => member("full", `c${i}`));
     for (const each of all) await log.join(each, true);
     const further = member("full", "further");
@@ -213,12 +213,12 @@ describe("the register of a group", () => {
     await log.leave(all[0] ?? further);
     expect(await log.join(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
-    // Those that are silent take no place.
+    // Silent members do not count.
     await clock.pass((LEASE_MS + 1) * 1_000);
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read by a beat while nobody comes, leaves or may have fallen silent", async () => {
+  test("is not read by a renewal while no member joins, leaves or may have fallen silent", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -232,7 +232,7 @@ describe("the register of a group", () => {
     expect(await reads()).toBe(before);
   });
 
-  test("sees at once whom a release has added or taken away that keeps no names", async () => {
+  test("sees at once a member that was added or removed by a release that keeps no names", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -243,7 +243,7 @@ describe("the register of a group", () => {
   });
 
   // time: controlled
-  test("forgets who is silent for longer than a lease lasts", async () => {
+  test("forgets a member that is silent for longer than a lease", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
     await clock.pass(LEASE_MS * 1_000);

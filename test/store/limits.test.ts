@@ -20,7 +20,7 @@ async function fileBytes(): Promise<number> {
   return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);
 }
 
-/** Judges requests of one address that arrive together: 0, or the µs to wait, for each. */
+/** Checks requests of one address that arrive together. Returns for each 0, or the µs to wait. */
 async function judge(address: string, limit: number, requests: number): Promise<readonly number[]> {
   const addresses = Array<string>(requests).fill(address);
   const answers = await store.functions.call("admit", prefixOf(address), [String(limit), ...addresses]);
@@ -28,7 +28,7 @@ async function judge(address: string, limit: number, requests: number): Promise<
 }
 
 // time: controlled
-test("no second, wherever it begins, lets more than the limit through; refusals do not count and say exactly how long to wait", async () => {
+test("any second admits at most the limit; rejected requests do not count, and get the exact time to wait", async () => {
   const arrivals = fc.record({
     passUs: fc.oneof(fc.integer({ min: 0, max: 1_200_000 }), fc.constantFrom(0, 999_999, SECOND_US)),
     requests: fc.integer({ min: 1, max: 10 }),
@@ -60,8 +60,13 @@ test("no second, wherever it begins, lets more than the limit through; refusals 
 
 // time: controlled
 test.each([
-  ["by up to a second, the limit holds until the clock has caught up", SECOND_US, [SECOND_US, SECOND_US], 1],
-  ["by more, the count starts over", SECOND_US + 1, [0, SECOND_US], 1],
+  [
+    "by up to a second, the limit applies until the clock has caught up",
+    SECOND_US,
+    [SECOND_US, SECOND_US],
+    1,
+  ],
+  ["by more than a second, the count restarts", SECOND_US + 1, [0, SECOND_US], 1],
 ])("when the clock steps back %s", async (_what, us, answers, kept) => {
   const address = freshAddress();
   await judge(address, 1, 1);
@@ -73,7 +78,7 @@ test.each([
 
 // time: controlled
 // contract: check-2
-test("all cores share the 500 a second of a sending address", async () => {
+test("all cores share the limit of 500 requests a second from an address", async () => {
   const address = freshAddress();
   const admit = (i: number) => (i % 2 ? store : other).requestLimits.admitAddress(address);
   const burst = (count: number) => Promise.all(Array.from({ length: count }, (_, i) => admit(i)));
@@ -88,7 +93,7 @@ test("all cores share the 500 a second of a sending address", async () => {
 
 // time: controlled
 // contract: check-6, poll-counts-limits
-test("posts and polls of a workspace share its 250 a second, on all cores", async () => {
+test("posts and polls of a workspace share the limit of 250 requests a second, on all cores", async () => {
   const record = await addWorkspace(store);
   const post = () => other.inboundLog.append({ record, event: "fault" });
   const poll = () => store.heldEvents.page({ record, page: "count" });
@@ -105,7 +110,7 @@ test("posts and polls of a workspace share its 250 a second, on all cores", asyn
 
 // time: controlled
 // contract: check-2
-test("posts and polls make check 2 first, share the 500 a second of an address, and refused ones do not count", async () => {
+test("posts and polls make check 2 first and share an address's limit; rejected ones do not count", async () => {
   const address = freshAddress();
   const records = await Promise.all(Array.from({ length: 4 }, () => addWorkspace(store)));
   const requests = Array.from({ length: 150 }, () => records).flat();
@@ -133,7 +138,7 @@ test("posts and polls make check 2 first, share the 500 a second of an address, 
 });
 
 // time: controlled
-test("limits, and polls in a row that bring nothing but the first of a minute, write nothing to the append-only file", async () => {
+test("limits write nothing to the append-only file, and successive empty polls write once a minute", async () => {
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
   const minute = (us: number): number => Math.floor(us / (60 * SECOND_US));
@@ -149,7 +154,7 @@ test("limits, and polls in a row that bring nothing but the first of a minute, w
   expect(logged).toEqual(expected);
 });
 
-test("a request that is judged by an outdated record does not count", async () => {
+test("a request that is checked with an outdated record does not count", async () => {
   const record = await addWorkspace(store);
   const outdated = { ...record, version: record.version + 1 };
   expect(await store.inboundLog.append({ record: outdated, event: "fault" })).toEqual({ outcome: "stale" });
@@ -157,7 +162,7 @@ test("a request that is judged by an outdated record does not count", async () =
   expect(await stamps(keyOf(store, record.workspace.id, "rate"))).toEqual([]);
 });
 
-test("what a limit keeps of an idle sender expires", async () => {
+test("the stored count of an idle sender expires", async () => {
   const address = freshAddress();
   const key = `${prefixOf(address)}:ip:${address}`;
   const began = await redisNowUs(store);

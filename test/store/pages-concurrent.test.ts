@@ -12,7 +12,7 @@ interface Seen {
   readonly sequence: number;
 }
 
-/** Publishes `sizes` batches, one after the other, and answers what was published. */
+/** Publishes batches of these sizes, one after the other, and returns the published events. */
 async function write(store: TestStore, workspaceId: string, name: string, sizes: readonly number[]) {
   const written: Seen[] = [];
   for (const [batch, size] of sizes.entries()) {
@@ -26,7 +26,7 @@ async function write(store: TestStore, workspaceId: string, name: string, sizes:
   return written;
 }
 
-/** Follows `next` from a start until `isDone`, with the limits in turn; over the request limit it tries again. */
+/** Polls from a start until `isDone`, with the limits in turn. Retries a poll that exceeds the request limit. */
 async function follow(
   store: TestStore,
   record: WorkspaceRecord,

@@ -23,7 +23,7 @@ const HOLD_US = 24 * HOUR_US;
 
 const store = testStore();
 
-/** Publishes an event of so many bytes at least, and answers its sequence. */
+/** Publishes an event of at least `bytes` bytes, and returns its sequence. */
 async function publish(workspaceId: string, label: number, bytes = 10): Promise<number> {
   const beforeSequence = `{"label":${label},"text":"${"x".repeat(bytes)}","sequence":`;
   const envelope = { beforeSequence, afterSequence: "}" };
@@ -48,7 +48,7 @@ function labels(page: Page): readonly number[] {
 const operations = fc.oneof(
   {
     weight: 3,
-    // Some of them large, and some pages read past the function.
+    // Some events are large, and so some pages are read outside the Redis function.
     arbitrary: fc.record({
       publish: fc.integer({ min: 1, max: 12 }),
       bytes: fc.constantFrom(10, 3_000, 20_000),
@@ -58,7 +58,7 @@ const operations = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      // Which of the events that there ever were, and how far beside it; before the first: from the oldest.
+      // The index of the cursor's event among all events ever, and an offset. -1: from the oldest, -2: from the latest.
       after: fc.integer({ min: -2, max: 60 }),
       beside: fc.constantFrom(-1, 0, 1),
       limit: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 100 })),
@@ -68,7 +68,7 @@ const operations = fc.oneof(
 
 // time: controlled
 // contract: poll-has-more, poll-gap, poll-latest
-test("a page, its cursor, hasMore and gap are what the events that were ever held say", async () => {
+test("a page has the events, cursor, `hasMore` and `gap` that follow from all events that were ever held", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), async (steps) => {
       const record = await addWorkspace(store);
@@ -111,7 +111,7 @@ test("a page, its cursor, hasMore and gap are what the events that were ever hel
 });
 
 // time: controlled
-test("expired events are freed by the next poll or publication, and those of an idle workspace expire in Redis", async () => {
+test("the next poll or publication frees expired events, and those of an idle workspace expire in Redis", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const key = keyOf(store, id, "held");
@@ -136,14 +136,14 @@ test("expired events are freed by the next poll or publication, and those of an 
 });
 
 test.each([
-  ["by the function", 8],
-  ["past the function", 9],
+  ["inside the Redis function", 8],
+  ["outside the Redis function", 9],
 ])("a page read %s has the events that were published before it, and no others", async (_how, count) => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const expected = Array.from({ length: count }, (_, i) => i);
   await Promise.all(expected.map((label) => publish(id, label)));
-  // Between the function's answer and the reading of a large page one more event is published.
+  // One more event is published between the function's answer and the read of a large page.
   let between: number | undefined;
   const redis: Redis = {
     ...store.redis,
@@ -163,7 +163,7 @@ test.each([
 
 const ODD_CURSORS = ["0000000000000001", "000000000000000000", "9007199254740991", "999999999999999999"];
 // contract: poll-cursor
-test.each(ODD_CURSORS)("%s is a cursor like any other", async (cursor) => {
+test.each(ODD_CURSORS)("%s is accepted as a cursor", async (cursor) => {
   const record = await addWorkspace(store);
   await publish(record.workspace.id, 1);
   const page = await readPage(record, { from: "after", cursor }, 1);
@@ -173,26 +173,29 @@ test.each(ODD_CURSORS)("%s is a cursor like any other", async (cursor) => {
 test.each([
   ["before a poll", "page"],
   ["before a publication", "publish"],
-])("held events that Redis lost %s are reported as a gap, and publishing goes on", async (_when, next) => {
-  const record = await addWorkspace(store);
-  const { id } = record.workspace;
-  const neighbour = await addNeighbour(store, record);
-  const lost = await publish(id, 1);
-  const key = keyOf(store, id, "held");
-  await store.redis.command(key, ["DEL", key]);
-  if (next === "page") expect(await readAfter(record, lost - 1)).toMatchObject({ events: [], gap: true });
-  await Promise.all([publish(id, 2), publish(neighbour.workspace.id, 1)]);
-  const page = await readAfter(record, lost - 1);
-  expect([labels(page), page.gap]).toEqual([[2], true]);
-  expect(labels(await readPage(neighbour, { from: "oldest" }, 10))).toEqual([1]);
-});
+])(
+  "held events that Redis lost %s are reported as a gap, and publishing still works",
+  async (_when, next) => {
+    const record = await addWorkspace(store);
+    const { id } = record.workspace;
+    const neighbour = await addNeighbour(store, record);
+    const lost = await publish(id, 1);
+    const key = keyOf(store, id, "held");
+    await store.redis.command(key, ["DEL", key]);
+    if (next === "page") expect(await readAfter(record, lost - 1)).toMatchObject({ events: [], gap: true });
+    await Promise.all([publish(id, 2), publish(neighbour.workspace.id, 1)]);
+    const page = await readAfter(record, lost - 1);
+    expect([labels(page), page.gap]).toEqual([[2], true]);
+    expect(labels(await readPage(neighbour, { from: "oldest" }, 10))).toEqual([1]);
+  },
+);
 
 // time: controlled
 // contract: poll-held-24h
-test("events are held for 24 hours to the microsecond", async () => {
+test("events are held for exactly 24 hours", async () => {
   const record = await addWorkspace(store);
   const now = await redisNowUs(store);
-  // From here to the end of the file.
+  // Must be the last test: it stops the clock for the rest of the file.
   const setClock = await stopClock(store);
   for (const label of [0, 1]) {
     await setClock(now + label);

@@ -18,7 +18,7 @@ const isFound = async (record: WorkspaceRecord): Promise<boolean> =>
   (await store.pollWatch.findFailing(shardOf(record))).workspaceIds.includes(record.workspace.id);
 const outboxKey = ({ workspace }: WorkspaceRecord): string => `${prefixOf(store, workspace.id)}:mail`;
 
-/** The workspaces of the oldest and of the newest mail of an outbox, and how many there are. */
+/** Returns the workspaces of the oldest and the newest email of an outbox, and the number of emails. */
 async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, string, number]> {
   const mails = await store.redis.command("", ["XRANGE", outboxKey(record), "-", "+"]);
   const all = asList(mails).map((mail) => asText(asList(asList(mail)[1])[1]));
@@ -27,7 +27,7 @@ async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, stri
 
 // time: controlled
 // contract: health-failing, health-mail-once
-test("a workspace whose events wait for five minutes without a poll is found once, with one mail", async () => {
+test("a poll workspace whose events wait 5 minutes without a poll is found failing once, with one email", async () => {
   const record = await addWorkspace(store);
   await publish(record);
   await pass(FIVE_MINUTES - MS);
@@ -42,9 +42,9 @@ test("a workspace whose events wait for five minutes without a poll is found onc
 // time: controlled
 // contract: health-failing
 test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
-  ["nobody polls", () => pass(DAY_AND_MORE)],
+  ["the bridge does not poll", () => pass(DAY_AND_MORE)],
   [
-    "a poll comes too late",
+    "the bridge polls too late",
     async (record) => {
       await pass(DAY_AND_MORE);
       const page = { start: { from: "after", cursor: "1" }, limit: 10 } as const;
@@ -54,7 +54,7 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
     },
   ],
   [
-    "the workspace is pushed to meanwhile",
+    "the workspace has a target URL in the meantime",
     async ({ workspace, version }) => {
       const pushed = { ...workspace, targetUrl: "https://bridge.example/" };
       expect(await store.workspaces.replace(pushed, version)).toBe(true);
@@ -63,7 +63,7 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
       expect(await store.workspaces.replace(workspace, current)).toBe(true);
     },
   ],
-])("when an event expires and %s, the five minutes begin with the next event", async (_when, expire) => {
+])("when an event expires and %s, the 5 minutes start with the next event", async (_when, expire) => {
   const record = await addWorkspace(store);
   await publish(record);
   await expire(record);
@@ -75,31 +75,34 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
 });
 
 test.each([
-  ["of three", 3],
-  ["of twenty, read past the function", 20],
-])("a page %s is served at once where nothing waits behind it", async (_size, size) => {
-  const record = await addWorkspace(store);
-  let cursor = "1";
-  const poll = async (limit: number): Promise<void> => {
-    const page = { start: { from: "after", cursor }, limit } as const;
-    const answer = await store.heldEvents.page({ record, page });
-    if (answer.outcome === "page") cursor = answer.last ?? cursor;
-  };
-  const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
-  const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
-  await publishSome();
-  expect(await waiting()).toBe(size);
-  await poll(size);
-  expect(await waiting()).toBe(0);
-  for (const _ of [1, 2]) await publishSome();
-  await poll(size);
-  // The end of a large page is known when the next poll names it as its cursor.
-  expect(await waiting()).toBe(size === 3 ? size : 2 * size);
-  await poll(1);
-  expect(await waiting()).toBe(size - 1);
-});
+  ["of three events", 3],
+  ["of twenty events, read outside the Redis function,", 20],
+])(
+  "the events of a page %s count as served at once if no event waits after the page",
+  async (_size, size) => {
+    const record = await addWorkspace(store);
+    let cursor = "1";
+    const poll = async (limit: number): Promise<void> => {
+      const page = { start: { from: "after", cursor }, limit } as const;
+      const answer = await store.heldEvents.page({ record, page });
+      if (answer.outcome === "page") cursor = answer.last ?? cursor;
+    };
+    const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
+    const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
+    await publishSome();
+    expect(await waiting()).toBe(size);
+    await poll(size);
+    expect(await waiting()).toBe(0);
+    for (const _ of [1, 2]) await publishSome();
+    await poll(size);
+    // The events of a large page count as served when the next poll sends their cursor.
+    expect(await waiting()).toBe(size === 3 ? size : 2 * size);
+    await poll(1);
+    expect(await waiting()).toBe(size - 1);
+  },
+);
 
-test("the outbox is read page by page", async () => {
+test("the outbox of emails is read page by page", async () => {
   const record = await addWorkspace(store);
   const key = outboxKey(record);
   await store.redis.command("", ["DEL", key]);
@@ -115,10 +118,10 @@ test("the outbox is read page by page", async () => {
   expect(read).toEqual(names);
 });
 
-test("a full outbox drops its oldest mail for a new one, and counts it", async () => {
+test("a full outbox drops its oldest email for a new one, and counts the drop", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
-  // Nobody else's of its shard.
+  // Forget other workspaces of the shard, so that only this one is found.
   await store.redis.command("", ["DEL", `${prefixOf(store, id)}:due`]);
   await evaluate(
     store,

@@ -9,7 +9,7 @@ const store = testStore();
 const other = testStore(store);
 const clock = testClock(store);
 
-/** What a game service is answered. */
+/** Returns the parts of a result that a game service gets. */
 function answered(published: Published): object {
   if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
   const { eventId, sequence, messageId, expiresAtMs } = published;
@@ -18,7 +18,7 @@ function answered(published: Published): object {
 
 // time: controlled
 // contract: envelope-sequence
-test("a sequence is the microsecond clock's, or one above the last, however the clock steps", async () => {
+test("a sequence is the time in microseconds, or one above the last sequence, however the clock steps", async () => {
   const start = clock.us;
   const step = fc.record({
     size: fc.integer({ min: 1, max: 8 }),
@@ -43,7 +43,7 @@ test("a sequence is the microsecond clock's, or one above the last, however the 
 });
 
 // contract: envelope-sequence
-test("events that a core publishes together have rising sequences in their order, each an exact JSON number", async () => {
+test("events that a core publishes together get rising sequences in their order, each an exact JSON number", async () => {
   const { workspace } = await addWorkspace(store);
   const answers = await Promise.all(
     Array.from({ length: 250 }, (_, i) => store.outboundEvents.publish(publication(workspace.id, i))),
@@ -53,7 +53,7 @@ test("events that a core publishes together have rising sequences in their order
   expect(sequences.at(-1)).toBeLessThan(2 ** 53);
 });
 
-test("of events that come together under one key, at several cores, one is published; all are answered as it was", async () => {
+test("when several cores get events with one idempotency key, one is published; all get its result", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const expiresAtMs = Date.now() + 60_000;
   const fields = { idempotencyKey: "before", expiresAtMs };
@@ -77,7 +77,7 @@ test("of events that come together under one key, at several cores, one is publi
 });
 
 // time: controlled
-test("an idempotency key is the workspace's own, is remembered for 24 hours, and never for what was refused", async () => {
+test("an idempotency key applies to one workspace for 24 hours, but not if the event was rejected", async () => {
   const began = Date.now();
   const first = await addWorkspace(store);
   const second = await addWorkspace(store, { connected: false });
@@ -100,10 +100,10 @@ test("an idempotency key is the workspace's own, is remembered for 24 hours, and
 });
 
 test.each([
-  ["no workspace at all", undefined],
-  ["a disconnected one", { connected: false }],
-  ["one of a native platform", { platform: "native" as const }],
-])("for %s nothing is published or kept", async (_which, fields) => {
+  ["a workspace that does not exist", undefined],
+  ["a disconnected workspace", { connected: false }],
+  ["a workspace of a native platform", { platform: "native" as const }],
+])("an event for %s is neither published nor stored", async (_which, fields) => {
   const id = fields ? (await addWorkspace(store, fields)).workspace.id : randomUUID();
   expect(await store.outboundEvents.publish(publication(id, 1))).toEqual({ outcome: "unknown-workspace" });
   expect(await texts(store, "KEYS", `*:held:${id}`)).toEqual([]);

@@ -30,20 +30,20 @@ const delivery = (attempt: number): Delivery => ({
 
 const publish = ({ workspace }: WorkspaceRecord, label: string) =>
   store.outboundEvents.publish(publication(workspace.id, label));
-/** Polls as a bridge does that has all events; from the oldest one it brings what is held. */
+/** Polls as a bridge that has all events. A poll from "oldest" returns the held events. */
 const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", { heldEvents } = store) =>
   heldEvents.page({ record, page: { start: { from }, limit: 100 } });
-/** Lines of one millisecond have no order between polls and others. */
+/** Waits, because lines of polls and of pushes in the same millisecond have no defined order. */
 async function untilNextMs(): Promise<void> {
   const began = Date.now();
   await until("the next millisecond", () => Date.now() > began);
 }
 const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
-/** Of polls how many there were and what they brought; of others the attempt. */
+/** Returns, for each line, the number of polls and of their events, or the attempt of a push. */
 const told = (lines: readonly LoggedDelivery[]) =>
   lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
 
-/** Sets or clears the target URL; answers the workspace as it is then. */
+/** Sets or clears the target URL, and returns the changed workspace. */
 async function setUrl({ workspace }: WorkspaceRecord, targetUrl: string): Promise<WorkspaceRecord> {
   const current = await store.workspaces.read(workspace.id);
   await store.workspaces.replace({ ...workspace, targetUrl }, current?.version ?? 0);
@@ -53,7 +53,7 @@ async function setUrl({ workspace }: WorkspaceRecord, targetUrl: string): Promis
 }
 
 // contract: poll-is-delivery
-test("polls in a row that bring nothing are one line, until one brings events, a push is logged, the mode changes or polls cease", async () => {
+test("successive empty polls are one line, until a poll with events, a push, a change of mode or a pause in polling", async () => {
   const record = await addWorkspace(store);
   for (let i = 0; i < 3; i++) await poll(record);
   expect(told(await log(record))).toEqual([[3, 0]]);
@@ -75,7 +75,7 @@ test("polls in a row that bring nothing are one line, until one brings events, a
   await poll(polled);
   const lines = await log(record);
   expect(told(lines).slice(0, 3)).toEqual([1, 1, 1].map((polls) => [polls, 0]));
-  // Ids fall, also where all of it happens within a millisecond.
+  // The ids fall, even if all lines are of one millisecond.
   const keys = lines.map(({ id }) => id.replaceAll(/\d+/g, (digits) => digits.padStart(20, "0")));
   expect(keys).toEqual([...new Set(keys)].toSorted().toReversed());
   const pages = [];
@@ -88,7 +88,7 @@ test("polls in a row that bring nothing are one line, until one brings events, a
   expect(pages).toEqual(lines);
 });
 
-test("a watch reads forward: what was logged since the last look, and a run that has grown, under its id", async () => {
+test("a watch reads lines logged since its last read, and a longer run of polls under its old id", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.deliveryLog.append(id, delivery(1));
@@ -112,7 +112,7 @@ test("a watch reads forward: what was logged since the last look, and a run that
   expect(told(await look())).toEqual([[1, 0]]);
 });
 
-test("a page that watches has the log read once, and keeps the health of its last 1,000 pushes up to date", async () => {
+test("watching a workspace reads the log once, and keeps the health of its last 1,000 pushes up to date", async () => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.example/" });
   const { id } = record.workspace;
   await Promise.all(Array.from({ length: 30 }, (_, i) => store.deliveryLog.append(id, delivery(i + 1))));
@@ -132,7 +132,7 @@ test("a page that watches has the log read once, and keeps the health of its las
     changes.flatMap((each) =>
       "health" in each && each.health?.mode === "push" ? [each.health.attempts] : [],
     );
-  await until("the health at once", () => attempts().length === 1);
+  await until("the health is sent at once", () => attempts().length === 1);
   for (const [i, attempt] of [31, 32].entries()) {
     await store.deliveryLog.append(id, delivery(attempt));
     await until("the delivery is counted", () => attempts().length === i + 2);
@@ -140,15 +140,15 @@ test("a page that watches has the log read once, and keeps the health of its las
   expect(attempts()).toEqual([30, 31, 32]);
   expect(told(toldOf())).toEqual([31, 32]);
   await Promise.all(Array.from({ length: 1_000 }, (_, i) => store.deliveryLog.append(id, delivery(i))));
-  await until("all are told", () => toldOf().length === 1_002);
-  await until("they are counted", () => attempts().at(-1) === 1_000);
+  await until("all deliveries are sent", () => toldOf().length === 1_002);
+  await until("all deliveries are counted", () => attempts().at(-1) === 1_000);
   over.abort();
   await watch;
   expect(reads).toBe(1);
 });
 
 // time: controlled
-test("the log is of the last thousand deliveries, newest first, for seven days; polls have a bound of their own", async () => {
+test("the log has the last 1,000 deliveries, newest first, for seven days; polls have a separate bound", async () => {
   const record = await addWorkspace(store);
   const { workspace } = record;
   const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);
@@ -162,7 +162,7 @@ test("the log is of the last thousand deliveries, newest first, for seven days; 
   await highLimits.close();
   const lines = await log(record);
   const deliveries = lines.filter(({ polled }) => polled === undefined);
-  // It is trimmed by whole nodes of a hundred.
+  // Redis trims the stream by whole nodes of 100 entries.
   expect(deliveries.length).toBeGreaterThanOrEqual(1_000);
   expect(deliveries.length).toBeLessThanOrEqual(1_100);
   expect(deliveries.map(({ attempt }) => attempt)).toEqual(deliveries.map((_, i) => 1_300 - i));
@@ -178,7 +178,7 @@ test("the log is of the last thousand deliveries, newest first, for seven days; 
 });
 
 // time: controlled
-test("deliveries older than seven days are not answered, even while Redis still has them; polls that an older release logged are", async () => {
+test("the log omits deliveries older than seven days that Redis still has, and includes polls logged by an older release", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const old = Date.now() - (WEEK_SECONDS + 60) * 1_000;
@@ -188,13 +188,13 @@ test("deliveries older than seven days are not answered, even while Redis still 
   await store.redis.command("", ["XADD", keyOf(store, id, "log"), `${old + 120_000}-0`, "d", oldPoll]);
   await store.deliveryLog.append(id, delivery(1));
   expect(told(await log(record))).toEqual([1, [1, 0]]);
-  // A run counts by its last poll.
+  // The age of a run is that of its last poll.
   await store.redis.command("", ["RPUSH", keyOf(store, id, "polls"), `${old}-1000000 9 ${old + 120_000} 0`]);
   expect(told(await log(record))).toEqual([1, [1, 0], [9, 0]]);
 });
 
 // time: controlled
-test("a workspace that polls every 2 s and does nothing else takes at most 2 KB of Redis, and its last poll is known", async () => {
+test("a workspace that only polls, every 2 s, takes at most 2 KB in Redis, and its last poll is known", async () => {
   const setClock = await stopClock(store);
   const began = await redisNowUs(store);
   const record = await addWorkspace(store);

@@ -8,16 +8,16 @@ import { until } from "../harness/wait";
 const TOKEN = "a token";
 
 const store = testStore();
-// Each test has the queues for itself.
+// Each test starts with empty queues.
 beforeEach(() => store.redis.command("", ["FLUSHALL"]));
 
 const addPushed = async (): Promise<Workspace> =>
   (await addWorkspace(store, { targetUrl: "https://bridge.example/events" })).workspace;
 const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
-/** Takes the lease of a shard, or keeps it, as the core that works on it does. */
+/** Acquires or renews the lease of a shard, as the core that works on the shard does. */
 const keepLease = (shard: number) => store.leases.take({ group: "!cores", name: TOKEN, token: TOKEN }, shard);
 
-/** Publishes an event whose sequence is followed by something, as it is in an envelope; answers its sequence. */
+/** Publishes an event with data after the sequence, as in a real envelope. Returns the sequence. */
 async function publish({ id }: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
   const envelope = { beforeSequence: `{"label":"${label}","sequence":`, afterSequence: ',"z":1}' };
   return sequenceOf(await store.outboundEvents.publish(publication(id, label, { envelope, ...fields })));
@@ -30,11 +30,11 @@ async function queueOf(workspace: Workspace, after?: string, most = { events: 10
   return read.pushes.filter(({ workspaceId }) => workspaceId === workspace.id);
 }
 
-/** Publishes an event, and answers how it is queued. */
+/** Publishes an event, and returns it as queued. */
 async function queue(workspace: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
   await publish(workspace, label, fields);
   const push = (await queueOf(workspace)).at(-1);
-  if (push?.eventId !== `evt_${label}`) throw new Error("it is not queued");
+  if (push?.eventId !== `evt_${label}`) throw new Error("the event is not queued");
   return push;
 }
 
@@ -71,7 +71,7 @@ async function change({ id }: Workspace, fields: Partial<Workspace>): Promise<vo
   expect(await store.workspaces.replace({ ...current.workspace, ...fields }, current.version)).toBe(true);
 }
 
-test("events are read in the order of publication, as they were rendered, with their sequence", async () => {
+test("queued events are read in the order of publication, with the published bytes and sequence", async () => {
   const workspace = await addPushed();
   const fields = { push: "once", type: "message.update", expiresAtMs: 1_800_000_000_000 } as const;
   const first = await publish(workspace, "ä 🎲", fields);
@@ -97,7 +97,7 @@ test("events are read in the order of publication, as they were rendered, with t
   ]);
 });
 
-test("events are read with the version that each of their workspaces has at that time", async () => {
+test("queued events are read with the current versions of their workspaces", async () => {
   const workspace = await addPushed();
   await publish(workspace, "a");
   await publish(workspace, "b");
@@ -133,7 +133,7 @@ test("a long queue is read in parts, each event once", async () => {
   expect([await countOf(two), await countOf(two - 1), await countOf(1)]).toEqual([2, 1, 1]);
 });
 
-test("its bytes are counted as events come and go, and a count that was lost is right again when it is empty", async () => {
+test("the bytes in a queue are counted, and a lost count is correct again once the queue was empty", async () => {
   const workspace = await addPushed();
   const bytes = async () => (await store.backlog.read(shardOf(workspace))).pushBytes;
   const lose = () => store.redis.command("", ["DEL", `${prefixOf(store, workspace.id)}:pushbytes`]);
@@ -142,7 +142,7 @@ test("its bytes are counted as events come and go, and a count that was lost is 
   await record(a, { do: "retry", attempts: 1, firstFailedAtMs: 1 });
   expect(await bytes()).toBe(a.bytes + b.bytes);
   await record(a, "done");
-  // Recorded again, as the answer was lost.
+  // The same record again, as after a lost answer.
   await record(a, "done");
   expect(await bytes()).toBe(b.bytes);
   await change(workspace, { targetUrl: "" });
@@ -161,14 +161,14 @@ test("its bytes are counted as events come and go, and a count that was lost is 
 });
 
 // contract: workspace-modes
-test("what a poll workspace is sent, and what its caller pushes, is not queued", async () => {
+test("events for a workspace without a target URL, and direct pushes, are not queued", async () => {
   const [pushed, polls] = [await addPushed(), (await addWorkspace(store)).workspace];
   await publish(pushed, "ping", { push: "direct" });
   await publish(polls, "held");
   expect([await queueOf(pushed), await queueOf(polls)]).toEqual([[], []]);
 });
 
-test("listeners are woken with the shard that has something new", async () => {
+test("listeners are woken with the shard of a new event", async () => {
   const workspace = await addPushed();
   const woken: number[] = [];
   const stop = store.pushQueue.onWake((shard) => woken.push(shard));
@@ -178,7 +178,7 @@ test("listeners are woken with the shard that has something new", async () => {
   stop();
 });
 
-test("a retried event stays until it is done; what is recorded again, as its answer was lost, is logged once", async () => {
+test("a retried event stays queued until it is done; an attempt that is recorded twice is logged once", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "x");
   for (const attempts of [1, 2]) {
@@ -195,7 +195,7 @@ test("a retried event stays until it is done; what is recorded again, as its ans
   expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("without the lease nothing is read or recorded, in a call of its own and beside another's records", async () => {
+test("without the lease nothing is read or recorded, neither alone nor together with valid records", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   const most = { events: 1, bytes: 1 };
@@ -211,7 +211,7 @@ test("without the lease nothing is read or recorded, in a call of its own and be
   expect(await logged(workspace)).toEqual([]);
 });
 
-describe("an event that is queued when its workspace turns to polling", () => {
+describe("an event that is queued when the target URL is cleared", () => {
   const update = { type: "message.update" } as const;
 
   test("is held under a new sequence, with the same id", async () => {
@@ -227,7 +227,7 @@ describe("an event that is queued when its workspace turns to polling", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held with what was queued before it, updates too, when nothing was held since", async () => {
+  test("is held after the events queued before it, including updates, if no event was held since", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];
@@ -237,7 +237,7 @@ describe("an event that is queued when its workspace turns to polling", () => {
     expect(await heldEvents(store, workspace.id)).toMatchObject(labels.map((label) => ({ label })));
   });
 
-  test("is dropped, and logged so, as an update that a later one may be held of: it would undo that", async () => {
+  test("is dropped and logged if it is an update and a later event is held, whose effect it could undo", async () => {
     const workspace = await addPushed();
     const [create, old] = [await queue(workspace, "card"), await queue(workspace, "question", update)];
     await change(workspace, { targetUrl: "" });
@@ -249,18 +249,18 @@ describe("an event that is queued when its workspace turns to polling", () => {
     expect(await queueOf(workspace)).toEqual([]);
   });
 
-  test("is dropped, and logged so, when the workspace is disconnected before it is held", async () => {
+  test("is dropped and logged if the workspace is disconnected before the event is held", async () => {
     const workspace = await addPushed();
     const old = await queue(workspace, "a", update);
     await change(workspace, { targetUrl: "", connected: false });
     expect(await record(old, "hold")).toBe("disconnected");
-    // Recorded again, as the answer was lost.
+    // The same record again, as after a lost answer.
     expect(await record(old, "hold")).toBe("recorded");
     expect(await logged(workspace)).toEqual(["evt_a 0 disconnected"]);
     expect(await queueOf(workspace)).toEqual([]);
   });
 
-  test("stays queued when the workspace is pushed to again", async () => {
+  test("stays queued if a target URL is set again", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "x");
     expect(await record(push, "hold")).toBe("pushed");
@@ -268,7 +268,7 @@ describe("an event that is queued when its workspace turns to polling", () => {
   });
 });
 
-test("of a workspace that is gone nothing stays queued or is logged", async () => {
+test("nothing stays queued or is logged for a deleted workspace", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   await store.workspaces.delete(workspace);
@@ -279,7 +279,7 @@ test("of a workspace that is gone nothing stays queued or is logged", async () =
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
 });
 
-test("when the memory is full, what is stored is refused, and everything that ends or frees something works", async () => {
+test("when Redis has no memory left, new data is rejected, and calls that finish or free something work", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "stuck");
   const shard = shardOf(workspace);

@@ -5,7 +5,7 @@ import { createSecretBox } from "../../core/store/secret-box";
 const key = (name: string): Buffer => createHash("sha256").update(name).digest();
 const box = createSecretBox([key("a")]);
 
-test("what is sealed opens to the same text, and never looks the same twice", () => {
+test("a sealed text opens to the same text, and each sealing gives another result", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string(), (text, context) => {
       const sealed = box.seal(text, context);
@@ -15,7 +15,7 @@ test("what is sealed opens to the same text, and never looks the same twice", ()
   );
 });
 
-test("what is sealed stays shut after any change, and cut short at any length", () => {
+test("a sealed text does not open if any byte is changed, or if it is truncated at any length", () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, where, flip) => {
       const [name = "", body = ""] = box.seal(text, "w").split(".");
@@ -29,13 +29,13 @@ test("what is sealed stays shut after any change, and cut short at any length", 
   );
 });
 
-test("a sealed text opens in its own context only", () => {
+test("a sealed text opens only in its own context", () => {
   const sealed = box.seal("a secret", "workspace 1");
   expect(() => box.open(sealed, "workspace 2")).toThrow();
   expect(() => box.open(sealed, "")).toThrow();
 });
 
-test("a key that was never used opens nothing, and the error says which one is missing, not what is sealed", () => {
+test("another key does not open a sealed text, and the error names the missing key but not the text", () => {
   const sealed = box.seal("a secret", "w");
   const open = (): string => createSecretBox([key("b")]).open(sealed, "w");
   expect(open).toThrow(/SECRETS_KEY/);
@@ -43,7 +43,7 @@ test("a key that was never used opens nothing, and the error says which one is m
   expect(open).not.toThrow(/a secret/);
 });
 
-test("of a list of keys the first seals and all open", () => {
+test("in a list of keys the first seals, and all open", () => {
   const rotated = createSecretBox([key("b"), key("a")]);
   expect(rotated.open(box.seal("older", "w"), "w")).toBe("older");
   const newer = rotated.seal("newer", "w");
@@ -51,6 +51,6 @@ test("of a list of keys the first seals and all open", () => {
   expect(() => box.open(newer, "w")).toThrow(/SECRETS_KEY/);
 });
 
-test.each(["", ".", "nonsense", "00000000.AAAA"])("%j is no sealed text", (sealed) => {
+test.each(["", ".", "nonsense", "00000000.AAAA"])("%j is rejected as a sealed text", (sealed) => {
   expect(() => box.open(sealed, "w")).toThrow();
 });

@@ -8,7 +8,7 @@ import { until } from "../harness/wait";
 
 let watched: TestSentinel;
 let store: TestStore;
-/** A workspace of all tests, and the last sequence that was published to it. */
+/** The workspace of all tests, and the last sequence published to it. */
 let id: string;
 let last: number;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function servers(): Promise<readonly [master: RedisNode, replica: RedisNod
 
 const publish = async () => sequenceOf(await store.outboundEvents.publish(publication(id, "event")));
 
-/** The server that commands go to, by a connection beside the store's own: each of them follows for itself. */
+/** Returns the server that a connection besides the store's own uses. Each connection follows failovers by itself. */
 async function used(): Promise<string> {
   const [answer] = await store.redis.everywhere(["PING"]);
   return answer?.server ?? "";
@@ -49,14 +49,14 @@ function unlessAway(error: unknown): undefined {
 }
 
 async function untilUsed(server: RedisNode): Promise<void> {
-  await until("the master is used", async () => (await used().catch(unlessAway)) === server.name);
+  await until("the new master is used", async () => (await used().catch(unlessAway)) === server.name);
 }
 
-/** Waits until the master that took over is used, and has what is published. */
+/** Waits until the new master is used, and has the events that are published. */
 async function untilPublished(master: RedisNode): Promise<void> {
   await untilUsed(master);
   const state = `${prefixOf(store, id)}:st:${id}`;
-  await until("what is published is at the new master", async () => {
+  await until("the new master has a published event", async () => {
     const sequence = await publish().catch(unlessAway);
     if (sequence !== undefined) expect(sequence).toBeGreaterThan(last);
     return (await master.command("HGET", state, "sequence")) === String(sequence);
@@ -66,7 +66,7 @@ async function untilPublished(master: RedisNode): Promise<void> {
 async function untilWoken(): Promise<void> {
   const woken = new Set<number>();
   const stop = store.pushQueue.onWake((shard) => woken.add(shard));
-  await until("a wake comes", async () => {
+  await until("a wake has arrived", async () => {
     await store.redis.command("", ["PUBLISH", `${store.keys.prefix(5)}:wake:push`, ""]).catch(unlessAway);
     return woken.has(5);
   });
@@ -74,9 +74,9 @@ async function untilWoken(): Promise<void> {
 }
 
 // contract: envelope-sequence
-test("a failover that an operator orders is followed, sequences rise and wakes come again", async () => {
+test("after a failover by an operator, the store uses the new master, sequences rise and wakes arrive", async () => {
   const [master, next] = await servers();
-  // As if its clock had been ahead.
+  // As if the clock of the old master had been ahead.
   last = (Date.now() + 3_600_000) * 1_000;
   const prefix = prefixOf(store, id);
   await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);
@@ -86,7 +86,7 @@ test("a failover that an operator orders is followed, sequences rise and wakes c
   await untilWoken();
 });
 
-test("a master that dies is out of reach until its replica takes over, and is not written to when it is back", async () => {
+test("after a master's crash the store is unavailable until the replica takes over, and never uses the old master", async () => {
   const [dead, next] = await servers();
   await killFollowed(dead, next);
   await expect(publish()).rejects.toBeInstanceOf(StoreUnavailable);
@@ -98,7 +98,7 @@ test("a master that dies is out of reach until its replica takes over, and is no
   await untilUsed(next);
 });
 
-test("a master that hangs is left for the one that takes over", async () => {
+test("the store leaves a master that hangs for the replica that takes over", async () => {
   const [hung, next] = await servers();
   await untilFollowed(hung, next);
   hung.pause();
@@ -111,7 +111,7 @@ test("a master that hangs is left for the one that takes over", async () => {
   await untilUsed(next);
 });
 
-test("a name that the sentinels do not know is reported, and waited for", async () => {
+test("a connection reports a master name that the sentinels do not know, and waits for it", async () => {
   const errors: string[] = [];
   let isOpen = false;
   const url = watched.url.replace("/events?", "/nobody?");
@@ -119,7 +119,7 @@ test("a name that the sentinels do not know is reported, and waited for", async 
     isOpen = true;
     return redis;
   });
-  await until("it is reported", () => errors.some((each) => each.includes("No such master")));
+  await until("the unknown name is reported", () => errors.some((each) => each.includes("No such master")));
   expect(isOpen).toBe(false);
   const { port } = await watched.master();
   for (const sentinel of watched.sentinels) {
@@ -129,13 +129,16 @@ test("a name that the sentinels do not know is reported, and waited for", async 
   await (await opening).close();
 });
 
-// The last test: there are no sentinels from here on.
+// Must be the last test: it kills the sentinels.
 // time: ordering
-test("a master that is well is kept while no sentinel answers", async () => {
+test("the store keeps using a healthy master while no sentinel answers", async () => {
   const master = await watched.master();
   for (const sentinel of watched.sentinels) await sentinel.kill();
-  // They are asked every second.
+  // The store queries the sentinels every second.
   const asked = performance.now() + 2_500;
-  await until("they were asked in vain", async () => (await publish()) > last && performance.now() > asked);
+  await until(
+    "the sentinels were queried in vain",
+    async () => (await publish()) > last && performance.now() > asked,
+  );
   expect(await used()).toBe(master.name);
 });

@@ -8,13 +8,16 @@ import { addWorkspace, inbound, openTestStore, publication, testStore, texts } f
 const store = testStore();
 
 describe("the number of shards is fixed at the first start", () => {
-  test.each([1, 8, 17])("%i is refused with the number to set", async (shards) => {
-    await expect(openTestStore(store.redisUrl, { shards })).rejects.toThrow(
-      `SHARDS is ${shards}, but this Redis was first used with 16: set SHARDS=16`,
-    );
-  });
+  test.each([1, 8, 17])(
+    "a store with %i shards fails to open, and the error names the number to set",
+    async (shards) => {
+      await expect(openTestStore(store.redisUrl, { shards })).rejects.toThrow(
+        `SHARDS is ${shards}, but this Redis was first used with 16: set SHARDS=16`,
+      );
+    },
+  );
 
-  test("a core with another number ends and says so", async () => {
+  test("a core with another number exits with an error that names the number to set", async () => {
     await expect(startCore(store.redisUrl, { SHARDS: "8" })).rejects.toThrow(/set SHARDS=16/);
   });
 });
@@ -30,14 +33,14 @@ test("every key of a shard is in the slot of its prefix", async () => {
   for (const key of keys) expect(key).toMatch(/^(cb:shards|cb:\{s(\d|1[0-5])\}:.+)$/);
 });
 
-test("an argument that cannot be sent is a fault of the caller's, and the connection goes on", async () => {
+test("an argument that cannot be sent is the caller's error, and the connection stays usable", async () => {
   const nothing = undefined as unknown as string;
   await expect(store.redis.command("", ["GET", nothing])).rejects.toBeInstanceOf(TypeError);
   expect(await store.redis.command("", ["GET", "no such key"])).toBeNull();
 });
 
-describe("functions that a server has lost", () => {
-  /** Reads an outbox by functions that cannot be loaded, for a reason. */
+describe("functions that a Redis server has lost", () => {
+  /** Calls a function while functions cannot be loaded, for the reason `why`. */
   function readWith(why: Error): Promise<unknown> {
     const functions = createFunctions({ ...store.redis, everywhere: () => Promise.reject(why) });
     return functions.call("read_mail", store.keys.prefix(0), ["10", "-"]);
@@ -58,14 +61,14 @@ describe("functions that a server has lost", () => {
     expect(asList(await store.redis.command("", ["FUNCTION", "LIST"]))).toHaveLength(1);
   });
 
-  test("elsewhere keep nobody from calling those that are there", async () => {
+  test("do not prevent calls to another server that has them", async () => {
     expect(await readWith(new StoreUnavailable("another master is away"))).toEqual([]);
   });
 
   test.each([
-    ["a master is away", new StoreUnavailable("out of reach")],
-    ["it is refused", new ErrorReply("ERR not now")],
-  ])("and cannot be loaded, as %s, make the store unavailable", async (_why, why) => {
+    ["a master is unavailable", new StoreUnavailable("out of reach")],
+    ["Redis rejects them", new ErrorReply("ERR not now")],
+  ])("make the store unavailable if they cannot be loaded because %s", async (_why, why) => {
     await store.redis.command("", ["FUNCTION", "FLUSH"]);
     const refused = readWith(why);
     await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
@@ -74,7 +77,7 @@ describe("functions that a server has lost", () => {
   });
 });
 
-test("a connection has 10,000 commands under way at most: one on top finds the store unavailable", async () => {
+test("a connection has at most 10,000 commands in progress; for the next one the store is unavailable", async () => {
   const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
   const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
   const refused = asked.flatMap((each, i) => ("reason" in each ? [[i, each.reason as unknown]] : []));

@@ -13,13 +13,13 @@ const store = testStore();
 
 interface Loss {
   readonly writes: number;
-  /** Whether they are done, and just the answer is lost. */
+  /** Whether the writes take effect, and only their answers are lost. */
   readonly isDone: boolean;
-  /** What happens right after the first. */
+  /** Called after each lost write. */
   readonly then?: () => Promise<unknown>;
 }
 
-/** What operations need, of a store whose first writes get no answer. */
+/** Returns the context of operations, with a store whose first writes get no answer. */
 function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   let left = writes;
   async function lose(write: () => Promise<boolean>): Promise<boolean> {
@@ -49,8 +49,8 @@ const secretIn = (answer: object): unknown => ("secret" in answer ? answer.secre
 
 test.each([
   ["whose answer is lost", true],
-  ["that does not arrive", false],
-])("a write %s is made once, and its result is answered", async (_what, isDone) => {
+  ["that does not reach Redis", false],
+])("a write %s takes effect once, and its result is returned", async (_what, isDone) => {
   const once = () => losing({ writes: 1, isDone });
   await Promise.all([
     (async () => {
@@ -79,7 +79,7 @@ test.each([
   ]);
 });
 
-/** Loses a rotation, and renames the workspace before it is tried again. */
+/** Returns a context that loses the write of a rotation, and renames the workspace before the retry. */
 function renamedMeanwhile(id: string, isDone: boolean): WorkspaceContext {
   const context = losing({
     writes: 1,
@@ -89,13 +89,13 @@ function renamedMeanwhile(id: string, isDone: boolean): WorkspaceContext {
   return context;
 }
 
-test("a new secret is shown also when others changed the workspace since", async () => {
+test("a new secret is shown even if another operation changed the workspace before the retry", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const rotated = await rotateSigningSecret(renamedMeanwhile(id, true), id);
   expect(await secretsOf(id)).toEqual([secretIn(rotated), "a secret"]);
 });
 
-test("what others made of the workspace instead is not taken for what was asked", async () => {
+test("another operation's change is not mistaken for the lost rotation", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const rotating = rotateSigningSecret(renamedMeanwhile(id, false), id);
   await expect(rotating).rejects.toBeInstanceOf(StoreUnavailable);
@@ -103,7 +103,7 @@ test("what others made of the workspace instead is not taken for what was asked"
 });
 
 // time: smoke
-test("a write that stays without an answer fails, whether it was made or not: replicas may not have it", async () => {
+test("a write that gets no answer fails, whether or not it took effect, because replicas may not have it", async () => {
   await Promise.all(
     [true, false].map(async (isDone) => {
       const { id } = (await addWorkspace(store)).workspace;

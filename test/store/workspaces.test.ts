@@ -11,7 +11,7 @@ import { addNeighbour, addWorkspace, inbound, keyOf, testStore, publication, tex
 const store = testStore();
 const other = testStore(store);
 
-test("a workspace is read as it was first created, by every core", async () => {
+test("every core reads a workspace as it was first created", async () => {
   const workspace = newWorkspace({
     name: "Ünïcode 🎉",
     ownerEmail: "owner@example.com",
@@ -25,7 +25,7 @@ test("a workspace is read as it was first created, by every core", async () => {
   expect(await other.workspaces.read(randomUUID())).toBeUndefined();
 });
 
-test("of changes to one version, made at several cores, one is made", async () => {
+test("when several cores change the same version of a workspace, one change succeeds", async () => {
   const { workspace, version } = await addWorkspace(store);
   const made = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -39,7 +39,7 @@ test("of changes to one version, made at several cores, one is made", async () =
   expect(await store.workspaces.replace(workspace, version)).toBe(false);
 });
 
-test("a core remembers what it has read and what it wrote, and forgets what it could not write and what it deleted", async () => {
+test("core caches workspaces that it reads or writes, and forgets those that it deletes or cannot write", async () => {
   const { workspace, version } = await addWorkspace(store);
   expect(store.workspaces.recall(workspace.id)).toMatchObject({ version });
   await store.workspaces.replace({ ...workspace, name: "changed" }, version);
@@ -53,7 +53,7 @@ test("a core remembers what it has read and what it wrote, and forgets what it c
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("a core remembers workspaces up to so many bytes, and forgets those first that were used longest ago", async () => {
+test("core caches workspaces up to a number of bytes, and first forgets the least recently used", async () => {
   const add = () => addWorkspace(store);
   const [first, second, third] = [await add(), await add(), await add()];
   const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
@@ -63,7 +63,7 @@ test("a core remembers workspaces up to so many bytes, and forgets those first t
   expect(remembered).toEqual([true, false, true]);
 });
 
-test("a cached workspace is rejected after a failover took its change back", async () => {
+test("a cached workspace is rejected after a failover undid its change", async () => {
   const { workspace, version } = await addWorkspace(store);
   const kept = ["ws", "st"].map((kind) => keyOf(store, workspace.id, kind));
   const dumps = await Promise.all(kept.map((key) => store.redis.command(key, ["DUMP", key])));
@@ -73,7 +73,7 @@ test("a cached workspace is rejected after a failover took its change back", asy
   }
   expect(await other.workspaces.replace({ ...workspace, connected: false }, version)).toBe(true);
   const outdated = store.workspaces.recall(workspace.id);
-  if (outdated === undefined) throw new Error("it is not remembered");
+  if (outdated === undefined) throw new Error("the workspace is not cached");
   expect(await store.inboundLog.append(inbound(outdated, "1"))).toEqual({ outcome: "stale" });
 });
 
@@ -91,7 +91,7 @@ test("a cached workspace is rejected after another core changed or deleted it", 
   }
 });
 
-test("a workspace that has not changed is neither sent nor unsealed again, one that has is", async () => {
+test("a cached workspace is sent and unsealed again only if it has changed", async () => {
   const { workspace, version } = await addWorkspace(store);
   const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
     const args = [workspace.id, String(known), randomUUID(), "0"];
@@ -112,14 +112,14 @@ test("a workspace that has not changed is neither sent nor unsealed again, one t
   expect(other.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("one workspace whose secrets no key opens does not keep others from being read", async () => {
+test("a workspace whose secrets no key opens does not prevent others from being read", async () => {
   const broken = await addWorkspace(store);
   const sound = await addNeighbour(store, broken);
   const key = keyOf(store, broken.workspace.id, "ws");
   const [record = ""] = await texts(store, "MGET", key);
   await store.redis.command(key, ["SET", key, record.replace(/"sealed":"[0-9a-f]{8}/, '"sealed":"00000000')]);
 
-  // By a core that does not remember it.
+  // Read by a core that has not cached the workspace.
   const ids = [broken, sound].map(({ workspace }) => workspace.id);
   const [ofBroken, ofSound] = await Promise.allSettled(ids.map((id) => other.workspaces.read(id)));
   expect(ofBroken).toMatchObject({
@@ -130,7 +130,7 @@ test("one workspace whose secrets no key opens does not keep others from being r
   await store.workspaces.delete(broken.workspace);
 });
 
-describe("the list", () => {
+describe("the list of workspaces", () => {
   test("is newest first across shards, with ties in one order, whatever the page size", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -144,7 +144,7 @@ describe("the list", () => {
           let after: string | undefined;
           do {
             const page = await other.workspaces.list(size, after);
-            if (page === undefined) throw new Error(`${after} was not taken for a page token`);
+            if (page === undefined) throw new Error(`${after} was rejected as a page token`);
             expect(page.workspaces.length).toBeLessThanOrEqual(size);
             listed.push(...page.workspaces.map(({ id }) => id));
             after = page.next;
@@ -161,11 +161,11 @@ describe("the list", () => {
   });
 
   const NO_TOKENS = ["", "x", "+", "0000000000001", "0000000000001:x", "(0000000000001:", "0000000000001:é"];
-  test.each(NO_TOKENS)("does not take %j for a page token", async (token) => {
+  test.each(NO_TOKENS)("rejects %j as a page token", async (token) => {
     expect(await store.workspaces.list(1, token)).toBeUndefined();
   });
 
-  test("goes on after a workspace that was deleted meanwhile", async () => {
+  test("continues after a workspace that was deleted in the meantime", async () => {
     await redisFlush();
     const made = await Promise.all([1, 2, 3].map((createdAtMs) => addWorkspace(store, { createdAtMs })));
     const page = await store.workspaces.list(1, undefined);
@@ -177,14 +177,14 @@ describe("the list", () => {
     });
   });
 
-  /** Empties the store but for what its start made. */
+  /** Deletes all data of the store, except what was written when it was opened. */
   async function redisFlush(): Promise<void> {
     for (const key of await texts(store, "KEYS", "cb:{s*")) await store.redis.command(key, ["DEL", key]);
   }
 });
 
 // time: controlled
-test("deleting a workspace leaves nothing of it but what expires within a day", async () => {
+test("deleting a workspace leaves only data that expires within a day", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.outboundEvents.publish(publication(id, 1, { idempotencyKey: "k" }));
@@ -204,7 +204,7 @@ test("deleting a workspace leaves nothing of it but what expires within a day", 
     expect((await texts(store, "ZRANGE", sorted, "0", "-1")).join()).not.toContain(id);
   expect(await store.workspaces.read(id)).toBeUndefined();
   expect(await store.workspaces.delete(record.workspace)).toBe(false);
-  // A change that meets the deletion does not bring it back.
+  // A change after the deletion does not restore the workspace.
   expect(await store.workspaces.replace(record.workspace, record.version)).toBe(false);
   expect(await kinds()).toEqual(["key"]);
 });
