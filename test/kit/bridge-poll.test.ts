@@ -32,12 +32,12 @@ const PRESS = { type: "action", channel: dmChannel("u1"), user: USER, messageId:
 const REPLY = { type: "message", channel: CHANNEL, user: USER, text: "42", replyTo: "m1" } as const;
 
 // contract: repeat-id
-test("each type of event that a bridge sends is accepted and reaches games, once under a request id", async () => {
+test("every type of event that a bridge sends is accepted and reaches games, once for each request id", async () => {
   const { send } = createSender(optionsOf());
   for (const event of [COMMAND, COMMAND, COMMAND, PRESS, REPLY])
     expect(await send(event)).toMatchObject({ outcome: "accepted", attempts: 1 });
   const received = () => consumer.seen.filter(({ workspaceId }) => workspaceId === workspace.id);
-  await until("the last one has come", () => received().some(({ text }) => text === "42"));
+  await until("the last event has arrived", () => received().some(({ text }) => text === "42"));
   expect(received().map((each) => each.received.event)).toMatchObject([
     { user: USER, kind: { $case: "command", value: { text: "help" } } },
     { user: USER, kind: { $case: "action", value: { messageId: "m1", action: "a" } } },
@@ -46,7 +46,7 @@ test("each type of event that a bridge sends is accepted and reaches games, once
 });
 
 // contract: poll-oldest-first, poll-next
-test("a poller shows every type of event, once and in order, across pages", async () => {
+test("a poller handles every type of event once and in order, across pages", async () => {
   const publishTexts = (...texts: readonly string[]) =>
     publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
   const { messageId } = published((await publishTexts("first"))[0]);
@@ -61,13 +61,13 @@ test("a poller shows every type of event, once and in order, across pages", asyn
   const polled = runPoller({
     ...optionsOf(),
     cursors: cursorInMemory(),
-    // Polls without its usual pauses.
+    // Shortens the pauses between polls.
     timing: { ...REAL_TIMING, pause: (_ms, signal) => REAL_TIMING.pause(20, signal) },
     handle: eachEvent((event) => void shown.push(event)),
     report: ({ message }) => problems.push(message),
     signal: abort.signal,
   });
-  await until("all are shown", () => shown.length >= 234);
+  await until("all events are shown", () => shown.length >= 234);
   abort.abort();
   await polled;
   expect(shown.slice(0, 4)).toMatchObject([

@@ -19,7 +19,7 @@ afterEach(async () => {
 
 // time: controlled
 // contract: signature-query
-test("a poll is a GET that signs its query string as sent, which may be empty", async () => {
+test("a poll is a GET whose signature covers the query string as sent, even if empty", async () => {
   const t = 1_700_000_000;
   const signed = (body: string) => signatureOf(SECRET, body, t);
   const timing = skipTime(0, () => t * 1000);
@@ -36,7 +36,7 @@ test("a poll is a GET that signs its query string as sent, which may be empty", 
   expect(fromNow.queries).toEqual(["?after=latest", "?after=7"]);
 });
 
-test("a cursor is sent exactly as it was received, whatever the poller's start", async () => {
+test("a cursor is sent exactly as it was received, whatever the poller's `start`", async () => {
   const cursors = await cursorAt("0007");
   const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
   expect(queries).toEqual(["?after=0007", "?after=000123"]);
@@ -44,12 +44,12 @@ test("a cursor is sent exactly as it was received, whatever the poller's start",
 
 // time: controlled
 // contract: kit-poll-again
-test("while hasMore is true the next poll comes at once, otherwise after 2 seconds", async () => {
+test("the poller polls again at once while `hasMore` is true, and otherwise after 2 seconds", async () => {
   const { pages, pauses, queries } = await service.run([
     pageOf({ events: [create(1)], next: "1", hasMore: true }),
     pageOf({ events: [create(2)], next: "2", hasMore: true }),
     pageOf({ events: [create(3)], next: "3" }),
-    // A cursor that does not move is never polled at once.
+    // The poller waits if the cursor has not moved, whatever `hasMore` says.
     pageOf({ next: "3", hasMore: true }),
   ]);
   expect(pages.flatMap(({ events }) => events)).toEqual([create(1), create(2), create(3)]);
@@ -58,7 +58,7 @@ test("while hasMore is true the next poll comes at once, otherwise after 2 secon
 });
 
 // time: controlled
-test("chance lengthens the configured interval by up to a tenth", async () => {
+test("the poller randomly extends the configured interval by up to 10 percent", async () => {
   const timing = skipTime(0.999);
   await service.run([pageOf()], { intervalMs: 5_000, timing });
   expect(timing.pauses[0]).toBe(5_500);
@@ -70,22 +70,22 @@ test.each([
   ["a 429 with Retry-After: 7", status(429, { headers: { "Retry-After": "7" } }), {}, [7_000]],
   ["a 503 with Retry-After: 60", status(503, { headers: { "Retry-After": "60" } }), {}, [60_000]],
   ["a short Retry-After", status(429, { headers: { "Retry-After": "1" } }), {}, [2_000]],
-  ["30 days", status(429, { headers: { "Retry-After": "2592000" } }), {}, [2_592_000_000]],
+  ["a Retry-After of 30 days", status(429, { headers: { "Retry-After": "2592000" } }), {}, [2_592_000_000]],
   ["an interval of 30 days", pageOf(), { intervalMs: 2_592_000_000 }, [2_592_000_000]],
   ["an endless interval", pageOf(), { intervalMs: Infinity }, [Infinity]],
   ["an endless back-off", status(500), { intervalMs: Infinity }, [Infinity]],
   ["failures in a row", status(500), {}, [2000, 4000, 8000, 16_000, 30_000, 30_000]],
-])("after %s the poller waits as long", async (_what, answer, options, ms) => {
+])("after %s the poller waits the required time", async (_what, answer, options, ms) => {
   const answers = ms.map(() => answer);
   const { pauses } = await service.run(answers, options);
   expect(pauses.slice(0, ms.length)).toEqual(ms);
 });
 
 // time: controlled
-test("a poll without an answer times out after 30 seconds, and is made again", async () => {
+test("a poll without an answer times out after 30 seconds, and is repeated", async () => {
   fakeTimeouts();
   const polled = service.run([sayNothing(), pageOf()], { cursors: await cursorAt("1") });
-  await until("it polls", () => service.requests.length === 1);
+  await until("the first poll has arrived", () => service.requests.length === 1);
   jest.advanceTimersByTime(29_999);
   expect(jest.getTimerCount()).toBe(1);
   jest.advanceTimersByTime(1);
@@ -106,18 +106,21 @@ test.each([
   ["a page under another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
   // contract: signature-bridge-tolerance
   ["an old page", pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 301))],
-  ["a signed body that is no page", pageOf({ events: 1 })],
-])("after %s the poller handles nothing and polls the same cursor more slowly", async (_what, no) => {
-  const cursors = await cursorAt("1");
-  const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
-  expect(run.queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2", "?after=2"]);
-  expect([run.pages.length, run.cursor]).toEqual([1, "2"]);
-  expect(run.pauses.slice(0, 4)).toEqual([2000, 4000, 2000, 2000]);
-  expect(run.problems).toHaveLength(3);
-});
+  ["a signed body that is not a page", pageOf({ events: 1 })],
+])(
+  "after %s the poller handles nothing, and polls with the same cursor after a longer pause",
+  async (_what, no) => {
+    const cursors = await cursorAt("1");
+    const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
+    expect(run.queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2", "?after=2"]);
+    expect([run.pages.length, run.cursor]).toEqual([1, "2"]);
+    expect(run.pauses.slice(0, 4)).toEqual([2000, 4000, 2000, 2000]);
+    expect(run.problems).toHaveLength(3);
+  },
+);
 
 // contract: kit-no-retry-4xx
-test.each([400, 401, 403, 404, 409, 301])("a %i ends the poller, which keeps its cursor", async (code) => {
+test.each([400, 401, 403, 404, 409, 301])("the poller stops at a %i, and keeps its cursor", async (code) => {
   const body = JSON.stringify({ statusCode: code, message: "no", field: "after" });
   const cursors = await cursorAt("1");
   const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
@@ -127,7 +130,7 @@ test.each([400, 401, 403, 404, 409, 301])("a %i ends the poller, which keeps its
 });
 
 // contract: kit-gap
-test("a gap is passed to the handler, and the poller continues from next", async () => {
+test("a gap is passed to the handler, and the poller continues from `next`", async () => {
   const page = pageOf({ gap: true, next: "9" });
   const { pages, queries } = await service.run([page], { cursors: await cursorAt("1") });
   expect(pages).toEqual([{ events: [], next: "9", hasMore: false, gap: true }]);
@@ -136,7 +139,7 @@ test("a gap is passed to the handler, and the poller continues from next", async
 
 // time: controlled
 // contract: kit-refused-create
-test("the cursor advances only when the handler has resolved; until then the same page is polled", async () => {
+test("the cursor advances only after the handler has resolved; until then the same page is polled", async () => {
   let tries = 0;
   const cursors = await cursorAt("1");
   const kept: (string | undefined)[] = [];
@@ -154,7 +157,7 @@ test("the cursor advances only when the handler has resolved; until then the sam
   expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
 });
 
-test("a stopped poller aborts its handler, waits for it, and keeps the cursor of the finished page", async () => {
+test("a stopped poller aborts its handler, waits for it, and saves the cursor of the finished page", async () => {
   const abort = new AbortController();
   const cursors = cursorInMemory();
   let wasTold = false;
@@ -173,7 +176,7 @@ test("a stopped poller aborts its handler, waits for it, and keeps the cursor of
   expect([wasTold, await cursors.load(), service.requests.length]).toEqual([true, "4", 1]);
 });
 
-test("a cursor that cannot be saved is reported, blocks nothing, and is saved again", async () => {
+test("a cursor that cannot be saved is reported, does not stop the poller, and is saved at the next poll", async () => {
   const saves: string[] = [];
   const cursors: CursorStore = {
     load: async () => undefined,
@@ -190,11 +193,11 @@ test("a cursor that cannot be saved is reported, blocks nothing, and is saved ag
 
 test.each([
   ["an interval under 2 seconds", { intervalMs: 1_999 }],
-  ["an interval that is no number", { intervalMs: NaN }],
+  ["an interval that is not a number", { intervalMs: NaN }],
   ["a limit of 0", { limit: 0 }],
   ["a limit of 101", { limit: 101 }],
   ["no secret", { secrets: [] }],
-])("%s is refused before any request", async (_what, options) => {
+])("%s is rejected before any request", async (_what, options) => {
   const { error, requests } = await service.run([], options);
   expect([(error as Error).name, requests.length]).toEqual(["RangeError", 0]);
 });

@@ -13,12 +13,27 @@ const signedAt = (t: number) => ({ "Service-Signature": signatureOf(SECRET, JSON
 // contract: kit-verify-first
 test.each([
   ["there is no signature", { "Service-Signature": "" }, 401, "there is no Service-Signature"],
-  ["the signature has another form", { "Service-Signature": "abc" }, 401, "must be t=<unix seconds>"],
-  ["the signature is another's", { "Service-Signature": signatureOf("x", "{}") }, 401, "not right under any"],
-  ["the workspace in the header is another", { "Service-Workspace": "w2" }, 400, "Service-Workspace"],
+  ["the signature is malformed", { "Service-Signature": "abc" }, 401, "must be t=<unix seconds>"],
+  [
+    "the signature was made with another secret",
+    { "Service-Signature": signatureOf("x", "{}") },
+    401,
+    "not right under any",
+  ],
+  [
+    "the workspace in the header is not that of the event",
+    { "Service-Workspace": "w2" },
+    400,
+    "Service-Workspace",
+  ],
   ["the workspace in the header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
-  ["the event id in the header is another", { "Service-Event-Id": "evt_x" }, 400, "Service-Event-Id"],
-] as const)("when %s a push is refused and nothing is shown", async (_what, change, code, words) => {
+  [
+    "the event id in the header is not that of the event",
+    { "Service-Event-Id": "evt_x" },
+    400,
+    "Service-Event-Id",
+  ],
+] as const)("when %s, a push is rejected and not handled", async (_what, change, code, words) => {
   const { push, receiver, shown } = await setUpReceiver();
   const { status, json } = await push(create(), change);
   const message = expect.stringContaining(words) as string;
@@ -30,7 +45,7 @@ test.each([
 test.each([
   ["not JSON", Buffer.from("{")],
   ["empty", Buffer.alloc(0)],
-  ["no event", Buffer.from('{"type":"message.create"}')],
+  ["not an event", Buffer.from('{"type":"message.create"}')],
 ])("a correctly signed body that is %s is answered 400", async (_what, body) => {
   const { url } = await setUpReceiver();
   expect((await pushTo(url, body)).status).toBe(400);
@@ -43,21 +58,21 @@ test("an event of an unknown type is answered 2xx and reported", async () => {
   expect(shown).toEqual([]);
 });
 
-test("one receiver serves several workspaces, each by its own secret", async () => {
+test("one receiver serves several workspaces, each with its own secret", async () => {
   const secrets = (id: string) => ({ [WORKSPACE]: SECRET, w2: "secret-two" })[id];
   const { push, shown } = await setUpReceiver({ secrets });
   const other = { ...create(2), workspace: "w2" };
   const signed = signatureOf("secret-two", JSON.stringify(other));
   expect((await push(create(1))).status).toBe(204);
   expect((await push(other, { "Service-Signature": signed })).status).toBe(204);
-  // Signed with the secret of another workspace, whatever the header says.
+  // Signed with the secret of another workspace.
   expect((await push(other)).status).toBe(401);
   expect((await push(other, { "Service-Workspace": WORKSPACE })).status).toBe(400);
   expect((await push({ ...create(3), workspace: "w3" })).status).toBe(404);
-  await until("both are shown", () => shown.length === 2);
+  await until("both events are shown", () => shown.length === 2);
 });
 
-test("a failed lookup of secrets is answered 503, and a receiver without a secret cannot be made", async () => {
+test("a push is answered 503 when the lookup of its secrets fails; a receiver without a secret cannot be created", async () => {
   const secrets = () => Promise.reject(new Error("the vault is shut"));
   const { push, problems } = await setUpReceiver({ secrets });
   expect((await push(create())).status).toBe(503);
@@ -67,7 +82,7 @@ test("a failed lookup of secrets is answered 503, and a receiver without a secre
 });
 
 // contract: kit-dedupe
-test("a repeated event id is answered 2xx and shown once, however it is signed", async () => {
+test("pushes with a repeated event id are answered 2xx and handled once, however they are signed", async () => {
   const { push, receiver, shown } = await setUpReceiver();
   const changes = [{}, {}, signedAt(nowSeconds() - 60)];
   const answers = await Promise.all(changes.map((change) => push(create(), change)));
@@ -78,11 +93,11 @@ test("a repeated event id is answered 2xx and shown once, however it is signed",
 });
 
 // time: controlled
-test("an event id is remembered as long as its signature can hold: almost 10 minutes", async () => {
+test("an event id is remembered while a signature can be valid, which is almost 10 minutes", async () => {
   const now = 1_700_000_000;
   const timing = skipTime(0, () => now * 1000);
   const { push, receiver, shown } = await setUpReceiver({ timing });
-  // Signed by a service whose clock is almost 5 minutes ahead.
+  // As if the clock of the service were almost 5 minutes ahead.
   expect((await push(create(), signedAt(now + 299))).status).toBe(204);
   await timing.pause(599_000, NEVER);
   expect((await push(create(), signedAt(now + 299))).status).toBe(204);
@@ -103,7 +118,7 @@ test("a push to a full queue is answered 503, and is accepted when it is retried
 });
 
 // time: ordering
-test("events of one channel, or of one member's DM, are shown in order and block no other", async () => {
+test("events of one channel or one member's DM are handled in order, and do not block other events", async () => {
   const held = [create(1), ONE_OF_EACH["dm.create"]];
   const { push, receiver, done, open } = await setUpWaiting({
     waits: ({ id }) => held.some((event) => event.id === id),
@@ -112,7 +127,7 @@ test("events of one channel, or of one member's DM, are shown in order and block
   const inC2 = { ...create(3), channel: "c2" };
   const others = [inC2, { ...create(9), channel: "dm:u2" }];
   for (const event of [...held, create(8), dmUpdate, ...others]) await push(event);
-  await until("the others are shown", () => done.length === 2);
+  await until("the other events are shown", () => done.length === 2);
   expect(done).toEqual(others.map(({ id }) => id));
   open();
   await receiver.close();
@@ -136,7 +151,7 @@ test("an event that expires in the queue is dropped", async () => {
   expect(done).toEqual([create(1).id, create(3).id]);
 });
 
-test("an event that the handler rejects is reported and blocks nothing", async () => {
+test("an event that the handler rejects is reported, and does not block later events", async () => {
   const shown: string[] = [];
   const { push, receiver, problems } = await setUpReceiver({
     handle({ id }) {
@@ -151,7 +166,7 @@ test("an event that the handler rejects is reported and blocks nothing", async (
   expect(problems).toEqual([`message.create ${create(1).id} was not handled: the chat says no`]);
 });
 
-test("a closed receiver answers 503 and takes nothing", async () => {
+test("a closed receiver answers 503, and handles nothing", async () => {
   const { push, receiver, shown } = await setUpReceiver();
   await receiver.close();
   expect((await push(create())).status).toBe(503);

@@ -26,7 +26,7 @@ describe.each([
   ["Node's own server", ({ handler }: Receiver) => plainHost(handler)],
   ["a Fastify app", fastifyHost],
 ] as const)("behind %s", (_what, hostOf) => {
-  test("a signed event of each type is answered 2xx and shown, whatever its Content-Type", async () => {
+  test("a signed event of each type is answered 2xx and handled, whatever its Content-Type", async () => {
     const { push, shown } = await setUpReceiver({}, hostOf);
     const events = Object.values(ONE_OF_EACH);
     const types = ["text/plain", "application/json; charset=utf-16", "", "no/such", "application/json"];
@@ -34,13 +34,13 @@ describe.each([
       const { status, body } = await push(event, { "Content-Type": types[i] ?? "" });
       expect([status, body.length]).toEqual([204, 0]);
     }
-    await until("all are shown", () => shown.length === events.length);
+    await until("all events are shown", () => shown.length === events.length);
     expect(shown).toEqual(expect.arrayContaining(events));
   });
 
   // time: ordering
   // contract: kit-answer-first
-  test("the answer is sent before the event is shown, however long that takes", async () => {
+  test("the push is answered before the event is handled, however long that takes", async () => {
     const { push, receiver, done, open } = await setUpWaiting({}, hostOf);
     expect((await push(create())).status).toBe(204);
     expect([receiver.pending, done]).toEqual([1, []]);
@@ -50,12 +50,12 @@ describe.each([
   });
 
   // contract: signature-hmac
-  test("the signature is checked over the raw bytes, whatever a parser would make of them", async () => {
+  test("the signature is checked over the raw bytes, even if a parser and serializer would change them", async () => {
     const { push, shown, url } = await setUpReceiver({}, hostOf);
     const text = JSON.stringify(create(), undefined, 2).replace("text 1", "t\\u0065xt\\/1 🎲");
     const headers = { "Service-Event-Id": create().id, "Service-Workspace": WORKSPACE };
     expect((await pushTo(url, Buffer.from(text), headers)).status).toBe(204);
-    await until("it is shown", () => shown.length === 1);
+    await until("the event is shown", () => shown.length === 1);
     expect(shown[0]).toMatchObject({ message: { text: "text/1 🎲" } });
     const signed = signatureOf(SECRET, JSON.stringify(JSON.parse(text)));
     const resigned = await pushTo(url, Buffer.from(text), { ...headers, "Service-Signature": signed });
@@ -72,7 +72,7 @@ describe.each([
     const chunked = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`;
     const { answers } = await exchange(url, chunked, { until: 1 });
     expect(answers.map(({ status }) => status)).toEqual([413]);
-    await until("the small one is shown", () => shown.length === 1);
+    await until("the small event is shown", () => shown.length === 1);
   });
 });
 
@@ -87,7 +87,7 @@ test("a body that is incomplete after 5 seconds is answered 408", async () => {
   fakeTimeouts();
   const { url } = await setUpReceiver();
   const answered = exchange(url, HALF, { until: 1 });
-  // The client's own timer is the other.
+  // One timer is the receiver's, the other the client's.
   await until("the receiver waits for the body", () => jest.getTimerCount() === 2);
   jest.advanceTimersByTime(4_999);
   expect(jest.getTimerCount()).toBe(2);
@@ -95,7 +95,7 @@ test("a body that is incomplete after 5 seconds is answered 408", async () => {
   expect((await answered).answers.map(({ status }) => status)).toEqual([408]);
 });
 
-test("a connection that is dropped within the body does no harm", async () => {
+test("the receiver still works after a connection closes within a body", async () => {
   const { url, push } = await setUpReceiver();
   const dropped = await exchange(url, (socket) => void socket.write(HALF, () => socket.destroy()));
   expect(dropped.answers).toEqual([]);
@@ -103,8 +103,12 @@ test("a connection that is dropped within the body does no harm", async () => {
 });
 
 test.each([
-  ["into a Buffer is harmless", (raw: Buffer) => raw, 204],
-  ["into an object is an error, since the raw bytes are gone", (raw: Buffer) => JSON.parse(String(raw)), 500],
+  ["into a Buffer does not disturb the receiver", (raw: Buffer) => raw, 204],
+  [
+    "into an object leads to 500, because the raw bytes are lost",
+    (raw: Buffer) => JSON.parse(String(raw)),
+    500,
+  ],
 ])("a body parser before the receiver that parses %s", async (_what, parse, code) => {
   const { push } = await setUpReceiver({}, ({ handler }) =>
     plainHost((request, response) => {
@@ -122,11 +126,11 @@ test.each([
 });
 
 // time: ordering
-test("a Fastify app closes only after its receiver has shown all that it took", async () => {
+test("a Fastify app closes only after its receiver has handled all accepted events", async () => {
   const { push, done, open } = await setUpWaiting({}, fastifyHost);
   await push(create());
   const closed = closeReceivers().then(() => done.slice());
-  await until("the app takes no more", () =>
+  await until("the app accepts no more pushes", () =>
     push(create(2))
       .then(() => false)
       .catch(() => true),

@@ -22,14 +22,14 @@ afterEach(async () => {
   await service.close();
 });
 
-/** A sender whose clock stands still but for its pauses. */
+/** Returns a sender whose clock advances only in its pauses. */
 function senderOf(options: Partial<SenderOptions> = {}) {
   const timing = skipTime(0, () => NOW_S * 1000 + 250);
   const base = { baseUrl: `http://127.0.0.1:${service.port}`, workspaceId: WORKSPACE, secrets: SECRET };
   return { ...createSender({ ...base, timing, ...options }), pauses: timing.pauses };
 }
 
-/** Answers requests by the list, and 202 after it. */
+/** Answers requests with these behaviours in turn, and with 202 afterwards. */
 function inTurn(...behaviours: readonly Behaviour[]): void {
   service.behave(() => behaviours[service.requests.length - 1] ?? status(202));
 }
@@ -38,7 +38,7 @@ const idOf = ({ body }: ReceivedRequest) => (JSON.parse(body.toString()) as { id
 const signatures = () => service.requests.map(({ headers }) => headers["service-signature"]);
 
 // contract: signature-hmac
-test("an event is a POST of JSON to the workspace's endpoint, with a request id and a signature of its bytes", async () => {
+test("an event is sent as a POST of JSON to the workspace's endpoint, with a request id and a signature of its bytes", async () => {
   const { send, pauses } = senderOf();
   const result = await send(EVENT);
   const request = await service.nth(1);
@@ -55,14 +55,14 @@ test("an event is a POST of JSON to the workspace's endpoint, with a request id 
   expect([result, pauses]).toEqual([{ outcome: "accepted", id: idOf(request), attempts: 1 }, []]);
 });
 
-test("an event keeps its own request id; each event without one gets another", async () => {
+test("an event keeps its own request id; an event without one gets a unique id", async () => {
   const { send } = senderOf();
   for (const event of [{ ...EVENT, id: "mine" }, EVENT, EVENT]) await send(event);
   const ids = service.requests.map(idOf);
   expect([ids[0], new Set(ids).size]).toEqual(["mine", 3]);
 });
 
-test("during a rotation each secret signs, and a lookup is called for every attempt", async () => {
+test("during a rotation each secret signs, and secrets are looked up for every attempt", async () => {
   const asked: string[] = [];
   const { send } = senderOf({
     secrets: async (workspaceId) => {
@@ -134,14 +134,14 @@ test.each([400, 401, 403, 404, 408, 409, 410, 413, 422])("a %i is never retried"
   expect(service.requests).toHaveLength(1);
 });
 
-test.each([200, 204, 302])("a %i is refused, and a redirect is not followed", async (code) => {
+test.each([200, 204, 302])("a %i is reported as refused, and a redirect is not followed", async (code) => {
   service.behave(status(code, { headers: { Location: service.url } }));
   expect(await senderOf().send(EVENT)).toMatchObject({ outcome: "refused", status: code, attempts: 1 });
   expect(service.requests).toHaveLength(1);
 });
 
 // time: controlled
-test("after its last attempt an event is given up with the last answer", async () => {
+test("after the last attempt fails, the event is dropped and the result has the last status", async () => {
   const { send, pauses } = senderOf({ attemptsMax: 4 });
   inTurn(status(500), reset(), status(500), status(503));
   const givenUp = { outcome: "given-up", id: "mine", attempts: 4, reason: "status", status: 503 };
@@ -160,7 +160,7 @@ test.each([
   expect(pauses).toEqual(ms);
 });
 
-test("an abort ends an attempt that is under way; an aborted signal sends nothing", async () => {
+test("an abort ends an attempt in progress, and with an aborted signal nothing is sent", async () => {
   const abort = new AbortController();
   service.behave(sayNothing());
   const { send } = senderOf({ timeoutMs: 3_600_000 });
@@ -178,12 +178,12 @@ test("an abort ends a pause between attempts", async () => {
   const pause = jest.fn<Promise<void>, Parameters<Timing["pause"]>>(REAL_TIMING.pause);
   const sender = senderOf({ timing: { ...REAL_TIMING, pause }, giveUpAfterMs: 86_400_000 });
   const sent = sender.send(EVENT, abort);
-  await until("it pauses", () => pause.mock.calls.length === 1);
+  await until("the sender pauses", () => pause.mock.calls.length === 1);
   abort.abort();
   expect(await sent).toMatchObject({ outcome: "given-up", attempts: 1, reason: "aborted", status: 503 });
 });
 
-test("past the limit of pending events the next is given up unsent", async () => {
+test("an event beyond the limit of pending events is dropped without a request", async () => {
   const { send } = senderOf({ pendingMax: 2 });
   service.behave(sayNothing());
   const abort = new AbortController();
@@ -198,7 +198,7 @@ test("past the limit of pending events the next is given up unsent", async () =>
   expect(service.requests).toHaveLength(3);
 });
 
-test("a sender needs a secret and an http(s) address", async () => {
+test("a sender without a secret or an http(s) address is rejected", async () => {
   expect(() => senderOf({ secrets: "" })).toThrow("a signing secret is missing");
   expect(() => senderOf({ baseUrl: "games.example" })).toThrow("must be an http(s) address");
   await expect(senderOf({ secrets: () => undefined }).send(EVENT)).rejects.toThrow("there are no secrets");
