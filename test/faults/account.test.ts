@@ -40,7 +40,7 @@ const dropped = (sequence: number, reason: string): Fact => ({
 const isSound = ({ lost, duplicated, wrong }: Account) =>
   lost.length + duplicated.length + wrong.length === 0;
 
-test("an account in which all came adds up", () => {
+test("an account adds up if every event arrived", () => {
   const inbound = [accepted("r1"), delivered("r1"), accepted("r2"), delivered("r2")];
   const outbound = [published(1), published(2), published(3, "push"), served(0, 2, 1, 2), pushed(3)];
   expect(account([...inbound, ...outbound], GROUPS)).toEqual({
@@ -59,7 +59,7 @@ test("an account in which all came adds up", () => {
 
 const [e1, e2] = [published(1), published(2)];
 
-/** All that an account finds, each with the column that it is in. */
+/** Returns all findings of an account, each with its column. */
 function findingsOf(facts: readonly Fact[]): readonly string[] {
   const { lost, duplicated, wrong } = account(facts, GROUPS);
   const named = { lost: lost.map(({ what }) => what), duplicated, wrong };
@@ -67,8 +67,12 @@ function findingsOf(facts: readonly Fact[]): readonly string[] {
 }
 
 test.each<[string, readonly Fact[], readonly string[]]>([
-  ["a request that nobody got", [accepted("r")], ["lost: request w r"]],
-  ["a request that another group got", [accepted("r"), delivered("r", "d", "other")], ["lost: request w r"]],
+  ["a request that was never delivered", [accepted("r")], ["lost: request w r"]],
+  [
+    "a request delivered only to another group",
+    [accepted("r"), delivered("r", "d", "other")],
+    ["lost: request w r"],
+  ],
   ["an event that was never polled", [published(1)], ["lost: e1 (k1)"]],
   ["an event that was never pushed", [published(1, "push")], ["lost: e1 (k1)"]],
   ["an event whose attempt failed, not dropped", [published(1, "push"), pushed(1, false)], ["lost: e1 (k1)"]],
@@ -103,10 +107,10 @@ test.each<[string, readonly Fact[], readonly string[]]>([
     [{ ...published(1), sequence: 5 } as Fact, served(0, 5, 1)],
     ["wrong: e1 was published as 5 and came as 1"],
   ],
-  ["an event that nobody published", [pushed(1)], ["wrong: e1 came and was never answered as published"]],
-  ["a request that nobody accepted", [delivered("r")], ["wrong: w r was delivered and never accepted"]],
+  ["an event that was never published", [pushed(1)], ["wrong: e1 came and was never answered as published"]],
+  ["a request that was never accepted", [delivered("r")], ["wrong: w r was delivered and never accepted"]],
   [
-    "requests of a workspace that came in another order",
+    "requests of a workspace that were delivered in another order",
     [accepted("r1"), accepted("r2"), delivered("r2"), delivered("r1")],
     ["wrong: g w r1 was delivered out of order"],
   ],
@@ -115,26 +119,26 @@ test.each<[string, readonly Fact[], readonly string[]]>([
     [published(1, "push"), dropped(1, "overloaded")],
     ["wrong: e1 was dropped as overloaded, which nothing here allows"],
   ],
-  ["an answer that was wrong", [{ ...AT, saw: "wrong", what: "answered 500" }], ["wrong: answered 500"]],
-])("it notices %s, and nothing else", (_what, facts, findings) => {
+  ["an invalid answer", [{ ...AT, saw: "wrong", what: "answered 500" }], ["wrong: answered 500"]],
+])("the account reports %s, and nothing else", (_what, facts, findings) => {
   expect(findingsOf(facts)).toEqual(findings);
 });
 
-test("what is lost has the time of its answer; what came again under its own id is counted", () => {
+test("a lost event has the time of its answer, and repeats under the same id are counted", () => {
   expect(account([{ ...accepted("r"), at: 7 }], GROUPS).lost).toEqual([{ what: "request w r", at: 7 }]);
   const facts = [accepted("r"), delivered("r"), delivered("r"), published(1, "push"), pushed(1), pushed(1)];
   const became = account(facts, GROUPS);
   expect([isSound(became), became.again]).toEqual([true, 2]);
 });
 
-test("a drop that is allowed is counted by its reason, unless the bridge had taken the event", () => {
+test("an allowed drop is counted by its reason, unless the bridge had accepted the event", () => {
   const lost = [published(1, "push"), pushed(1, false), dropped(1, "failed")];
   const taken = [published(2, "push"), pushed(2), dropped(2, "failed")];
   const became = account([...lost, ...taken], { ...GROUPS, drops: ["failed"] });
   expect([isSound(became), became.pushed, became.dropped]).toEqual([true, 1, { failed: 1 }]);
 });
 
-test("whatever single fact is left out of a sound account, the loss is noticed", () => {
+test("if any single arrival is missing from a sound account, the loss is reported", () => {
   const count = integer({ min: 1, max: 12 });
   assert(
     property(count, count, count, nat(), (requests, polls, pushes, place) => {

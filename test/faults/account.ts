@@ -1,12 +1,12 @@
-/** Something that was seen while the service was under load, from outside it. */
+/** An observation from outside the service while it was under load. */
 export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "accepted"; readonly request: string }
   | { readonly saw: "delivered"; readonly group: string; readonly request: string; readonly delivery: string }
   | ({ readonly saw: "published"; readonly way: "push" | "poll" } & SeenEvent)
   | ({ readonly saw: "served"; readonly events: readonly SeenEvent[] } & Cursor)
-  /** An attempt came to the bridge; `ok` when it answered a 2xx. */
+  /** An attempt reached the bridge. `ok` tells whether the bridge answered with a 2xx. */
   | ({ readonly saw: "pushed"; readonly ok: boolean } & SeenEvent)
-  /** The log says that an event was given up. */
+  /** Core's log says that an event was dropped. */
   | { readonly saw: "dropped"; readonly event: string; readonly reason: string }
   /** An answer that the contract does not allow here. */
   | { readonly saw: "wrong"; readonly what: string }
@@ -18,7 +18,7 @@ interface SeenEvent {
   readonly sequence: number;
 }
 
-/** What a page moved a poller from and to. */
+/** The cursors before and after a page. */
 interface Cursor {
   readonly after: number;
   readonly next: number;
@@ -26,27 +26,27 @@ interface Cursor {
 }
 
 export interface Terms {
-  /** Why events may be given up under this fault. */
+  /** Reasons for which events may be dropped under this fault. */
   readonly drops?: readonly string[];
-  /** The groups of followers that every accepted event must have come to. */
+  /** The groups of followers that every accepted event must have reached. */
   readonly groups: readonly string[];
 }
 
 export type Account = ReturnType<typeof account>;
 
-/** What must not be there, except for what came again under its own id. */
+/** Violations, and in `again` the redeliveries that the contract allows. */
 interface Findings {
-  /** Deliveries and pushes that came again under their own id, as the contract allows. */
+  /** The number of deliveries and pushes that were repeated under the same id, as the contract allows. */
   again: number;
-  /** What came twice and cannot be told by its id. */
+  /** Events that arrived twice under different ids, or that pages served twice. */
   readonly duplicated: string[];
-  /** With the time at which it was answered as stored. */
+  /** Lost requests and events. `at` is the time of the answer that they were stored. */
   readonly lost: { readonly what: string; readonly at: number }[];
-  /** Whatever else was wrong: sequences, cursors, order, drops, answers. */
+  /** All other violations: of sequences, cursors, order, drops and answers. */
   readonly wrong: string[];
 }
 
-/** Accounts for every event. `facts` are in the order in which they were seen. */
+/** Accounts for every event. `facts` must be in the order of observation. */
 export function account(facts: readonly Fact[], { groups, drops = [] }: Terms) {
   const found: Findings = { again: 0, duplicated: [], lost: [], wrong: [] };
   const inbound = accountInbound(facts, groups, found);
@@ -84,7 +84,7 @@ function accountInbound(facts: readonly Fact[], groups: readonly string[], found
     if (place < (reached.get(lane) ?? -1)) found.wrong.push(`${inGroup} was delivered out of order`);
     reached.set(lane, Math.max(place, reached.get(lane) ?? -1));
   }
-  /** Accepted events that came to every group. */
+  /** The number of accepted events that reached every group. */
   let delivered = 0;
   for (const [name, { at }] of accepted) {
     if (groups.every((group) => deliveries.has(`${group} ${name}`))) delivered += 1;

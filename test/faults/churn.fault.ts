@@ -9,7 +9,7 @@ const KILL_EVERY_MS = 4_000;
 const KILLS = 10;
 
 // contract: post-stored, envelope-sequence, poll-no-skip
-test("three cores, one of which is killed every 4 s, push, serve and deliver every event", async () => {
+test("while one of three cores is killed every 4 s, every event is pushed, served and delivered", async () => {
   const became = await survive(rig, {
     name: `one of three cores killed every 4 s, ${KILLS} times`,
     async happens() {
@@ -18,7 +18,7 @@ test("three cores, one of which is killed every 4 s, push, serve and deliver eve
         const killed = nth(rig.cores, kill);
         await killed.kill();
         await killed.start();
-        // The interval is the fault; nothing is waited for.
+        // The interval is part of the fault, so the test sleeps instead of waiting for a condition.
         await sleep(Math.max(0, nextAt - performance.now()));
       }
     },

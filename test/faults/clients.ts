@@ -9,15 +9,15 @@ import type { Facts } from "./facts";
 interface ClientsOptions {
   readonly rig: Rig;
   readonly facts: Facts;
-  /** Between two requests, or publications, of a workspace. */
+  /** Milliseconds between two requests, or publications, of a workspace. */
   readonly everyMs: number;
-  /** Begins the ids of what they send. */
+  /** The prefix of the ids of requests and publications. */
   readonly name: string;
-  /** Nothing more is begun that stores something. */
+  /** Aborted when clients must start no more posts and publications. */
   readonly ending: AbortSignal;
-  /** Nothing more is sent at all. */
+  /** Aborted when clients must send nothing more. */
   readonly over: AbortSignal;
-  /** Whether what has no answer yet is not sent again. */
+  /** Whether it is too late to retry requests. */
   isTooLate(): boolean;
 }
 
@@ -26,7 +26,7 @@ const REPEAT_EVERY = 5;
 const { UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED } = grpcStatus;
 const NO_ANSWER = new Set<grpcStatus>([UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED]);
 
-/** What clients do until they are told to end. Whatever is not answered they send again, under the same id. */
+/** Creates clients that work until they are stopped. They retry unanswered requests under the same id. */
 export function createClients(options: ClientsOptions) {
   const { rig, facts, everyMs, name, ending, over, isTooLate } = options;
 
@@ -34,13 +34,13 @@ export function createClients(options: ClientsOptions) {
     if (!over.aborted) facts.add({ saw: "wrong", workspace, what });
   }
 
-  /** Asks one edge after the other until there is an answer for good; undefined when that is wrong or it is too late. */
+  /** Calls one edge after the other until there is a final answer. Returns undefined if it is a fault, or too late. */
   async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {
       const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);
       if (got !== undefined && got.status < 300) return got;
       if (got !== undefined && got.status !== 503) {
-        wrong(workspace, `it was answered ${got.status}: ${got.body.toString("utf8")}`);
+        wrong(workspace, `a request was answered ${got.status}: ${got.body.toString("utf8")}`);
         return undefined;
       }
       await sleep(AGAIN_MS);
@@ -48,7 +48,7 @@ export function createClients(options: ClientsOptions) {
     return undefined;
   }
 
-  /** Publishes at one core after the other until there is an answer. */
+  /** Publishes through one core after the other until there is an answer. */
   async function publishOnce(workspace: string, key: string, first: number, way: "push" | "poll") {
     const event = { ...textEvent(workspace, key), idempotencyKey: key };
     for (let attempt = first; !isTooLate(); attempt++) {
@@ -104,14 +104,14 @@ export function createClients(options: ClientsOptions) {
   };
 }
 
-/** What an account wants to know of an event. */
+/** Returns the parts of an event that an account needs. */
 export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }
 
-/** One of several, turn and turn about. */
+/** Returns one of several, by `place` modulo their number. */
 export function nth<T>(of: readonly T[], place: number): T {
   const found = of[place % of.length];
-  if (found === undefined) throw new Error("there is none");
+  if (found === undefined) throw new Error("the list is empty");
   return found;
 }

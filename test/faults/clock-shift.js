@@ -1,4 +1,4 @@
-// Loaded before a process under test: its clock is wrong by CLOCK_SHIFT_MS.
+// Loaded before a process under test. Shifts the clock of the process by CLOCK_SHIFT_MS.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const RightDate = Date;
 const rightNow = Date.now;

@@ -1,8 +1,8 @@
 /*
- * Loaded before a Redis under test (LD_PRELOAD): its clock is wrong by the
- * seconds that stand in the file that CLOCK_STEP_FILE names, looked up at each
- * reading. The usual library for this and the allocator of Redis cannot be
- * loaded together.
+ * Loaded before a Redis under test (LD_PRELOAD). Shifts the clock of Redis by
+ * the number of seconds in the file CLOCK_STEP_FILE, which it reads at every
+ * call. The usual library for this does not work together with the allocator
+ * of Redis.
  */
 #include <fcntl.h>
 #include <stdlib.h>

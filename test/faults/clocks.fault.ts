@@ -14,24 +14,24 @@ afterEach(() => rig.close());
 
 const WRONG_MS = 180_000;
 const STEP_SECONDS = 60;
-/** When the core that sent a push signed it, by its clock, in ms since the epoch. */
+/** Returns the time of a push's signature by the clock of its core, in ms since the epoch. */
 const signedAt = ({ headers }: ReceivedRequest): number =>
   1_000 * Number(/^t=(\d+)/.exec(String(headers["service-signature"]))?.[1]);
 
 // time: smoke
 // contract: envelope-sequence
-test("a core whose clock is 3 minutes wrong goes by the clock of the service: nothing is late or refused", async () => {
+test("a core whose clock is 3 minutes off uses the clock of the service: nothing is late or rejected", async () => {
   const wrong = {
     NODE_OPTIONS: `--require ${join(__dirname, "clock-shift.js")}`,
     CLOCK_SHIFT_MS: String(WRONG_MS),
   };
   rig = await startRig(startTestRedis, { settingsOf: (place) => (place === 0 ? wrong : {}) });
   await survive(rig, {
-    name: "the clock of one core 3 minutes wrong",
+    name: "the clock of one core is 3 minutes off",
     happens: async (load) => {
       await load.grows();
       await rig.cores[1]?.kill();
-      // Now it has all the shards.
+      // Now the core with the shifted clock has all shards.
       await load.grows();
       await rig.cores[1]?.start();
     },
@@ -43,23 +43,23 @@ test("a core whose clock is 3 minutes wrong goes by the clock of the service: no
   }
 });
 
-/** Has the clock of a Redis be wrong by the seconds in the file "clock" of its folder. */
+/** Shell lines that make Redis shift its clock by the seconds in the file "clock" of its folder. */
 const CLOCK_STEPS = [
   `cc -shared -fPIC -O1 -o "$FOLDER/clock-step.so" ${join(__dirname, "clock-step.c")} || exit 1`,
   'export LD_PRELOAD="$FOLDER/clock-step.so" CLOCK_STEP_FILE="$FOLDER/clock"',
 ].join("\n");
 
-/** Starts the service over a Redis whose clock steps back when the function that is answered says so. */
+/** Starts the service with a Redis, and returns a function that sets the clock of Redis back. */
 async function startOnSteppedClock(): Promise<() => Promise<void>> {
   const own = await startRig(() => startTestRedis([], CLOCK_STEPS));
   rig = own;
   return async () => {
     const admin = await connectRedis({ url: own.redis.url, onError: () => undefined });
     const clock = join(own.redis.folder, "clock");
-    // Whole at once, as it may be read at any moment.
+    // Replaced atomically, because Redis may read the file at any moment.
     writeFileSync(`${clock}.new`, `-${STEP_SECONDS}\n`);
     renameSync(`${clock}.new`, clock);
-    await until("it has stepped back", async () => {
+    await until("the clock has stepped back", async () => {
       const [seconds] = asList(await admin.command("", ["TIME"]));
       return Date.now() - 1_000 * asNumber(seconds) > STEP_SECONDS * 1_000 - 1_000;
     });
@@ -67,7 +67,7 @@ async function startOnSteppedClock(): Promise<() => Promise<void>> {
   };
 }
 
-const WHY_CC = "builds what shifts the clock of Redis alone (apt-get install gcc libc6-dev)";
+const WHY_CC = "builds the library that shifts the clock of Redis (apt-get install gcc libc6-dev)";
 
 const STEPS_BACK = "the clock of Redis steps back a minute";
 // contract: envelope-sequence
@@ -75,7 +75,7 @@ testWith(
   "cc",
   WHY_CC,
   STEPS_BACK,
-  "when the clock of Redis steps back a minute, sequences rise and nobody under the limits is refused",
+  "when the clock of Redis steps back a minute, sequences rise and no request under the limits is refused",
   async () => {
     const stepBack = await startOnSteppedClock();
     await survive(rig, { name: STEPS_BACK, happens: stepBack });
@@ -87,7 +87,7 @@ testWith(
   "cc",
   WHY_CC,
   STEPS_BACK_AND_FAILS,
-  "failed pushes are retried although the clock of Redis steps back a minute meanwhile",
+  "failed pushes are retried even if the clock of Redis steps back a minute in the meantime",
   async () => {
     const stepBack = await startOnSteppedClock();
     let isBad = false;

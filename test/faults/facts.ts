@@ -1,6 +1,6 @@
 import type { Fact } from "./account";
 
-/** Everything that is seen, in order, with counts of it by workspace. */
+/** All observations in order, with counts by workspace. */
 export type Facts = ReturnType<typeof createFacts>;
 
 type Untimed = Fact extends infer Each ? (Each extends Fact ? Omit<Each, "at"> : never) : never;
@@ -15,7 +15,7 @@ export function createFacts() {
       const name = `${fact.workspace} ${fact.saw}`;
       counts.set(name, (counts.get(name) ?? 0) + 1);
     },
-    /** How many of a kind were seen of a workspace. */
+    /** The number of facts of a kind for a workspace. */
     count: (workspace: string, saw: Fact["saw"]) => counts.get(`${workspace} ${saw}`) ?? 0,
   };
 }

@@ -5,7 +5,7 @@ import { startRig, type Rig } from "../harness/rig";
 import { until } from "../harness/wait";
 import { expectSound, expectSums, underFault } from "./fault";
 
-/** A Redis of several servers whose master can be killed. */
+/** A Redis with replicas whose master can be killed. */
 interface Replicated {
   readonly url: string;
   master(): Promise<RedisNode>;
@@ -31,11 +31,11 @@ async function startCluster(): Promise<Replicated> {
 let rig: Rig;
 afterEach(() => rig.close());
 
-/** Kills the master under load, waits until another one serves, and brings it back. */
+/** Kills the master under load, waits until another master serves, and restarts the killed one. */
 async function failOver(startRedis: () => Promise<Replicated>, name: string, replicas: number) {
   const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
   const { redis, areReady } = (rig = own);
-  // What was answered before followedAt, the replica had; from servedAt on there was another master.
+  // The replica has all writes that were answered before `followedAt`. From `servedAt` on there is another master.
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
   const { became } = await underFault(own, {
     name,
@@ -49,8 +49,8 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       const next = () => redis.master().catch(() => killed);
       await until("there is another master", async () => (await next()) !== killed);
       servedAt = performance.now();
-      // One that comes back at once takes itself for the master until it is told, and what it answers in that
-      // moment is lost, too, unless a replica has to confirm it.
+      // A master that restarts at once still acts as the master until it learns that it was replaced. Writes that it
+      // answers in that time are lost too, unless a replica must confirm them. So restart it later.
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();
@@ -69,19 +69,19 @@ describe.each([
   ["a cluster", startCluster],
 ])("when the master of %s is killed under load", (kind, startRedis) => {
   // contract: post-stored, poll-no-skip, envelope-sequence
-  test("nothing that a replica had to confirm is lost", async () => {
+  test("no write that a replica must confirm is lost", async () => {
     const { became } = await failOver(startRedis, `failover of ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
     expectSound(became);
   });
 
   // time: ordering
-  test("only what its replica did not have yet is lost, which was answered just before", async () => {
+  test("without confirmation, only writes that its replica did not have yet are lost", async () => {
     const failedOver = await failOver(startRedis, `failover of ${kind}, no replica confirms`, 0);
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
-    // What the new master never had, a client whose answer broke off sends again, and it may be there by two ids.
+    // A client retries a request whose answer broke off. If the new master does not have it, the event gets a second id.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
-    // How far a replica lags is the machine's to say: what it was seen to have is there, and what the new master has.
+    // The replica's lag depends on the machine. Writes that it had before, or that the new master answered, must exist.
     for (const { at } of became.lost) {
       expect(at).toBeGreaterThanOrEqual(followedAt);
       expect(at).toBeLessThan(servedAt);

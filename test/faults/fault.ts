@@ -6,16 +6,16 @@ import { untilConnected, type Rig } from "../harness/rig";
 import type { Account, Terms } from "./account";
 import { startLoad, type Load, type LoadOptions } from "./load";
 
-/** A fault that is done on purpose, while the service is under load. */
+/** A fault that a test causes while the service is under load. */
 interface Fault extends LoadOptions, Partial<Terms> {
   readonly name: string;
-  /** Breaks something, and repairs it. */
+  /** Causes the fault, and repairs it. */
   readonly happens: (load: Load) => Promise<void>;
-  /** More for the table. */
+  /** Returns more lines for the table. */
   readonly notes?: (became: Account) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** Puts the service under load before, during and after a fault, with a line in the table. */
+/** Puts the service under load before, during and after a fault, and writes a line of the table. */
 export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly became: Account }> {
   const load = await startLoad(rig, fault);
   try {
@@ -33,7 +33,7 @@ export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly bec
   return { became };
 }
 
-/** Counts what the logs of deliveries say of attempts that failed, and of events given up. */
+/** Counts the failed attempts and dropped events in the delivery logs. */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
   await untilConnected(core);
@@ -45,10 +45,10 @@ async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<rea
     }
   }
   const words = [...counts].map(([name, count]) => `${count} × ${name}`);
-  return words.length === 0 ? [] : [`attempts that failed: ${words.join(", ")}`];
+  return words.length === 0 ? [] : [`failed attempts: ${words.join(", ")}`];
 }
 
-/** The same; fails unless everything came that had to, once, in order, and the account adds up. */
+/** Calls `underFault`, and fails unless all required events arrived once and in order, and the account adds up. */
 export async function survive(rig: Rig, fault: Fault): Promise<Account> {
   const { became } = await underFault(rig, fault);
   expectSound(became);
@@ -62,7 +62,7 @@ export function expectSound(became: Account): void {
   expectSums(became);
 }
 
-/** Fails when something is in two columns of the account, or in none. */
+/** Fails when an event is in two columns of the account, or in none. */
 export function expectSums({ accepted, delivered, published, served, pushed, dropped, lost }: Account): void {
   const given = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   expect(delivered + served + pushed + given + lost.length).toBe(accepted + published);
@@ -82,7 +82,7 @@ export function report(fault: string, { words }: Load, became: Account, notes: r
   });
 }
 
-/** A test of a fault that needs a program, or a line in the table that says why this machine cannot do it. */
+/** Defines a test that needs a program. Without the program the test is skipped, and the table says why. */
 export function testWith(
   program: string,
   why: string,
@@ -92,7 +92,7 @@ export function testWith(
 ) {
   const isThere = spawnSync(program, ["--version"]).status === 0;
   (isThere ? test : test.skip)(title, run);
-  if (!isThere) write({ fault, skipped: `there is no ${program} here, which ${why}` });
+  if (!isThere) write({ fault, skipped: `${program} is missing, which ${why}` });
 }
 
 function write(row: object): void {

@@ -5,12 +5,12 @@ import type { Facts } from "./facts";
 
 const LOOK_EVERY_MS = 20;
 const OPEN_AGAIN_MS = 100;
-/** A core may be stopped in its tracks: its stream stands and says nothing. */
+/** Milliseconds to wait for a stream to open. The stream of a suspended core stays open and sends nothing. */
 const OPEN_WITHIN_MS = 5_000;
 
 /**
- * Starts a consumer that acks everything and, whenever its stream ends, opens another one at the next core, first at
- * the first. Resolves when it follows, with what stops it.
+ * Starts a consumer that acks every delivery. It starts at the first core; when its stream ends, it opens one at the
+ * next core. Resolves when it follows, with a function that stops it.
  */
 export async function startFollower(cores: readonly Core[], facts: Facts, group: string, consumer: string) {
   const stopping = new AbortController();
@@ -32,7 +32,7 @@ export async function startFollower(cores: readonly Core[], facts: Facts, group:
   async function run(): Promise<void> {
     for (let turn = 0; !stopping.signal.aborted; turn++) {
       const client = cores[turn % cores.length]?.clients.games;
-      if (client === undefined) throw new Error("there is no core to follow at");
+      if (client === undefined) throw new Error("there is no core");
       const stream = startConsumer(client, { group, consumer, window: 200, ackDeadline: { seconds: 5 } });
       stream.ackAll();
       await watch(stream);

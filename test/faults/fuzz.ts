@@ -2,7 +2,7 @@ import { signatureOf } from "../harness/bridge";
 import { parseAnswers, rawRequest, statusesOf } from "../harness/raw-http";
 import type { TestWorkspace } from "../harness/service";
 
-/** Numbers below `n` that are the same in every run. */
+/** Returns a number below `n`, the same in every run. */
 export type Random = (n: number) => number;
 
 export function createRandom(seed: number): Random {
@@ -23,7 +23,7 @@ const EVENTS: readonly object[] = [
   { type: "action", id: "r3", channel: "c", user: USER, messageId: "m1", action: "vote:3" },
 ];
 const QUERIES = ["", "after=0", "after=latest", "limit=10", "after=0&limit=100"];
-/** Begins with nothing at all. */
+/** The first entry is the empty string. */
 const ODD = ' \0 \uFEFF " \\ } [[[[[[[[ null -1 1e999 😀 %00 && = \ud800'.split(" ");
 const ODD_PATHS = "/ // /hooks /hooks/% /hooks/%00/events /../hooks /hooks/x/events/y *".split(" ");
 const METHODS = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "POST"];
@@ -45,10 +45,10 @@ function mutate(text: string, random: Random): string {
   }
 }
 
-/** Headers must stay lines. */
+/** Replaces characters that would break a header line. */
 const inLine = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?");
 
-/** A request that HTTP can frame and that is wrong, most likely, in what it says. */
+/** Returns a request that is well-formed HTTP and most likely has an invalid path, query, body or signature. */
 export function framedRequest({ id, secret }: TestWorkspace, random: Random): Buffer {
   const isPoll = random(4) === 0;
   const query = QUERIES[random(QUERIES.length)] ?? "";
@@ -76,7 +76,7 @@ export function framedRequest({ id, secret }: TestWorkspace, random: Random): Bu
   return rawRequest(method, target, headers, body);
 }
 
-/** A request whose very bytes are broken. */
+/** Returns a request with random bytes, which may not be valid HTTP. */
 export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer {
   const bytes = Buffer.from(framedRequest(workspace, random));
   for (let i = 1 + random(5); i > 0; i--) bytes[random(Math.min(bytes.length, 400))] = random(256);
@@ -85,7 +85,7 @@ export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer 
 
 const BROKEN_WAIT_MS = 100;
 
-/** Sends requests on one connection, the last one broken; answers the statuses, and how many requests were sent. */
+/** Sends requests on one connection, the last one broken. Returns the statuses and the number of sent requests. */
 export async function fire(port: number, from: string, framed: readonly Buffer[], broken: Buffer) {
   let sent = framed.length;
   const statuses = await statusesOf(

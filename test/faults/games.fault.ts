@@ -29,24 +29,24 @@ afterEach(async () => {
 
 const WINDOW = 20;
 
-/** Takes events through the proxy until its window is full, and acks none. */
+/** Opens a stream through the proxy that receives events until its window is full, and acks none. */
 async function hoard(group: string, seconds: number): Promise<void> {
   const open = { group, consumer: "hoarder", window: WINDOW, ackDeadline: { seconds } };
   hoarder = await startConsumer(clients.games, open).opened();
 }
-const untilFull = () => until("its window is full", () => hoarder.seen.length >= WINDOW);
+const untilFull = () => until("the window is full", () => hoarder.seen.length >= WINDOW);
 
 // time: ordering
-test("a game service that never acks gets its window again, delays no other group, and loses nothing", async () => {
+test("a game service that never acks gets its events again and delays no other group; no event is lost", async () => {
   await hoard("slow", 1);
   await survive(rig, {
     name: "a game service that never acks",
     groups: [GROUP, "slow"],
     async happens({ facts, grows }) {
       await untilFull();
-      await until("they come again", () => hoarder.seen.some(({ attempt }) => attempt >= 3));
+      await until("the events are redelivered", () => hoarder.seen.some(({ attempt }) => attempt >= 3));
       await grows();
-      // Never more than the window at once: by each attempt, at most so many.
+      // Nothing is acked, so at most a window of different events is delivered.
       expect(new Set(hoarder.seen.map(({ id }) => id)).size).toBeLessThanOrEqual(WINDOW);
       hoarder.cancel();
       stopFollower = await startFollower(rig.cores, facts, "slow", "good");
@@ -54,7 +54,7 @@ test("a game service that never acks gets its window again, delays no other grou
   });
 });
 
-test("when a game service dies with a full window, another one of its group gets the events", async () => {
+test("when a game service dies with a full window, another consumer of its group gets the events", async () => {
   await hoard("dying", 600);
   await survive(rig, {
     name: "a game service that dies with a full window",

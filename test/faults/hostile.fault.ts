@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rig.close());
 
 const CONNECTIONS = 10_000;
-/** What a process needs beside them. */
+/** The number of files that a process needs besides these connections. */
 const OTHER_FILES = 1_000;
 const AT_ONCE = 400;
 const DRIP_EVERY_MS = 2_000;
@@ -25,7 +25,7 @@ function filesMax(): number {
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1_024);
 }
 
-test("while 10,000 connections send their requests a byte at a time, a healthy client is answered", async () => {
+test("while 10,000 connections send their requests byte by byte, other clients are answered", async () => {
   const count = Math.min(CONNECTIONS, filesMax() - OTHER_FILES);
   const port = nth(rig.edges, 0).port;
   const open = new Set<Socket>();
@@ -43,7 +43,7 @@ test("while 10,000 connections send their requests a byte at a time, a healthy c
       socket.write("POST /hooks/x HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     });
     socket.on("error", () => undefined);
-    // It is read, so that its end is noticed.
+    // Read the connection, so that its close is noticed.
     socket.resume();
     socket.on("close", () => {
       open.delete(socket);
@@ -61,16 +61,16 @@ test("while 10,000 connections send their requests a byte at a time, a healthy c
       async happens({ grows }) {
         while (opened < count) {
           for (let i = 0; i < AT_ONCE && opened < count; i++) openOne();
-          await until("they are connected", () => [...open].every(({ connecting }) => !connecting));
+          await until("the new connections are open", () => [...open].every(({ connecting }) => !connecting));
         }
         await grows();
-        // The edge ends a request that does not arrive in time.
-        await until("the edge ends them", () => ended >= count);
+        // The edge closes a connection whose request does not arrive in time.
+        await until("the edge has closed the slow connections", () => ended >= count);
         await grows();
         isOver = true;
         for (const socket of open) socket.destroy();
       },
-      notes: () => [`${opened} connections in all, ${most} at once, ${ended} ended by the edge`],
+      notes: () => [`${opened} connections in total, at most ${most} at once, ${ended} closed by the edge`],
     });
     expect(ended).toBeGreaterThanOrEqual(count);
   } finally {
@@ -85,7 +85,7 @@ const SEED = 20_261_121;
 const FUZZERS = 24;
 const VOLLEY = 10;
 const WARM = 15_000;
-/** What a process may have more in memory after all requests than after the first ones. */
+/** The bound on the growth of a process's memory between the first WARM requests and the last. */
 const GROWTH_MAX_MB = 48;
 
 function residentMb(pid: number): number {
@@ -93,7 +93,7 @@ function residentMb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
-test("40,000 malformed requests are answered without a 5xx, and no process grows beyond a bound", async () => {
+test("40,000 malformed requests are answered without a 5xx, and the memory of each process stays bounded", async () => {
   const random = createRandom(SEED);
   const { clients } = nth(rig.cores, 0);
   const workspaces = await Promise.all(Array.from({ length: 32 }, () => createWorkspace(clients)));
@@ -125,13 +125,13 @@ test("40,000 malformed requests are answered without a 5xx, and no process grows
       await Promise.all(Array.from({ length: FUZZERS }, fuzz));
     },
     async notes() {
-      // Garbage is given back when there is time for it; what leaks stays.
-      await until("memory is given back", isBounded).catch(() => undefined);
+      // Wait until garbage has been collected, so that only leaks count.
+      await until("memory is freed", isBounded).catch(() => undefined);
       grown = growth();
       const answers = [...byStatus].map(([status, count]) => `${count} × ${status}`);
       return [
         `${sent} sent with seed ${SEED}, answered ${answers.join(", ")}`,
-        `memory grew by ${grown.join(" and ")} MB (edge and core), at most ${GROWTH_MAX_MB} MB may`,
+        `memory grew by ${grown.join(" and ")} MB (edge and core), of at most ${GROWTH_MAX_MB} MB`,
       ];
     },
   });

@@ -12,24 +12,24 @@ import { startFollower } from "./follower";
 
 export const GROUP = "load";
 
-/** Bridges that post, repeat themselves and poll, a bridge that is pushed to, and games that publish and follow. */
+/** Bridges that post, repeat requests and poll, a bridge that receives pushes, and games that publish and follow. */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
-  /** Of either kind. */
+  /** The number of poll workspaces, and of push workspaces. */
   readonly workspaces?: number;
-  /** Between two requests, and two publications, of a workspace. */
+  /** Milliseconds between two requests, and between two publications, of a workspace. */
   readonly everyMs?: number;
-  /** Where facts go and followers are that follow already. */
+  /** The facts of an earlier load, whose followers still follow. */
   readonly facts?: Facts;
-  /** How the bridge answers pushes, and whether that is a success to the service. */
+  /** How the bridge answers a push, and whether the service must treat the answer as a success. */
   readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };
 }
 
 const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
-/** Longer than the retries of a push, and the deadline of an ack, also after a lease has run out on a busy machine. */
+/** Longer than the retries of a push or the deadline of an ack, plus the expiry of a lease, on a busy machine. */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
 const TAKEN = { ok: true, behaviour: status(204) } as const;
@@ -88,10 +88,10 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
   return {
     facts,
     stopFollowing,
-    /** The workspaces that are pushed to. */
+    /** The ids of the push workspaces. */
     pushed: pushed.map(({ id }) => id),
     words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
-    /** Waits until so many more were accepted, delivered, published, and served or pushed, in every workspace. */
+    /** Waits until `by` more events were accepted, delivered, published, and served or pushed in every workspace. */
     async grows(by = GROWTH) {
       const counts = () =>
         all.flatMap(({ id }, place) =>
@@ -103,20 +103,20 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
       const hasGrown = () => counts().every((count, i) => count >= (before[i] ?? 0) + by);
       await until("all workspaces are served", hasGrown, GROWN_MS);
     },
-    /** Stops without accounting; its followers go on until they are told. */
+    /** Stops all clients without an account. The followers continue until `stopFollowing`. */
     async abandon() {
       ending.abort();
       over.abort();
       await Promise.all([sending, polling]);
     },
-    /** Stops what comes in, waits until all is through or nothing moves any more, and accounts for it. */
+    /** Stops the senders, waits until all events have arrived or nothing more arrives, and returns the account. */
     async finish(terms: Partial<Terms> = {}) {
       giveUpAt = performance.now() + GIVE_UP_MS;
       ending.abort();
       await sending;
       giveUpAt = Infinity;
       while (accountFor(terms).lost.length > 0 && stillFor() < STILL_MS) await sleep(250);
-      await until("nothing moves", () => stillFor() > QUIET_MS, GIVE_UP_MS);
+      await until("nothing more arrives", () => stillFor() > QUIET_MS, GIVE_UP_MS);
       over.abort();
       await polling;
       await stopFollowing();
@@ -125,7 +125,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
   };
 }
 
-/** What cores logged that they gave up. */
+/** Returns the events that cores logged as dropped. */
 function drops(rig: Rig): readonly Fact[] {
   return rig
     .coreLog()

@@ -5,14 +5,14 @@ import { survive } from "./fault";
 
 const rig = testRig(startTestRedis, { cores: 3 });
 
-/** Kills them all, and starts them again at their ports when `during` is through. */
+/** Kills all members, calls `during`, and restarts the members at their ports. */
 async function killAndStart(members: readonly Member[], during: () => Promise<void>): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
   await during();
   await Promise.all(members.map((member) => member.start()));
 }
 
-test("when an edge is killed, nothing that was answered is lost, and the other edge serves", async () => {
+test("when an edge is killed, no acknowledged event is lost, and the other edge serves", async () => {
   await survive(rig, {
     name: "SIGKILL of an edge",
     happens: (load) => killAndStart(rig.edges.slice(0, 1), () => load.grows()),
@@ -20,7 +20,7 @@ test("when an edge is killed, nothing that was answered is lost, and the other e
 });
 
 // contract: post-stored, poll-no-skip
-test("when a core is killed, the others take over and nothing that was answered is lost", async () => {
+test("when a core is killed, the others take over, and no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of a core",
     happens: (load) => killAndStart(rig.cores.slice(0, 1), () => load.grows()),
@@ -28,7 +28,7 @@ test("when a core is killed, the others take over and nothing that was answered 
 });
 
 // contract: post-stored, envelope-sequence
-test("when all cores are killed, edges answer 503 until they are back, and nothing is lost", async () => {
+test("when all cores are killed, edges answer 503 until the cores are back, and no event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of all cores",
     happens: () =>
@@ -40,18 +40,18 @@ test("when all cores are killed, edges answer 503 until they are back, and nothi
 });
 
 // time: ordering
-test("a core that is stopped loses its shards to the others, and acts on none of them when it wakes", async () => {
+test("a suspended core loses its shards to the others, and acts on none of them when it resumes", async () => {
   const before = new Set<string>();
   const again: string[] = [];
   await survive(rig, {
-    name: "SIGSTOP of a core until its shards are another's",
-    // So many that it has shards of some, whichever they are.
+    name: "SIGSTOP of a core until others have its shards",
+    // Enough workspaces that this core has the shards of some.
     workspaces: 12,
     everyMs: 450,
     async happens(load) {
       const core = rig.cores[0]?.process.child;
       core?.kill("SIGSTOP");
-      // The others serve every workspace: the leases of the stopped core have run out.
+      // The others serve every workspace, so the leases of the suspended core have expired.
       await load.grows(2);
       const wokeAt = performance.now();
       core?.kill("SIGCONT");

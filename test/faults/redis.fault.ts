@@ -11,10 +11,10 @@ import { startLoad } from "./load";
 
 const rig = testRig(startTestRedis);
 
-/** Waits until no core is ready, and each says that Redis is the reason. */
+/** Waits until no core is ready, and each names Redis as the reason. */
 async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
   for (const core of cores)
-    await until("the core is not ready, for want of Redis", async () => {
+    await until("the core is not ready, because of Redis", async () => {
       const { status, reason } = await core.readiness();
       return status === 503 && /Redis/.test(reason);
     });
@@ -22,7 +22,7 @@ async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
 const untilReady = (of: Rig) => until("the cores are ready", of.areReady);
 
 // contract: post-stored, poll-no-skip
-test("when Redis is killed and comes back with its file, nothing that was answered is lost", async () => {
+test("when Redis is killed and restarts with its file, no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "Redis restarted with its file",
     async happens() {
@@ -35,7 +35,7 @@ test("when Redis is killed and comes back with its file, nothing that was answer
 });
 
 // contract: envelope-sequence
-test("when Redis comes back empty, nothing that is accepted from then on is lost, and followers carry on", async () => {
+test("when Redis restarts empty, no event accepted afterwards is lost, and followers continue", async () => {
   const before = await startLoad(rig);
   try {
     await before.grows();
@@ -44,11 +44,13 @@ test("when Redis comes back empty, nothing that is accepted from then on is lost
     await before.abandon();
     await rig.redis.restart({ empty: true });
     await untilReady(rig);
-    // The followers are those that were there before.
+    // The followers of the first load continue.
     const after = await startLoad(rig, { facts: before.facts });
     await after.grows();
     const became = await after.finish();
-    report("Redis restarted empty", after, became, ["the account is of what was accepted after"]);
+    report("Redis restarted empty", after, became, [
+      "the account has only events that were accepted after the restart",
+    ]);
     expectSound(became);
     expect(before.facts.all.filter(({ saw }) => saw === "wrong")).toEqual([]);
   } finally {
@@ -56,7 +58,7 @@ test("when Redis comes back empty, nothing that is accepted from then on is lost
   }
 });
 
-test("when Redis is full, events are refused with 503, and none is half-written", async () => {
+test("when Redis is full, events are answered 503, and none is partly stored", async () => {
   const admin = await connectRedis({ url: rig.redis.url, onError: () => undefined });
   const limit = (bytes: string) => admin.command("", ["CONFIG", "SET", "maxmemory", bytes]);
   const probe = await createWorkspace(nth(rig.cores, 0).clients);
@@ -66,7 +68,7 @@ test("when Redis is full, events are refused with 503, and none is half-written"
       name: "Redis at maxmemory",
       async happens() {
         await limit("1mb");
-        await until("posts are refused", async () => {
+        await until("posts are answered 503", async () => {
           const event = { type: "message", id: `full ${full}`, channel: "c", user: { id: "u" }, text: "x" };
           const { status, headers } = await post(nth(rig.edges, 0).url, probe, event, { from: "127.0.3.1" });
           expect([202, 503]).toContain(status);
@@ -84,13 +86,13 @@ test("when Redis is full, events are refused with 503, and none is half-written"
   }
 });
 
-const REFUSED = "a disk that refuses the append-only file";
+const REFUSED = "a disk that is full for the append-only file";
 // contract: post-stored
 testWith(
   "prlimit",
-  "bounds the files of a running process (util-linux)",
+  "limits the file size of a running process (util-linux)",
   REFUSED,
-  "when the disk is full, events are refused with 503, and everything that was answered is there afterwards",
+  "when the disk is full, events are answered 503, and no acknowledged event is lost",
   async () => {
     const own = await startRig(() => startTestRedis([], "trap '' XFSZ"));
     try {

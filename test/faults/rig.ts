@@ -1,7 +1,7 @@
 import { startTestRedis } from "../harness/redis";
 import { startRig } from "../harness/rig";
 
-/** A Redis and the service over it. */
+/** Starts Redis and the service. */
 export async function startRigOnRedis(options: Parameters<typeof startRig>[1]) {
   const rig = await startRig(startTestRedis, options);
   return { rig, redis: rig.redis };

@@ -17,7 +17,7 @@ const rig = testRig(async () => {
   return { proxy, url: `redis://127.0.0.1:${proxy.port}`, close };
 });
 
-test("a Redis that answers 200 ms later makes everything slower, and nothing wrong", async () => {
+test("while Redis answers 200 ms later, the service is slower but works correctly", async () => {
   await survive(rig, {
     name: "a Redis that is 200 ms slower",
     async happens(load) {
@@ -29,7 +29,7 @@ test("a Redis that answers 200 ms later makes everything slower, and nothing wro
 });
 
 // contract: repeat-id
-test("replies of Redis that break off in the middle are answered 503, and what is sent again is there once", async () => {
+test("when replies of Redis break off, requests are answered 503, and retried events are stored once", async () => {
   await survive(rig, {
     name: "a Redis whose replies break off",
     async happens() {

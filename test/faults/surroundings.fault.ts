@@ -21,16 +21,16 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** So that every push has a connection, and a look-up of the name, of its own. */
+/** Closes the connection after each push, so that every push needs a new connection and a lookup of the name. */
 const TAKEN_AND_CLOSED = { ok: true, behaviour: status(204, { headers: { Connection: "close" } }) };
 const OUTAGE_MS = 5 * 60_000;
 
-/** Waits until cores have logged so many lines that are as these. */
+/** Waits until cores have logged `count` lines with this message. */
 const untilLogged = (message: string, count: number) =>
   until(`"${message}" was logged`, () => rig.coreLog().filter(({ msg }) => msg === message).length >= count);
 
 // contract: health-mail-once
-test("while mail is down events go on, and the owner gets one mail of the outage afterwards", async () => {
+test("while the SMTP server is down events continue, and the owner is emailed once afterwards", async () => {
   const { clients } = nth(rig.cores, 0);
   const owner = "owner@example.test";
   const { id } = await createWorkspaceApi(clients.workspaces).make({ ownerEmail: owner });
@@ -41,12 +41,12 @@ test("while mail is down events go on, and the owner gets one mail of the outage
       async happens(load) {
         await mail.stop();
         await publish(clients, textEvent(id, "waits"));
-        await until("it is due", async () => (await due.of(id)) !== undefined);
+        await until("the workspace has a due time", async () => (await due.of(id)) !== undefined);
         await due.pass(id, OUTAGE_MS);
         await untilLogged("an email could not be sent; core will retry", 1);
         await load.grows();
         await mail.start();
-        // The longer it was down, the later it is tried again: up to a minute later.
+        // The longer the server was down, the later core retries, up to a minute later.
         await mail.waitFor(1, 2 * HANG_MS);
       },
     });
@@ -56,7 +56,7 @@ test("while mail is down events go on, and the owner gets one mail of the outage
   }
 });
 
-test("while names cannot be looked up, pushes are retried, then dropped and logged; all else goes on", async () => {
+test("while names cannot be looked up, pushes are retried, then dropped and logged; other events continue", async () => {
   const { dropped } = await survive(rig, {
     name: "DNS down",
     drops: ["failed"],
@@ -71,7 +71,7 @@ test("while names cannot be looked up, pushes are retried, then dropped and logg
 });
 
 // contract: retry-create, retry-same-id
-test("a bridge that resets every second connection gets every event that one of its three attempts brings", async () => {
+test("a bridge that resets every second connection gets every event with one successful attempt of three", async () => {
   const before = rig.receiver.requests.length;
   let connections = 0;
   let isBad = false;

@@ -14,7 +14,7 @@ const COLUMNS = [
   "lost",
 ];
 
-/** A jest reporter that prints what became of all events, a line for each fault, when all have had their turn. */
+/** A jest reporter that prints, after all tests, a table of the events' outcomes with a line for each fault. */
 module.exports = class FaultsTable {
   onRunStart() {
     rmSync(process.env.FAULTS_TABLE, { force: true });
@@ -39,7 +39,7 @@ module.exports = class FaultsTable {
     }
     process.stdout.write(
       `\n${table.join("\n")}\n\n` +
-        "delivered: accepted events that came to their followers; again: what came once more under its own id,\n" +
+        "delivered: accepted events that reached their followers; again: events repeated under the same id,\n" +
         "as the contract allows; published = served + pushed + dropped + lost, and accepted = delivered + lost.\n\n",
     );
   }

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from "node:net";
 
-/** A proxy on a port of loopback whose manners a test chooses. */
+/** A proxy on a loopback port that delays, cuts or drops connections as a test chooses. */
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 export async function startTcpProxy(target: NetConnectOpts) {
@@ -22,7 +22,7 @@ export async function startTcpProxy(target: NetConnectOpts) {
       });
     }
     const replies: Buffer[] = [];
-    /** Whichever timer is first takes the oldest reply, so that a shorter delay reorders nothing. */
+    /** Each timer sends the oldest reply, so that replies stay in order when the delay gets shorter. */
     function replyLater(chunk: Buffer): void {
       replies.push(chunk);
       const timer = setTimeout(() => {
@@ -45,17 +45,17 @@ export async function startTcpProxy(target: NetConnectOpts) {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
-  /** Ends every connection at once, as the death of either side does. */
+  /** Closes every connection at once, as a crash of either side does. */
   const dropAll = (): void => {
     for (const socket of open) socket.destroy();
   };
   return {
     port: (server.address() as AddressInfo).port,
-    /** Holds every reply back for so long. */
+    /** Delays every reply by `ms`. */
     delay: (ms: number) => void (delayMs = ms),
-    /** Cuts so many of the replies to come in the middle, and the connection with them. */
+    /** Truncates the next `count` replies, and closes their connections. */
     cutReplies: (count: number) => void (toCut = count),
-    /** How many replies are still to be cut. */
+    /** The number of replies that are still to be truncated. */
     toCut: () => toCut,
     dropAll,
     async close() {

@@ -72,7 +72,7 @@ test("one receiver serves several workspaces, each with its own secret", async (
   await until("both events are shown", () => shown.length === 2);
 });
 
-test("a push is answered 503 when the lookup of its secrets fails; a receiver without a secret cannot be created", async () => {
+test("a push is answered 503 if the lookup of its secrets fails; a receiver without secrets is rejected", async () => {
   const secrets = () => Promise.reject(new Error("the vault is shut"));
   const { push, problems } = await setUpReceiver({ secrets });
   expect((await push(create())).status).toBe(503);

@@ -38,7 +38,7 @@ const idOf = ({ body }: ReceivedRequest) => (JSON.parse(body.toString()) as { id
 const signatures = () => service.requests.map(({ headers }) => headers["service-signature"]);
 
 // contract: signature-hmac
-test("an event is sent as a POST of JSON to the workspace's endpoint, with a request id and a signature of its bytes", async () => {
+test("an event is sent as a POST of JSON to the workspace's endpoint, with a request id and a signature", async () => {
   const { send, pauses } = senderOf();
   const result = await send(EVENT);
   const request = await service.nth(1);
