@@ -8,13 +8,13 @@ import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
 
-// Pauses are on the fake clock, too.
+// Pauses use the fake clock too.
 jest.mock<object>("node:timers/promises", () => ({
   ...jest.requireActual<object>("node:timers/promises"),
   setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 
-/** How far the clock goes on while the event loop turns a few times. */
+/** Milliseconds by which the clock advances after each TURNS turns of the event loop. */
 const STEP_MS = 25;
 const TURNS = 3;
 
@@ -35,7 +35,7 @@ const printed = { output: "", waiting: "" };
 const into = (stream: keyof typeof printed) => ({ write: (text: string) => (printed[stream] += text) });
 const progress = createPrinter(into("output"), into("waiting"));
 let results: ReadonlyMap<string, CheckResult>;
-/** All at once, on a clock that waits for nothing but the requests under way. */
+/** Runs all checks at once, on a fake clock that waits only for requests in progress. */
 beforeAll(async () => {
   jest.useFakeTimers({
     doNotFake: ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
@@ -59,13 +59,13 @@ beforeAll(async () => {
 
 // time: controlled
 // contract: kit-hold-update, kit-sequence-order, kit-dedupe
-test.each(["kit", "plain"])("a correct bridge passes every rule: %s", (what) => {
+test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) => {
   const { ok, rules } = results.get(what) ?? {};
   expect([ok, rules?.map(({ verdict }) => verdict)]).toEqual([true, RULES.bridge.map(() => "passed")]);
 });
 
 // time: controlled
-test("the report has a line for every rule, says what it waits for, and names what cannot be checked", () => {
+test("the report has a line for every rule, names long waits, and lists rules that cannot be checked", () => {
   for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
   expect(printed.waiting).toContain("7 seconds to wait");
   const result = results.get("kit");
@@ -75,7 +75,7 @@ test("the report has a line for every rule, says what it waits for, and names wh
 });
 
 // time: controlled
-test("without an observation endpoint rules about what is shown are unseen, not broken", () => {
+test("without an observation endpoint, rules about shown messages are reported as unseen, not as broken", () => {
   const { ok, rules = [] } = results.get("unobserved") ?? {};
   const unseen = rules.filter((rule) => rule.verdict === "unseen");
   const shown = "observed every-type every-kind unknown-kind unknown-fields repeats";
@@ -85,7 +85,7 @@ test("without an observation endpoint rules about what is shown are unseen, not 
 });
 
 // time: controlled
-test.each(BROKEN_BRIDGES)("the check finds out a bridge that %s", (what, _change, breaks, told) => {
+test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, breaks, told) => {
   const { ok, rules = [] } = results.get(what) ?? {};
   const failed = rules.filter(({ verdict }) => verdict === "failed");
   expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
@@ -94,7 +94,7 @@ test.each(BROKEN_BRIDGES)("the check finds out a bridge that %s", (what, _change
   expect(`${found}\n${cause}\n${mend}`).toMatch(told);
 });
 
-test("of a bridge that takes nothing, what it refuses is judged all the same, and one line tells of the rest", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line reports the skipped rules", () => {
   const result = results.get("has another secret");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);

@@ -28,7 +28,7 @@ function run(args: string, environment: Record<string, string> = {}) {
   });
 }
 
-test("the report of a correct bridge ends with exit code 0, that of a broken one with 1 and what to fix", async () => {
+test("the check exits with 0 for a correct bridge, and with 1 and what to fix for a broken one", async () => {
   const change = { entries: (all: readonly string[]) => all.slice(0, 1) };
   const bridges = await Promise.all([startKitBridge(), startPlainBridge(change)]);
   const checks = bridges.map(({ url, observe }) =>
@@ -43,7 +43,7 @@ test("the report of a correct bridge ends with exit code 0, that of a broken one
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 
-test("a bridge with a private certificate is checked with --ca, or with --insecure-loopback", async () => {
+test("a bridge with a private certificate can be checked with --ca or --insecure-loopback", async () => {
   const ca = createTestCa();
   const { key, cert } = ca.issue(["127.0.0.1"]);
   const receiver = createReceiver({ secrets: SECRET, handle: () => undefined });
@@ -58,7 +58,7 @@ test("a bridge with a private certificate is checked with --ca, or with --insecu
   expect([plain, ...trusting].map((each) => each?.code)).toEqual([1, 0, 0]);
 });
 
-test("where nothing listens, nothing is judged: exit code 69, and what to look at", async () => {
+test("if nothing listens at an address, no rule is judged, and the command exits with 69 and names what to check", async () => {
   const runs = [`--url ${LOCAL}`, `${SERVICE} ${UUID}`].map((args) => run(args));
   const kit = await startKitBridge();
   const observed = await run(`--url ${kit.url.href} --observe ${LOCAL} --only recent-taken`);
@@ -71,13 +71,13 @@ test("where nothing listens, nothing is judged: exit code 69, and what to look a
   expect(observed.output).toContain("2 passed, 0 failed");
 });
 
-test("a reader that closes the pipe ends the command quietly, as a signal would", async () => {
+test("the command exits with 141 and no error when its reader closes the pipe", async () => {
   const command = `"${process.execPath}" "${MAIN}" --list | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command]);
   expect([stdout, stderr]).toEqual(["141\n", ""]);
 });
 
-test("the service is checked by its base address, a workspace and a secret", async () => {
+test("the service can be checked with its base address, a workspace and a secret", async () => {
   const { id, secret } = await service.workspaces.make();
   const environment = { SIGNING_SECRET: secret };
   const { code, output } = await run(`--service ${service.url} --workspace ${id}`, environment);
@@ -88,7 +88,7 @@ test("the service is checked by its base address, a workspace and a secret", asy
   expect(code).toBe(0);
 });
 
-test("in a project that is not built, check-bridge builds itself, and chat-bridge says what to run", async () => {
+test("in a project that is not built, check-bridge builds itself, and chat-bridge names the build command", async () => {
   const cwd = unbuiltProject(folder);
   const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });
   const list = await inProject("npm run --silent check-bridge -- --list");
@@ -122,20 +122,24 @@ test.each([
   ["no address", "--url bridge.example", "--url must be an address, such as"],
   ["plain HTTP", "--url http://bridge.example/", "http:// is for loopback addresses only"],
   ["no workspace", `--service ${LOCAL}`, "--workspace is missing"],
-  ["a workspace that is no UUID", `${SERVICE} one`, "--workspace must be a UUID"],
+  ["a workspace that is not a UUID", `${SERVICE} one`, "--workspace must be a UUID"],
   ["an empty secret", `--url ${LOCAL} --secret=`, "--secret is empty"],
   ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "all is no rule for a bridge; there are"],
   ["a service's option", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
   ["a bridge's option", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],
-  ["no file", `--url ${LOCAL} --ca /nowhere.pem`, "/nowhere.pem cannot be read"],
-  ["remote trust", "--url https://b.example/ --insecure-loopback", "not a loopback address; use --ca"],
-])("the command refuses %s", (_what, args, told) => {
+  ["a missing file", `--url ${LOCAL} --ca /nowhere.pem`, "/nowhere.pem cannot be read"],
+  [
+    "--insecure-loopback for another host",
+    "--url https://b.example/ --insecure-loopback",
+    "not a loopback address; use --ca",
+  ],
+])("the command rejects %s", (_what, args, told) => {
   const command = readCommand(args.split(" "), { SIGNING_SECRET: SECRET });
   const fault = expect.stringContaining(told) as string;
   expect(command).toEqual({ is: "wrong", faults: expect.arrayContaining([fault]) });
 });
 
-test("all faults of a command are printed at once, with exit code 2", async () => {
+test("the command prints all faulty options at once, and exits with 2", async () => {
   const ca = join(folder, "not.pem");
   writeFileSync(ca, "no certificate");
   const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });

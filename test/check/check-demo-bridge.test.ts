@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => demo.close());
 const observeUrl = () => new URL("/observe", demo.targetUrl);
 
-/** Asks what the chat shows; without a signature where it is null. */
+/** Requests what the chat shows, without a signature if `signature` is null. */
 async function ask(signature: string | null, query = "", method: "GET" | "POST" = "GET") {
   const ca = readFileSync(demo.certPath, "utf8");
   const client = createHttpClient(observeUrl(), { ca, timeoutMs: HANG_MS });
@@ -30,12 +30,12 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
 
 const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
-/** How many seconds an answer takes is the machine's to say here: 40 TLS connections may take 5 of a busy one. */
+/** Long timeouts, because 40 TLS connections may take 5 seconds on a busy machine. */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// The check itself waits 7 seconds for a held update to be forgotten.
+// The check waits 7 seconds until the bridge must have dropped a held update.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
-test("the demo's bridge passes every rule by the commands of its README", async () => {
+test("the demo's bridge passes every rule, checked with the command of its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
   const here = (command ?? "")
     .replace("export SIGNING_SECRET=…\n", "")
@@ -48,7 +48,7 @@ test("the demo's bridge passes every rule by the commands of its README", async 
     cwd: ROOT,
     environment,
   });
-  await until("it is over", () => check.output().includes("exit code"));
+  await until("the check has ended", () => check.output().includes("exit code"));
   const output = check.output();
   expect(output).not.toContain("FAILED");
   for (const { id } of RULES.bridge) expect(output).toMatch(new RegExp(`^  ok +${id} `, "m"));
@@ -64,8 +64,11 @@ test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["a signature that is 6 minutes old", () => signed("", nowSeconds() - 360), "", 409],
   ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
   ["the method POST", () => signed(""), "", 404, "POST"],
-])("with %s, a request is answered what it may see", async (_how, signature, query, status, verb = "GET") => {
-  const reply = await ask(signature(), query, verb);
-  expect(reply.status).toBe(status);
-  expect(reply.body.toString("utf8").includes("messages")).toBe(status === 200);
-});
+])(
+  "a request with %s gets the shown messages only if its signature and method are valid",
+  async (_how, signature, query, status, verb = "GET") => {
+    const reply = await ask(signature(), query, verb);
+    expect(reply.status).toBe(status);
+    expect(reply.body.toString("utf8").includes("messages")).toBe(status === 200);
+  },
+);

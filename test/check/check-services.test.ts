@@ -12,14 +12,14 @@ const idsOf = ({ rules }: CheckResult, wanted: string) =>
   rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
 const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
 
-/** Checks the service by a workspace of the check's own. */
+/** Checks the service with a new workspace. */
 async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
   const { id, secret } = await service.workspaces.make();
   return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });
 }
 
 // contract: order, poll-query-400, poll-signed-response
-test("our service passes every rule, with held events of all types and while the secret is rotated", async () => {
+test("the service passes every rule, with held events of all types and during a rotation of the secret", async () => {
   const { id, secret } = await service.workspaces.make();
   const contents = [create("c1"), update("c1"), ephemeral("c1", "u1"), dm("u1")];
   await publish(service.clients, ...contents.map((content) => ({ workspaceId: id, content })));
@@ -30,7 +30,7 @@ test("our service passes every rule, with held events of all types and while the
   expect(result.ok).toBe(true);
 });
 
-test("of a workspace with a target URL the rules of polling are unseen, not broken", async () => {
+test("for a workspace with a target URL, the rules of polling are reported as unseen, not as broken", async () => {
   const { id, secret } = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   const result = await check({ workspace: id, secrets: [secret] });
   expect(failed(result)).toEqual([]);
@@ -43,7 +43,7 @@ test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
   ["a wrong secret", { secrets: ["another"] }, /^failed: .* 401.*the dashboard showed/],
   ["an unknown workspace", { workspace: randomUUID() }, /^failed: .* 404.*no such workspace/],
   [
-    "an address where nothing is",
+    "an address where nothing listens",
     { url: new URL("http://127.0.0.1:1/") },
     /^not reached: .*ECONNREFUSED.*--service/,
   ],
@@ -67,12 +67,17 @@ const restatus =
   (from: number, to: number): Alter =>
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
-/** What a service does wrong, the rules that it breaks, and what the check finds of the first. */
+/** A service's fault, the rules that it breaks, and the check's finding for the first of them. */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
-  ["answers an event in words", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
   [
-    "does not name the field at fault",
+    "answers an event with another body",
+    rewrite(202, () => ({ message: "" })),
+    "accepts",
+    /not 202 \{"ok":true\}/,
+  ],
+  [
+    "does not name the invalid field",
     rewrite(400, ({ field: _field, ...body }) => body),
     "field-rules unknown-fields dm-channels body-size poll-query",
     /names no field, not id/,
@@ -86,25 +91,25 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
   ["answers 401 for 404", restatus(404, 401), "check-order same-404", /: unknown workspace .* 401.*not 404/],
   ["answers 401 for 409", restatus(409, 401), "clock check-order", /signed 1440 minutes ago .* 401.*not 409/],
   [
-    "says more in the body of a 413",
+    "has `error` in the body of a 413",
     rewrite(413, (body) => ({ ...body, error: "Payload Too Large" })),
     "body-size",
     /error is "Payload Too Large", not missing/,
   ],
   [
-    "writes the status into the body as a text",
+    "has the status in the body as a string",
     rewrite(401, (body) => ({ ...body, statusCode: "401" })),
     "signatures-refused check-order poll-query-signed",
     /statusCode is not 401/,
   ],
   [
-    "does not say whose page it is",
+    "does not name the workspace of a page",
     (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
     "page-signed",
     /Service-Workspace is missing/,
   ],
   [
-    "leaves fields out of held events",
+    "omits fields of held events",
     rewrite(200, (page) => ({
       ...page,
       events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
@@ -113,7 +118,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /not right under any secret/,
   ],
   [
-    "has a next of its own making",
+    "changes `next`",
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
     "page-signed poll-latest cursors",
     /not right under any secret/,
@@ -122,7 +127,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
 
 describe("a broken service", () => {
   let results: ReadonlyMap<string, CheckResult>;
-  /** All at once, some 4,000 requests, each check from its own address so that none meets the limit of another. */
+  /** Runs all checks at once, about 4,000 requests, each from a separate address so that they share no limit. */
   beforeAll(async () => {
     const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
       const { id, secret } = await service.workspaces.make();
@@ -136,7 +141,7 @@ describe("a broken service", () => {
     results = new Map(await Promise.all(checks));
   }, 300_000);
 
-  test.each(BROKEN_SERVICES)("is found out: one that %s", (what, _alter, breaks, told) => {
+  test.each(BROKEN_SERVICES)("is detected if it %s", (what, _alter, breaks, told) => {
     const all = failed(results.get(what));
     expect(all.map(({ id }) => id).join(" ")).toBe(breaks);
     expect(all[0]?.verdict === "failed" && all[0].found).toMatch(told);
