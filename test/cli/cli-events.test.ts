@@ -34,11 +34,11 @@ async function send(event: object, to = workspace): Promise<void> {
 }
 
 let groups = 0;
-/** Follows in a group of its own, unless one is named. */
+/** Follows in a new group, unless `group` is given. */
 async function tailEvents(args = "--json", group = `cli-${++groups}`): Promise<CliChild> {
   const tail = startCli(`tail events --group ${group} ${args}`, asGame);
   tails.push(tail);
-  await until("it follows", () => tail.stderr().includes("Following."));
+  await until("the command follows", () => tail.stderr().includes("Following."));
   return tail;
 }
 
@@ -49,7 +49,7 @@ async function tailDeliveries(start: typeof startCli, args = ""): Promise<CliChi
   return tail;
 }
 
-test("publish sends an event made of options, and prints the answer of core", async () => {
+test("publish sends an event made from options, and prints core's answer", async () => {
   const options =
     "--channel general --lifetime 1h --button Join=join --button Rules=https://a.example/?a=b --json";
   const words = ["publish", workspace.id, "--text", "Who is **in**?", ...options.split(" ")];
@@ -69,7 +69,7 @@ test("publish sends an event made of options, and prints the answer of core", as
   expect(json).toEqual({ eventId: id, sequence, expiresAt, messageId: message.id, repeated: false });
 });
 
-test("publish reads an event from stdin; under the same key it is published once", async () => {
+test("publish reads an event from stdin, and publishes it once under the same key", async () => {
   const event = { type: "dm.create", user: "u1", message: { text: "hi" }, idempotencyKey: "k" };
   const first = await publish("- --json", JSON.stringify(event));
   const again = await publish("-", JSON.stringify(event));
@@ -81,13 +81,19 @@ test("publish reads an event from stdin; under the same key it is published once
 
 test.each<[string, string, string, number, RegExp]>([
   ["no text", "--channel c1", "", EXIT.USAGE, /--text/],
-  ["options beside JSON", "- --text hi", "{}", EXIT.USAGE, /not both/],
+  ["options together with JSON", "- --text hi", "{}", EXIT.USAGE, /not both/],
   ["an unknown kind", "--channel c1 --text hi --kind crad", "", EXIT.USAGE, /Allowed choices.*card/s],
   ["a lifetime without a unit", "--channel c1 --text hi --lifetime 10", "", EXIT.USAGE, /s, m or h/],
-  ["what is not JSON", "-", "{", EXIT.DATA, /not JSON/],
-  ["what core refuses", "--channel dm:u1 --text hi", "", EXIT.DATA, /message_create\.channel|dm_create/],
+  ["input that is not JSON", "-", "{", EXIT.DATA, /not JSON/],
+  [
+    "an event that core rejects",
+    "--channel dm:u1 --text hi",
+    "",
+    EXIT.DATA,
+    /message_create\.channel|dm_create/,
+  ],
   ["a missing file", "no-such-file.json", "", EXIT.NOT_FOUND, /ENOENT/],
-])("publish refuses %s and publishes nothing", async (_what, args, stdin, wanted, words) => {
+])("publish rejects %s and publishes nothing", async (_what, args, stdin, wanted, words) => {
   const { code, stderr, stdout } = await publish(args, stdin);
   expect([code, stdout]).toEqual([wanted, ""]);
   expect(stderr).toMatch(words);
@@ -95,7 +101,7 @@ test.each<[string, string, string, number, RegExp]>([
 });
 
 // contract: test-event
-test("send-test says whether the bridge polls, in its exit code too", async () => {
+test("send-test reports whether the bridge polls, also in its exit code", async () => {
   const sendTest = () => runCli(`send-test ${workspace.id} --json`, { corePort });
   const answer = (code: number, polledWithinLastMinute: boolean) => {
     return { code, json: { mode: "poll", polledWithinLastMinute } };
@@ -106,7 +112,7 @@ test("send-test says whether the bridge polls, in its exit code too", async () =
 });
 
 // contract: test-event-push
-test("send-test on a push workspace prints every step and how the push went; show counts it", async () => {
+test("send-test on a push workspace prints every step and the result of the push, and show counts it", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207));
   const { code, stdout } = await runCli(`send-test ${bridge.workspaceId}`, { corePort });
@@ -136,7 +142,7 @@ test("tail deliveries shows health at once and every poll live, until Ctrl-C", a
   expect(await tail.ended).toMatchObject({ code: EXIT.DONE, stderr: "" });
 });
 
-test("tail events shows what members do in the contract's words, and acks it", async () => {
+test("tail events shows members' events in the contract's terms, and acks them", async () => {
   const tail = await tailEvents("--json", "cli-acks");
   await send({ id: "r1", text: "start" });
   await until("the event is shown", () => tail.lines().length > 0);
@@ -151,7 +157,7 @@ test("tail events shows what members do in the contract's words, and acks it", a
   expect(parsed(next)).toMatchObject([{ event: { id: "r2" } }]);
 });
 
-test("tail events of one workspace omits the others", async () => {
+test("tail events of one workspace omits those of others", async () => {
   const tail = await tailEvents(`${workspace.id.toUpperCase()} --json`);
   await send({ text: "theirs" }, await service.workspaces.make());
   await send({ text: "ours" });
@@ -159,7 +165,7 @@ test("tail events of one workspace omits the others", async () => {
   expect(parsed(tail)).toMatchObject([{ event: { text: "ours" } }]);
 });
 
-test("escape sequences in what members type do not reach the terminal", async () => {
+test("escape sequences that members type do not reach the terminal", async () => {
   const tail = await tailEvents("");
   const user = { id: "u\u001b[31m", name: "\u009b2J\u202e" };
   await send({ user, text: "\u001b]52;c;ZXZpbA==\u0007 end" });
@@ -168,7 +174,7 @@ test("escape sequences in what members type do not reach the terminal", async ()
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail shows polls in a row as one line; it ends when its workspace is deleted, and publish has the exit code of an unknown one", async () => {
+test("a tail shows successive polls as one line; after its workspace is deleted, tail and publish exit with NOT_FOUND", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>
@@ -179,7 +185,7 @@ test("a tail shows polls in a row as one line; it ends when its workspace is del
   expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);
 });
 
-test("a tail ends when its reader has gone", async () => {
+test("a tail exits when its reader closes the pipe", async () => {
   const tail = startCliProcess(`tail deliveries ${workspace.id}`, { corePort });
   tails.push(tail);
   await until("health is shown", () => tail.lines().length > 0);
@@ -191,9 +197,12 @@ test("a tail ends when its reader has gone", async () => {
 test.each([
   ["deliveries", "game", "operator"],
   ["events", "operator", "game"],
-] as const)("tail %s refuses a token of the role %s and asks for %s", async (what, role, needed) => {
-  const args = what === "events" ? "tail events" : `tail deliveries ${workspace.id}`;
-  const { code, stderr } = await runCli(args, { role, corePort });
-  expect([code, stderr]).toEqual([EXIT.TOKEN, expect.stringContaining(`role ${needed}`)]);
-  expect(stderr).not.toContain(TOKENS[role]);
-});
+] as const)(
+  "tail %s with a token of the role %s fails, and names the role %s",
+  async (what, role, needed) => {
+    const args = what === "events" ? "tail events" : `tail deliveries ${workspace.id}`;
+    const { code, stderr } = await runCli(args, { role, corePort });
+    expect([code, stderr]).toEqual([EXIT.TOKEN, expect.stringContaining(`role ${needed}`)]);
+    expect(stderr).not.toContain(TOKENS[role]);
+  },
+);

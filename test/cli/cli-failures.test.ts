@@ -34,7 +34,7 @@ describe("the token", () => {
     ["the file of CORE_TOKEN_FILE", () => "", () => ({ CORE_TOKEN_FILE: file("b", operator) })],
     ["npm start's settings", () => "", () => ({ CORE_TOKEN_FILE: file("s.json", SETTINGS) })],
     ["--token-file first", () => ` --token-file ${file("c", operator)}`, () => ({ CORE_TOKEN: game })],
-  ])("is taken from %s", async (_what, args, environment) => {
+  ])("is read from %s", async (_what, args, environment) => {
     const { code, stderr } = await run(args(), environment());
     expect([code, stderr]).toEqual([EXIT.DONE, ""]);
   });
@@ -48,11 +48,17 @@ describe("the token", () => {
     ["a missing file", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
     ["a file without the role", () => ` --token-file ${file("d", '{"tokens":{}}')}`, {}, 78, /role operator/],
     ["blanks", () => "", { CORE_TOKEN: "two words" }, EXIT.SETTINGS, /CORE_TOKEN may only have .*no blanks/],
-    ["what is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
-    ["a file of what is not", () => ` --token-file ${file("e", "“s3cret-tokén”")}`, {}, EXIT.SETTINGS, ASCII],
+    ["a token that is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
+    [
+      "a file with a token that is not ASCII",
+      () => ` --token-file ${file("e", "“s3cret-tokén”")}`,
+      {},
+      EXIT.SETTINGS,
+      ASCII,
+    ],
     ["an unknown token", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /does not know the token/],
     ["a token of another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
-  ])("is refused and never printed: %s", async (_what, args, environment, wanted, words) => {
+  ])("is rejected and never printed: %s", async (_what, args, environment, wanted, words) => {
     const { code, stdout, stderr } = await run(args(), environment);
     expect([code, stdout]).toEqual([wanted, ""]);
     expect(stderr).toMatch(words);
@@ -70,18 +76,18 @@ test.each<[string, string, RegExp]>([
   ["a limit of 0", `${LIST} --limit 0`, /number of at least 1/],
   ["neither a URL nor --clear", "workspace set-url w", /--clear/],
   ["nothing to update", "workspace update w", /--name/],
-])("%s ends with exit code 64", async (_what, args, words) => {
+])("%s leads to exit code 64", async (_what, args, words) => {
   const { code, stdout, stderr } = await runCli(args, { corePort: service.core.port });
   expect([code, stdout]).toEqual([EXIT.USAGE, ""]);
   expect(stderr).toMatch(words);
 });
 
-test("an address that is none is a faulty setting", async () => {
+test("an invalid address of core is reported as a faulty setting", async () => {
   const { code, stderr } = await runCli(`${LIST} --core http://core.example`);
   expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringContaining("CORE_ADDRESS")]);
 });
 
-test("a core that is down, or speaks no TLS, is out of reach, and the message says what to check", async () => {
+test("a core that is down, or does not serve TLS, is reported as unreachable, with settings to check", async () => {
   const ca = createTestCa();
   const environment = { CORE_TLS_CA: ca.certPath };
   const [down, noTls] = [{ corePort: await freePort() }, { corePort: service.core.port, environment }];
@@ -93,7 +99,7 @@ test("a core that is down, or speaks no TLS, is out of reach, and the message sa
   }
 });
 
-test("a process prints its usage without arguments, and Ctrl-C ends a call without an answer", async () => {
+test("the command prints its usage without arguments, and Ctrl-C aborts a call that gets no answer", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const connected = new Promise((resolve) => silent.once("connection", resolve));
@@ -108,7 +114,7 @@ test("a process prints its usage without arguments, and Ctrl-C ends a call witho
 });
 
 // time: ordering
-test("a tail survives a restart of core, and says that it waits", async () => {
+test("a tail continues after a restart of core, and prints that it waits", async () => {
   const corePort = await freePort();
   const core = { CORE_LISTEN: `127.0.0.1:${corePort}` };
   const own = await startService({ core });
@@ -116,9 +122,9 @@ test("a tail survives a restart of core, and says that it waits", async () => {
   const tail = startCli(`tail deliveries ${workspace.id}`, { corePort });
   await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
   await own.core.stop();
-  await until("it says that it waits", () => tail.stderr().includes("reconnecting"));
+  await until("the tail prints that it waits", () => tail.stderr().includes("reconnecting"));
   const second = await startCore(own.redis.url, core);
-  // It may not be back yet when the first polls are made.
+  // Core may not be back yet at the first polls.
   await until("a poll is shown", async () => {
     const { status } = await poll(own.url, workspace);
     return status === 200 && tail.lines().some((line) => / poll +success/.test(line));

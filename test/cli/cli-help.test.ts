@@ -10,7 +10,7 @@ import { testFolder } from "../harness/folder";
 
 const folder = testFolder();
 
-/** The words of every command and its subcommands. */
+/** Returns the words of every command and subcommand. */
 function commandsOf(command: Command, before: readonly string[] = []): readonly (readonly string[])[] {
   return command.commands.flatMap((each) => {
     const words = [...before, each.name()];
@@ -36,7 +36,7 @@ test("--help names every exit code", async () => {
     expect(stdout).toContain(`${number}  ${words}`);
 });
 
-test("bash completes commands, choices and, where neither fits, files", async () => {
+test("bash completes commands, choices and otherwise files", async () => {
   const command = `#!/bin/sh\nexec "${process.execPath}" "${CLI_MAIN}" "$@"\n`;
   writeFileSync(join(folder, "chat-bridge"), command, { mode: 0o755 });
   const script = `

@@ -26,7 +26,7 @@ test.each(SIGNATURE_VECTORS)("sign and verify agree with openssl: $what", async 
   expect([code, stdout]).toEqual([EXIT.DONE, `t=${at},v1=${mac}\n`]);
 });
 
-test("sign and verify read bodies from stdin and files, queries from --query, secrets from a file", async () => {
+test("sign and verify read bodies from stdin and files, queries from --query, and secrets from a file", async () => {
   const [body, secrets] = [join(folder, "body"), join(folder, "secrets")];
   writeFileSync(body, BODY);
   writeFileSync(secrets, "new\nsecret-one\n");
@@ -48,19 +48,22 @@ test.each<[string, () => Promise<string>, string, string]>([
   ["of another body", () => signed("{}"), AT, "wrong"],
   ["over 5 minutes old", () => signed(BODY), "--at 1700000301", "stale"],
   ["over 5 minutes ahead", () => signed(BODY), "--at 1699999699", "stale"],
-])("verify says that a signature is %s", async (_what, header, at, fault) => {
+])("verify reports a signature that is %s", async (_what, header, at, fault) => {
   const { code, json } = await run(`verify ${await header()} ${at} --json`, BODY);
   expect([code, json]).toEqual([EXIT.NO, { holds: false, fault, isRightWithoutNewline: false }]);
 });
 
-test("sign warns of a newline at the end, and verify finds it", async () => {
+test("sign warns of a newline at the end, and verify detects it", async () => {
   const { code, stdout } = await run(`verify ${await signed(BODY)} ${AT}`, `${BODY}\n`);
   expect([code, stdout]).toEqual([EXIT.NO, expect.stringContaining("valid without the newline")]);
   expect((await run(`sign ${AT}`, `${BODY}\n`)).stderr).toMatch(/ends with a newline/);
   expect((await run(`sign ${AT}`, BODY)).stderr).toBe("");
 });
 
-test.each([["sign"], ["verify t=1,v1=00"]])("%s without a secret says where to put it", async (command) => {
-  const { code, stderr } = await run(command, BODY, {});
-  expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);
-});
+test.each([["sign"], ["verify t=1,v1=00"]])(
+  "%s without a secret names the settings for it",
+  async (command) => {
+    const { code, stderr } = await run(command, BODY, {});
+    expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);
+  },
+);

@@ -18,7 +18,7 @@ const workspace = (args: string) => runCli(`workspace ${args}`, { corePort });
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 const secretsOf = async (id: string) => (await api.get(id)).workspace?.secrets;
 
-test("create makes a workspace, and shows its secret where it is asked to", async () => {
+test("create makes a workspace, and prints its secret with --show-secret", async () => {
   const run = await workspace("create Ann's --owner ann@a.example --show-secret --json");
   expect([run.code, run.stderr]).toEqual([EXIT.DONE, ""]);
   const { workspace: made, signingSecret } = run.json as { workspace: { id: string }; signingSecret: string };
@@ -26,7 +26,7 @@ test("create makes a workspace, and shows its secret where it is asked to", asyn
   expect(await pollStatus(made.id, signingSecret)).toBe(200);
 });
 
-test("create, rotate and connect write the secret to a new private file, and print it nowhere", async () => {
+test("create, rotate and connect write the secret to a new private file, and do not print it", async () => {
   const files = ["one", "two", "three"].map((name) => join(folder, name));
   const created = await workspace(`create Ben's --secret-file ${files[0]} --json`);
   const { id } = (created.json as { workspace: { id: string } }).workspace;
@@ -45,18 +45,18 @@ test("create, rotate and connect write the secret to a new private file, and pri
 });
 
 const WITHOUT_PLACE = ["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`];
-test.each(WITHOUT_PLACE)("%s does nothing without a place for the secret", async (args) => {
+test.each(WITHOUT_PLACE)("%s does nothing without --show-secret or --secret-file", async (args) => {
   const { code, stdout, stderr } = await workspace(args);
   expect([code, stdout]).toEqual([EXIT.USAGE, ""]);
   expect(stderr).toMatch(/--show-secret or --secret-file/);
 });
 
-test("where the file exists, or the disk is full, no secret is made", async () => {
+test("no secret is created if its file exists or the disk is full", async () => {
   const { id, secret } = await api.make();
   const [taken, full] = [join(folder, "taken"), join(folder, "full")];
   writeFileSync(taken, "mine");
   const inTheWay = await workspace(`rotate ${id} --secret-file ${taken}`);
-  // Files cannot grow.
+  // Files cannot grow, as on a full disk.
   const through = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"];
   const args = `workspace rotate ${id} --secret-file ${full}`;
   const onFullDisk = await startCliProcess(args, { corePort, through }).ended;
@@ -71,15 +71,15 @@ test("where the file exists, or the disk is full, no secret is made", async () =
   expect(await pollStatus(id, secret)).toBe(200);
 });
 
-test("no secret file is left where core refuses", async () => {
+test("no secret file is left if core rejects the call", async () => {
   const file = join(folder, "none");
   expect((await workspace(`rotate ${UNKNOWN} --secret-file ${file}`)).code).toBe(EXIT.NOT_FOUND);
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("list shows all workspaces, newest first, as a table and as JSON, and says where it stops", async () => {
+test("list shows workspaces, newest first, as a table or JSON, and reports when its limit omits some", async () => {
   const older = await api.make({ name: "older" });
-  // Two that are made in the same ms are equally new.
+  // Workspaces that are created in the same ms have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
   const newer = await api.make({ name: "newer" });
   const table = await workspace("list --limit all");
@@ -98,7 +98,7 @@ test("list shows all workspaces, newest first, as a table and as JSON, and says 
 });
 
 // contract: secret-shown-once
-test("show prints what a workspace is and how it polls, and never its secret", async () => {
+test("show prints the fields and the health of a workspace, and never its secret", async () => {
   const { id, name, secret } = await api.make({ name: "Cleo's" });
   const facts = await workspace(`show ${id}`);
   expect(facts.stdout).toMatch(/^name +Cleo's$/m);
@@ -126,7 +126,7 @@ test("set-url switches a workspace to push and back; update changes its name", a
 });
 
 describe("delete", () => {
-  test("deletes nothing without a terminal unless --yes is given", async () => {
+  test("requires --yes without a terminal", async () => {
     const { id } = await api.make();
     const asked = await workspace(`delete ${id}`);
     expect([asked.code, asked.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("--yes")]);
@@ -135,7 +135,7 @@ describe("delete", () => {
     expect((await workspace(`show ${id}`)).code).toBe(EXIT.NOT_FOUND);
   });
 
-  test("asks at a terminal, and deletes only for the answer y", async () => {
+  test("asks at a terminal, and deletes only after the answer y", async () => {
     const { id } = await api.make({ name: "kept" });
     const answer = (stdin: string) => runCli(`workspace delete ${id}`, { corePort, stdin, isTTY: true });
     for (const no of ["n\n", "\n", "yes, why not\n", ""]) {
@@ -148,8 +148,8 @@ describe("delete", () => {
   });
 });
 
-// Escape sequences: test/cli/cli-events.test.ts. Core takes none in names.
-test("invisible marks in names do not reach the terminal, neither as a table nor as JSON", async () => {
+// Core rejects escape sequences in names; test/cli/cli-events.test.ts tests them in events.
+test("invisible characters in names do not reach the terminal, neither in a table nor in JSON", async () => {
   const name = "\u200e\ufeffevil\u061c\u2060";
   const { id } = await api.make({ name });
   const commands = [`show ${id} --json`, `show ${id}`, "list", "list --json"];
