@@ -24,7 +24,7 @@ const workspaceId = () => demo.workspace.id;
 const targetUrl = async () => (await demo.service.workspaces.get(workspaceId())).workspace?.targetUrl ?? "";
 const card = (text: string) => ({ kind: MessageKind.CARD, text });
 
-/** Publishes a card, and answers the id of its message. */
+/** Publishes a card, and returns the id of its message. */
 async function post(text: string): Promise<string> {
   const [event] = await publish(demo.service.clients, {
     workspaceId: workspaceId(),
@@ -34,7 +34,7 @@ async function post(text: string): Promise<string> {
 }
 
 const exchanges = (what: string) => [...ada.exchanges.values()].filter((each) => each.what === what);
-/** The texts that the service shows in a conversation. */
+/** Returns the texts of the service's messages in a conversation. */
 const shownIn = (where: string) =>
   [...ada.posts.values()].flatMap((each) =>
     each.by === "service" && each.conversation === where ? [each.message.text] : [],
@@ -43,7 +43,7 @@ const statusOf = async (path: string, options: SendOptions) => (await send(demo.
 
 // time: ordering
 // contract: kit-expired, kit-highest-update
-test("after a cut the bridge catches up: expired events are dropped, and of several updates only the latest is applied", async () => {
+test("after a network cut the bridge drops expired events, and applies only the latest of several updates", async () => {
   const lounge = (text: string, seconds?: number) => ({
     workspaceId: workspaceId(),
     content: create("lounge", card(text)),
@@ -74,19 +74,19 @@ test("before the target URL is set, one last poll fetches the held events; then 
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   await ada.sees("held before");
   expect(exchanges("push")).toEqual([]);
-  await until("the page knows", () => ada.link().mode === "push" && !ada.link().isSwitching);
+  await until("the page shows the mode", () => ada.link().mode === "push" && !ada.link().isSwitching);
   expect([ada.link().problem, await targetUrl()]).toEqual([null, demo.targetUrl]);
 
   const before = exchanges("poll").length;
   await post("pushed");
   await ada.sees("pushed");
-  const onTheWire = await until("it is on the wire", () => exchanges("push").at(-1));
+  const onTheWire = await until("the push is among the exchanges", () => exchanges("push").at(-1));
   expect(onTheWire).toMatchObject({ path: "/pushes", answer: { status: 204 } });
   expect((await poll(demo.service.url, demo.workspace)).status).toBe(403);
   expect(exchanges("poll")).toHaveLength(before);
 });
 
-test("the address for pushes keeps what the chat shows to itself", async () => {
+test("the address for pushes does not serve observations by default", async () => {
   const headers = { "service-signature": signatureOf(demo.workspace.secret, "") };
   const options = { headers, rejectUnauthorized: false, agent: false };
   const answered = new Promise((resolve) => {
@@ -96,7 +96,7 @@ test("the address for pushes keeps what the chat shows to itself", async () => {
 });
 
 // contract: retry-create, retry-never, push-missed
-test("during a cut the mode is fixed, and pushes are retried, except for those that are never retried", async () => {
+test("during a network cut the mode cannot change, and pushes are retried, except those that never are", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
   await ada.ask("PUT", "/link/cut", { isCut: true });
@@ -123,7 +123,7 @@ test("once the target URL is cleared, events are held, and polling continues whe
   expect(shownIn("general")).toEqual(["held before", "pushed", "before the cut", "retried", "polled again"]);
 });
 
-test("the wire shows requests and answers both ways, and no secret or usable signature", async () => {
+test("the chat lists requests and answers in both directions, without secrets or usable signatures", async () => {
   const shown = [...ada.exchanges.values()];
   expect(shown.map(({ what }) => what)).toEqual(expect.arrayContaining(["report", "poll"]));
   const text = JSON.stringify(shown);
@@ -135,14 +135,14 @@ test("the wire shows requests and answers both ways, and no secret or usable sig
   expect(ids).toEqual([...new Set(ids)]);
 });
 
-describe("the chat serves its own page only", () => {
+describe("the chat serves only its own page", () => {
   test.each([
     ["a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
-    ["a conversation of somebody else", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
-    ["nothing to say", "/say", { conversation: "general", text: " " }, 400],
+    ["a conversation of another member", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
+    ["an empty text", "/say", { conversation: "general", text: " " }, 400],
     ["a text that is too long", "/say", { conversation: "general", text: "x".repeat(4001) }, 400],
-    ["a field that there is none of", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
-  ])("%s is refused", async (_what, path, body, status) => {
+    ["an unknown field", "/say", { conversation: "general", text: "x", as: "Bob" }, 400],
+  ])("%s is rejected", async (_what, path, body, status) => {
     expect(await ada.ask("POST", path, body)).toBe(status);
   });
 
@@ -150,12 +150,12 @@ describe("the chat serves its own page only", () => {
     ["by its address", {}, 200],
     ["as localhost", { host: "localhost:1" }, 200],
     ["by a name that is listed", { host: "Chat.test" }, 200],
-    ["by a name of somebody else's", { host: "rebound.example" }, 403],
+    ["by a name that is not listed", { host: "rebound.example" }, 403],
   ])("opened %s", async (_how, headers, status) => {
     expect(await statusOf("/", { headers })).toBe(status);
   });
 
-  test("asked by another site's page, without a key, or with one that is not known", async () => {
+  test("requests of another site's page, or without a valid key, are rejected", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
     expect(await statusOf("/api/join", { method: "POST", headers })).toBe(403);
     expect(await statusOf("/api/stream", {})).toBe(401);
@@ -163,7 +163,7 @@ describe("the chat serves its own page only", () => {
   });
 });
 
-test("a chat that stops clears its target URL; after a kill the next chat does", async () => {
+test("a chat clears its target URL when it stops, and after a kill the next chat clears it", async () => {
   await ada.ask("PUT", "/link/mode", { mode: "push" });
   expect(await demo.chat.stop()).toBe(0);
   expect(await targetUrl()).toBe("");
@@ -180,12 +180,12 @@ test("a chat that stops clears its target URL; after a kill the next chat does",
   expect(await last.stop()).toBe(0);
 });
 
-test("the chat keeps the target URL of another bridge, and says that its polls are refused", async () => {
-  // Nothing is published from here on, so nothing is sent there.
+test("the chat keeps the target URL of another bridge, and shows that its polls are answered 403", async () => {
+  // No further event is published, so no push is sent to this URL.
   await demo.service.workspaces.setTargetUrl(workspaceId(), "https://8.8.8.8/events");
   const chat = await demo.startAgain();
   const cyd = await joinChat(`http://127.0.0.1:${chat.port}`, "Cyd");
-  await until("it has polled", () => cyd.link().problem?.includes("403"));
+  await until("the chat has polled", () => cyd.link().problem?.includes("403"));
   expect(await targetUrl()).toBe("https://8.8.8.8/events");
   cyd.leave();
 });

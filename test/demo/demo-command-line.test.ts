@@ -9,7 +9,7 @@ const service = sharedService();
 const LISTEN = { HEALTH_LISTEN: "127.0.0.1:0", PICTURES_LISTEN: "127.0.0.1:0" };
 const mainOf = (program: string): string => join(__dirname, `../../dist/demo/${program}/main.js`);
 
-/** Runs a program to its end, with just this environment. */
+/** Runs a program to its end, with only this environment. */
 const run = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
   spawnSync(process.execPath, [mainOf(program), ...args], { env: { ...LISTEN, ...env }, encoding: "utf8" });
 
@@ -37,24 +37,27 @@ test.each([
     },
     ["CORE_TOKEN"],
   ],
-])("the %s has --help, and names all faulty settings, never values", (program, settings, faulty, missing) => {
-  const help = run(program, ["--help"]);
-  expect(help.status).toBe(0);
-  for (const name of settings) expect(help.stdout).toContain(`  ${name}`);
-  const unknown = run(program, ["--loud"]);
-  expect([unknown.status, unknown.stderr]).toEqual([64, expect.stringContaining("--help")]);
+])(
+  "the %s has --help, and reports the names of all faulty settings, without values",
+  (program, settings, faulty, missing) => {
+    const help = run(program, ["--help"]);
+    expect(help.status).toBe(0);
+    for (const name of settings) expect(help.stdout).toContain(`  ${name}`);
+    const unknown = run(program, ["--loud"]);
+    expect([unknown.status, unknown.stderr]).toEqual([64, expect.stringContaining("--help")]);
 
-  const { status, stderr } = run(program, [], faulty);
-  expect(status).toBe(78);
-  for (const name of [...Object.keys(faulty), ...missing])
-    expect(stderr).toMatch(new RegExp(`^ {2}- ${name} `, "m"));
-  expect(stderr).not.toContain("nowhere");
-});
+    const { status, stderr } = run(program, [], faulty);
+    expect(status).toBe(78);
+    for (const name of [...Object.keys(faulty), ...missing])
+      expect(stderr).toMatch(new RegExp(`^ {2}- ${name} `, "m"));
+    expect(stderr).not.toContain("nowhere");
+  },
+);
 
 test.each([
   ["an unknown token", "no-such-token-anywhere"],
   ["a token of another role", TOKENS.edge],
-])("the game names %s as the reason that it cannot start, and exits with 1", (_name, token) => {
+])("the game reports %s as the reason that it cannot start, and exits with 1", (_name, token) => {
   const { status, stderr } = run("game", [], {
     CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
     CORE_TOKEN: token,
@@ -64,7 +67,7 @@ test.each([
   expect(stderr).not.toContain(token);
 });
 
-test("the game waits for a core that is not there, and exits with 0 on SIGTERM", async () => {
+test("the game waits for an unreachable core, and exits with 0 on SIGTERM", async () => {
   const settings = { CORE_ADDRESS: `127.0.0.1:${await freePort()}`, CORE_TOKEN: TOKENS.game };
   const game = startProgram([process.execPath, mainOf("game")], {
     cwd: __dirname,

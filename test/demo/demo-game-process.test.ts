@@ -32,10 +32,10 @@ async function newChat() {
 const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boolean> =>
   fetch(`http://127.0.0.1:${healthPort}/ready`).then(({ ok }) => ok);
 
-test("an event delivered again after a crash is not published twice, and its game goes on", async () => {
+test("an event that is redelivered after a crash does not publish its message twice, and its game continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
-  // A process that dies between its publish and its ack.
+  // Acts as a process that dies between its publish and its ack.
   const dying = await startConsumer(service.clients.games, { group, consumer: "one" }).opened();
   await chat.command("ann", "start");
   const [delivery] = await dying.sees(1);
@@ -55,7 +55,7 @@ test("an event delivered again after a crash is not published twice, and its gam
   expect(chat.shown.filter(({ type }) => type === "message.create")).toHaveLength(1);
 });
 
-test("on SIGTERM the game ends its games, says so in their channels, and exits with 0", async () => {
+test("on SIGTERM the program ends its games, announces that in their channels, and exits with 0", async () => {
   const game = await newGame({ FOLLOW_GROUP: "trivia-stop" });
   const chat = await newChat();
   for (const channel of ["c1", "c2"]) {
@@ -70,7 +70,7 @@ test("on SIGTERM the game ends its games, says so in their channels, and exits w
   expect(game.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });
 
-test("a game survives an outage of core, and hears again what members do", async () => {
+test("a game continues after an outage of core, and receives events again", async () => {
   const game = await newGame({ FOLLOW_GROUP: "trivia-outage" });
   const chat = await newChat();
   await chat.command("ann", "start");

@@ -3,7 +3,7 @@ import type { TestProcess } from "../harness/processes";
 import { openChat, startGame, type Chat } from "../harness/game-chat";
 import { sharedService } from "../harness/shared-service";
 
-/** Plays a game of two questions from its lobby to its final board; answers the board and the offer to the winner. */
+/** Plays a game of two questions. Returns its lobby, its final board, and the offer to the winner. */
 async function playThrough(chat: Chat, channel: string) {
   const [ann, bob] = [`ann-${channel}`, `bob-${channel}`];
   await chat.command(ann, "start", channel);
@@ -39,7 +39,7 @@ afterAll(async () => {
 const newChat = async () => openChat(service.url, await service.workspaces.make());
 
 // contract: text-escaped, outbound-channel
-test("games of several channels and workspaces go on at once, each in one message, and offer a rematch", async () => {
+test("games of several channels and workspaces run at once, each in one message, and offer a rematch", async () => {
   const [chat, other] = await Promise.all([newChat(), newChat()]);
   const games = [playThrough(other, "c1"), playThrough(chat, "c1"), playThrough(chat, "c2")] as const;
   const [first, ...others] = await Promise.all(games);
@@ -63,7 +63,7 @@ test("games of several channels and workspaces go on at once, each in one messag
   expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
-test("the settings card changes at each press of its buttons", async () => {
+test("a press of its buttons changes the settings card", async () => {
   const chat = await newChat();
   await chat.command("ann", "settings");
   const card = await chat.sees("message.create", "settings");
@@ -73,7 +73,7 @@ test("the settings card changes at each press of its buttons", async () => {
   expect(changed.message).toMatchObject({ id: card.message.id, data: { rounds: 3, secondsPerQuestion: 20 } });
 });
 
-test("pictures are served as PNG, and there are no others", async () => {
+test("pictures are served as PNG, and unknown paths are answered 404", async () => {
   const base = `http://127.0.0.1:${game.port}`;
   const picture = await fetch(`${base}/japan.png`);
   expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);
