@@ -15,7 +15,7 @@ import { textEvent } from "../harness/service";
 import { HANG_MS, until } from "../harness/wait";
 
 const GUIDE = "docs/bridge-guide.md";
-/** Compiling Go for the first time takes long. */
+/** Timeout in ms; the first compilation of Go takes long. */
 const COMPILE_MS = 400_000;
 
 const push = sharedPush();
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => consumer.cancel());
 
-/** Writes the program that names itself so in its first line. */
+/** Saves the guide's program whose first line has this name. */
 const save = (language: string, name: string) =>
   writeFileSync(join(folder, name), docProgram(GUIDE, language, name));
 
@@ -40,7 +40,7 @@ const environmentOf = ({ id, secret }: { readonly id: string; readonly secret: s
   SIGNING_SECRET: secret,
 });
 
-/** A test that needs other programs than Node; without them it is skipped. */
+/** Returns `test` if all programs are installed, and otherwise `test.skip`. */
 function testWith(...needed: readonly (readonly [string, string])[]): jest.It {
   return needed.every(([program, version]) => spawnSync(program, [version]).status === 0) ? test : test.skip;
 }
@@ -61,7 +61,7 @@ testWith(["openssl", "version"], ["curl", "--version"])(
 
 // contract: kit-highest-update
 testWith(["python3", "--version"])(
-  "the guide's Python bridge shows held events once, applies updates, sends what is typed, and keeps its cursor",
+  "the guide's Python bridge shows held events once, applies updates, sends typed lines, and keeps its cursor",
   async () => {
     const workspace = await push.workspaces.make();
     const { id: workspaceId } = workspace;
@@ -73,31 +73,31 @@ testWith(["python3", "--version"])(
     }
     await push.publish({ workspaceId, content: dm("u1", { text: "for you alone", kind: 1 }) });
     const bridge = start(["python3", "bridge.py"], environmentOf(workspace));
-    await until("it shows them all", () => bridge.output().includes("dm:u1: for you alone\n"));
+    await until("the bridge shows all events", () => bridge.output().includes("dm:u1: for you alone\n"));
     expect(bridge.output()).toBe("c1: while you were away\nc1 (edited): newer\ndm:u1: for you alone\n");
     bridge.type("from Python");
     await until("the game sees it", () => consumer.seen.some(({ text }) => text === "from Python"));
     const cursor = join(folder, "cursor.txt");
     const isKept = () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8"));
-    await until("it keeps its cursor", isKept);
+    await until("the bridge has saved its cursor", isKept);
     await bridge.stop();
 
     await push.publish(textEvent(workspaceId, "later"));
     const again = start(["python3", "bridge.py"], environmentOf(workspace));
-    await until("it shows what is new", () => again.output().includes("\n"));
+    await until("the bridge shows the new event", () => again.output().includes("\n"));
     expect(again.output()).toBe("c1: later\n");
     await again.stop();
 
     const environment = { ...environmentOf(workspace), SIGNING_SECRET: "x" };
     const refused = start(["python3", "bridge.py"], environment);
-    await until("it says that its secret is wrong", () => refused.output().includes("polling is over: 401"));
+    await until("the bridge prints the 401", () => refused.output().includes("polling is over: 401"));
   },
 );
 
-// The check itself waits 7 seconds for a held update to be forgotten.
+// The check waits 7 seconds until the bridge must have dropped a held update.
 // contract: push-2xx
 testWith(["go", "version"])(
-  "the guide's Go bridge passes every rule of the check, and shows what the service pushes",
+  "the guide's Go bridge passes every rule of the check, and shows pushed events",
   async () => {
     const workspace = await push.workspaces.make();
     const { id: workspaceId, secret } = workspace;
@@ -112,7 +112,7 @@ testWith(["go", "version"])(
       TLS_CERT: push.certificate.certPath,
       TLS_KEY: push.certificate.keyPath,
     });
-    const port = await until("it listens", () => /listening on .*:(\d+)/.exec(bridge.output())?.[1]);
+    const port = await until("the bridge listens", () => /listening on .*:(\d+)/.exec(bridge.output())?.[1]);
 
     const base = `https://127.0.0.1:${port}`;
     const [url, observe] = [new URL("/events", base), new URL("/observe", base)];
@@ -122,13 +122,13 @@ testWith(["go", "version"])(
     push.names.set("go.bridge.test", ["127.0.0.1"]);
     await push.workspaces.setTargetUrl(workspaceId, `https://go.bridge.test:${port}/events`);
     await push.publish({ workspaceId, content: create("c1", { text: "pushed", kind: 1 }) });
-    await until("it shows what was pushed", () => bridge.output().includes("c1: pushed\n"));
+    await until("the bridge shows the pushed event", () => bridge.output().includes("c1: pushed\n"));
     expect((await push.logged(workspaceId, 1)).map(({ status }) => status)).toEqual([204]);
   },
   COMPILE_MS,
 );
 
-test("the guide's JSON of an observation is what the check accepts", async () => {
+test("the check accepts the guide's JSON of an observation", async () => {
   const [observation = ""] = docBlocks(GUIDE, "json");
   const host = await plainHost((_request, response) => response.end(observation));
   const url = new URL(host.url);

@@ -20,7 +20,7 @@ const environmentOf = (id: string, secret: string) => {
   return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
 };
 
-test("the package holds its code, types, guide and licence; its exports can be imported and its command runs", () => {
+test("the package has its code, types, guide and licence; its exports can be imported, and its command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   const script = `
@@ -38,15 +38,15 @@ test("the package holds its code, types, guide and licence; its exports can be i
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
-test("the README's examples compile under strict, and it links to nothing that the package lacks", () => {
-  // The kit was not packed without: compiling fails it.
+test("the README's examples compile with strict options, and it has no links to files outside the package", () => {
+  // `packKit` has already compiled the examples, and throws if that fails.
   expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
   expect(kit.examples).toHaveLength(4);
   expect(kit.readme).not.toContain("```js");
   expect(kit.readme).not.toMatch(/\]\((?!https?:|#)/);
 });
 
-test("a TypeScript that does not read exports finds the same types", () => {
+test("a TypeScript version that does not read `exports` finds the same types", () => {
   const { exports, typesVersions } = JSON.parse(
     readFileSync(join(kit.folder, "node_modules/chat-bridge-kit/package.json"), "utf8"),
   ) as {
@@ -61,12 +61,12 @@ test("a TypeScript that does not read exports finds the same types", () => {
   }
 });
 
-test("the guide's bridge that polls shows what games publish, sends what is typed, and stops gracefully", async () => {
+test("the guide's polling bridge shows published events, sends typed lines, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   await push.publish(textEvent(id, "while you were away"));
   const environment = environmentOf(id, secret);
   const bridge = kit.start("poll-bridge.mjs", environment);
-  await until("it shows the message", () => bridge.output().includes("message.create c1: while you"));
+  await until("the bridge shows the message", () => bridge.output().includes("message.create c1: while you"));
   bridge.type("hello from a terminal");
   await until("the game sees it", () => consumer.seen.some(({ text }) => text === "hello from a terminal"));
   expect(await bridge.stop()).toBe(0);
@@ -74,21 +74,21 @@ test("the guide's bridge that polls shows what games publish, sends what is type
 
   await push.publish(textEvent(id, "later"));
   const again = kit.start("poll-bridge.mjs", environment);
-  await until("it shows the rest", () => again.output().includes("later"));
+  await until("the bridge shows the later message", () => again.output().includes("later"));
   await again.stop();
   expect(again.output()).toBe("message.create c1: later\n");
 });
 
-test("the guide's bridge that is pushed to shows what games publish, sends what is typed, and stops gracefully", async () => {
+test("the guide's push bridge shows published events, sends typed lines, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   const { keyPath, certPath } = push.certificate;
   const tls = { TLS_KEY: keyPath, TLS_CERT: certPath, PORT: "0" };
   const bridge = kit.start("push-bridge.mjs", { ...environmentOf(id, secret), ...tls });
-  const port = await until("it listens", () => /^port (\d+)$/m.exec(bridge.output())?.[1]);
+  const port = await until("the bridge listens", () => /^port (\d+)$/m.exec(bridge.output())?.[1]);
   push.names.set("guide.bridge.test", ["127.0.0.1"]);
   await push.workspaces.setTargetUrl(id, `https://guide.bridge.test:${port}/`);
   await push.publish(textEvent(id, "hello"));
-  await until("it shows the message", () => bridge.output().includes("message.create c1: hello"));
+  await until("the bridge shows the message", () => bridge.output().includes("message.create c1: hello"));
   expect((await push.logged(id, 1)).map(({ status }) => status)).toEqual([204]);
   bridge.type("typed");
   await until("the game sees it", () => consumer.seen.some(({ text }) => text === "typed"));

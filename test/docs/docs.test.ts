@@ -13,7 +13,7 @@ function git(...patterns: readonly string[]): readonly string[] {
   return listed.filter((path) => path !== "" && existsSync(join(ROOT, path)));
 }
 
-/** Each with its text, the text without its fenced blocks, and these alone. */
+/** All pages, with their text, the text without fenced blocks, and the fenced blocks. */
 const pages = git("*.md").map((path) => {
   const text = readFileSync(join(ROOT, path), "utf8");
   const fenced = /^```.*?^```$/gms;
@@ -22,7 +22,7 @@ const pages = git("*.md").map((path) => {
 type Page = (typeof pages)[number];
 const eachPage = pages.map((page) => [page.path, page] as const);
 
-/** All that the pages say in a form, once each. */
+/** Returns the distinct matches of a pattern in all pages, sorted. */
 function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): readonly string[] {
   const found = pages.flatMap((page) => [...of(page).matchAll(form)].map(([, name = ""]) => name));
   return [...new Set(found)].toSorted();
@@ -33,8 +33,8 @@ const sources = git(...kinds).filter((path) => !path.startsWith("test/"));
 const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
-describe("the links of pages", () => {
-  /** As the usual viewers make them of headings. */
+describe("the links of", () => {
+  /** Returns the anchors that the usual viewers make from headings. */
   const anchors = (text: string): readonly string[] =>
     [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
       heading
@@ -43,7 +43,7 @@ describe("the links of pages", () => {
         .replaceAll(" ", "-"),
     );
 
-  test.each(eachPage)("%s leads to what is there", (path, { prose, text }) => {
+  test.each(eachPage)("%s lead to existing files and headings", (path, { prose, text }) => {
     const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     const broken = links.filter((link) => {
       if (/^(?:https?|mailto):/.test(link)) return false;
@@ -56,7 +56,7 @@ describe("the links of pages", () => {
     expect(broken).toEqual([]);
   });
 
-  test("lead to every page from the main one", () => {
+  test("README.md lead, directly or through other pages, to every page", () => {
     const seen = new Set<string>(["README.md"]);
     for (const path of seen) {
       const { prose = "" } = pages.find((page) => page.path === path) ?? {};
@@ -70,10 +70,10 @@ describe("the links of pages", () => {
   });
 });
 
-/** What a page has its reader make. */
+/** Files that readers create as a page instructs. */
 const MADE_BY_READERS: ReadonlySet<string> = new Set(["demo/dice.ts", "dist/demo/dice.js"]);
 
-test.each(eachPage)("%s names only files that are there", (path, { prose }) => {
+test.each(eachPage)("%s names only existing files", (path, { prose }) => {
   const roots = readdirSync(ROOT);
   const codes = [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
   const paths = codes.filter((code) => /^(?:\.\.?\/)*[\w.-]+\/[\w./{},*-]*[\w/*}]$/.test(code));
@@ -94,12 +94,12 @@ describe("settings", () => {
   const table = (option: string) =>
     spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
 
-  test("the tables of the operator guide are what the programs read", () => {
+  test("in the tables of the operator guide are those that the programs read", () => {
     const { status: code, stderr } = table("--check");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  test("what pages name as a setting is one", () => {
+  test("that pages name exist", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
     const known = [...settings, ...cliSettings, ...Object.keys(COMPOSE_VARIABLES), ...Object.keys(status)];
@@ -123,14 +123,14 @@ describe("commands", () => {
     expect(names.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test("every program that pages run is built", () => {
+  test("every program that pages run exists in dist", () => {
     const programs = named(/node (?:--\S+ )*(dist\/[\w/-]+\.js)/g);
     expect(programs.length).toBeGreaterThan(2);
     const isThere = (path: string): boolean => MADE_BY_READERS.has(path) || existsSync(join(ROOT, path));
     expect(programs.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test("every command of packages that pages run is installed, or one of the kit's", () => {
+  test("every npx command on a page is installed, or a command of the kit or this package", () => {
     const [kit, own] = ["bridge/package.json", "package.json"].map(
       (path) => JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { bin?: object },
     );
@@ -140,7 +140,7 @@ describe("commands", () => {
     expect(names.filter((name) => !installed(name) && !(name in { ...kit?.bin, ...own?.bin }))).toEqual([]);
   });
 
-  test("every command of the command line that pages name exists", async () => {
+  test("every chat-bridge command that pages name exists", async () => {
     const form = /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g;
     const names = named(form);
     expect(names).toContain("workspace rotate");
@@ -192,7 +192,7 @@ describe("calls", () => {
   });
 });
 
-test("the page of the command line has all its settings, commands and options, and its exit codes in the words of --help", () => {
+test("docs/cli.md has all settings, commands and options of the command line, and the exit codes as in --help", () => {
   const { text = "" } = pages.find(({ path }) => path === "docs/cli.md") ?? {};
   expect(cliSettings.length).toBeGreaterThan(3);
   for (const name of cliSettings) expect(text).toContain(`\`${name}\``);

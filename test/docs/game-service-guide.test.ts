@@ -24,18 +24,18 @@ interface Shown {
   readonly message: { readonly id: string; readonly text: string; readonly buttons: readonly unknown[] };
 }
 
-/** Waits until so many events are held. */
+/** Waits until at least `count` events are held, and returns them. */
 const heldEvents = (workspace: TestWorkspace, count: number) =>
   until(`${count} events are held`, async () => {
     const { events } = (await poll(service.url, workspace)).json as { readonly events: readonly Shown[] };
     return events.length >= count && events;
   });
 
-/** Plays the dice as a bridge, against the program that runs. */
+/** Runs a dice program, and plays with it as a bridge. */
 async function playDice(command: readonly [string, ...string[]]): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd: folder, environment });
-  await until("it follows", () => program.output().includes("following"));
+  await until("the program follows", () => program.output().includes("following"));
 
   const workspace = await service.workspaces.make();
   const send = async (event: object): Promise<void> => {
@@ -57,7 +57,7 @@ async function playDice(command: readonly [string, ...string[]]): Promise<void> 
   await program.stop();
 }
 
-test("the guide's TypeScript game has the types of the generated code", () => {
+test("the guide's TypeScript game compiles with the generated code", () => {
   writeFileSync(join(folder, "dice.ts"), docProgram(GUIDE, "ts", "dice.ts"));
   const project = { extends: join(ROOT, "tsconfig.json"), include: ["dice.ts"], exclude: [] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
@@ -67,7 +67,7 @@ test("the guide's TypeScript game has the types of the generated code", () => {
 });
 
 // contract: ack-only
-test("the guide's TypeScript game plays: a command posts a throw, a press updates it", async () => {
+test("the guide's TypeScript game works: a command posts a throw, and a press updates it", async () => {
   const { code } = transformSync(docProgram(GUIDE, "ts", "dice.ts"), {
     module: { type: "commonjs" },
     jsc: { target: "es2022", parser: { syntax: "typescript" } },
@@ -83,16 +83,16 @@ test.each<[string, string]>([
   ["the guide's Python game", docProgram(GUIDE, "python", "dice.py")],
   ["the demo game", source("demo/game/grpc/core-client.ts")],
   ["the command line", source("cli/core.ts")],
-])("%s waits 1 to 5 seconds at most between two connections", (_which, program) => {
+])("%s waits at most 1 or 5 seconds between two connection attempts", (_which, program) => {
   const [, mostMs = ""] = /"grpc\.max_reconnect_backoff_ms"[:,] ([\d_]+)/.exec(program) ?? [];
   expect(["1_000", "5_000"]).toContain(mostMs);
 });
 
-test("the guide's Go channel waits 5 seconds at most between two connections", () => {
+test("the guide's Go channel waits at most 5 seconds between two connection attempts", () => {
   expect(docBlocks(GUIDE, "go").join("")).toMatch(/WithConnectParams[^}]*MaxDelay: 5 \* time\.Second/);
 });
 
-test("the guide's games follow in groups of their own", () => {
+test("each of the guide's games follows in a separate group", () => {
   const games = [docProgram(GUIDE, "ts", "dice.ts"), docProgram(GUIDE, "python", "dice.py")];
   const groups = games.map((game) => /GROUP = "([^"]+)"/.exec(game)?.[1]);
   expect(groups).toEqual(["dice", "dice-python"]);
@@ -114,14 +114,14 @@ const python = (...args: readonly string[]) =>
 const hasPython = python("--version").status === 0;
 const hasGrpc = python("-c", "import grpc, grpc_tools").status === 0;
 
-(hasPython ? test : test.skip)("the guide's Python game is Python", () => {
+(hasPython ? test : test.skip)("the guide's Python game compiles", () => {
   writeFileSync(join(folder, "dice.py"), docProgram(GUIDE, "python", "dice.py"));
   const { status, stderr } = python("-m", "py_compile", "dice.py");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 });
 
 (hasGrpc ? test : test.skip)(
-  "the guide's Python game plays, with stubs made by the guide's command (skipped without grpcio)",
+  "the guide's Python game works with stubs made by the guide's command (skipped without grpcio)",
   async () => {
     const command = docBlocks(GUIDE, "sh").find((block) => block.includes("grpc_tools.protoc")) ?? "";
     const [, generate = ""] = command.split("\n");
