@@ -94,7 +94,7 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   expect(`${found}\n${cause}\n${mend}`).toMatch(told);
 });
 
-test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line reports the skipped rules", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line sums up the rest", () => {
   const result = results.get("has another secret");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);

@@ -58,7 +58,7 @@ test("a bridge with a private certificate can be checked with --ca or --insecure
   expect([plain, ...trusting].map((each) => each?.code)).toEqual([1, 0, 0]);
 });
 
-test("if nothing listens at an address, no rule is judged, and the command exits with 69 and names what to check", async () => {
+test("if nothing listens at an address, the command judges no rule, exits with 69 and names what to check", async () => {
   const runs = [`--url ${LOCAL}`, `${SERVICE} ${UUID}`].map((args) => run(args));
   const kit = await startKitBridge();
   const observed = await run(`--url ${kit.url.href} --observe ${LOCAL} --only recent-taken`);

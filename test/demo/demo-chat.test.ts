@@ -69,7 +69,7 @@ test("after a network cut the bridge drops expired events, and applies only the 
 });
 
 // contract: workspace-modes, poll-403
-test("before the target URL is set, one last poll fetches the held events; then events are pushed, and polls are answered 403", async () => {
+test("the last poll before a target URL is set fetches held events; then events are pushed, and polls answered 403", async () => {
   await post("held before");
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   await ada.sees("held before");

@@ -32,7 +32,7 @@ async function newChat() {
 const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boolean> =>
   fetch(`http://127.0.0.1:${healthPort}/ready`).then(({ ok }) => ok);
 
-test("an event that is redelivered after a crash does not publish its message twice, and its game continues", async () => {
+test("an event redelivered after a crash does not publish its message twice, and its game continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
   // Acts as a process that dies between its publish and its ack.
