@@ -24,12 +24,12 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The one that the dashboard has, which may come back at its port. */
+/** Starts the dashboard's core, always at the same port. */
 const startOwnCore = () => startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${corePort}` });
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
-test("a page is live only while core answers; reads that it misses are made by themselves, of writes it says that they may be done", async () => {
+test("a page is live only while core answers; failed reads are repeated, failed writes reported as uncertain", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   await core.stop("SIGKILL");
@@ -42,7 +42,7 @@ test("a page is live only while core answers; reads that it misses are made by t
   await list.goto(dashboard.url);
   await list.getByText("core does not answer right now. This could not be loaded").waitFor();
   expect(await list.getByText("unknown").count()).toBe(0);
-  // Nothing but a core that answers makes it live.
+  // The page stays not live until core answers.
   await page.bringToFront();
   await isAway(page);
 
@@ -53,7 +53,7 @@ test("a page is live only while core answers; reads that it misses are made by t
 });
 
 // time: controlled
-test("a page is not live any more once the stream has said nothing for 5 seconds, and is again by itself", async () => {
+test("a page is not live after 5 seconds of silence in its stream, and live again when the stream resumes", async () => {
   const { page } = await browser.visitSignedIn(dashboard.url);
   await page.clock.install();
   await page.goto(`${dashboard.url}/workspaces/${workspace.id}`);
@@ -65,7 +65,7 @@ test("a page is not live any more once the stream has said nothing for 5 seconds
   await isLive(page);
 });
 
-test("the page says when the dashboard's server cannot be reached", async () => {
+test("the page shows when the dashboard's server cannot be reached", async () => {
   const alone = await startDashboardEdge(service.core.port);
   const { page } = await browser.visitSignedIn(alone.url);
   await alone.edge.stop();

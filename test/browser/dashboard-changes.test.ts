@@ -19,7 +19,7 @@ async function open(workspaceId: string): Promise<Visitor["page"]> {
 }
 
 // contract: test-event, poll-is-delivery
-test("the page of a poll workspace shows waiting events, polls as they happen, and whether the bridge polls", async () => {
+test("the page of a poll workspace shows waiting events, live polls, and whether the bridge polls", async () => {
   const workspace = await push.workspaces.make({ name: "Polls" });
   const page = await open(workspace.id);
   const event = { workspaceId: workspace.id, content: create("c1") };
@@ -47,7 +47,7 @@ test("the page of a poll workspace shows waiting events, polls as they happen, a
 });
 
 // contract: push-private
-test("the form of the target URL warns about held events, and says why a URL is refused", async () => {
+test("the target URL's form warns about held events, and shows why a URL is rejected", async () => {
   const bridge = await push.bridge({ polls: true });
   await push.publish({ workspaceId: bridge.workspaceId, content: create("c1") });
   const page = await open(bridge.workspaceId);
@@ -75,7 +75,7 @@ test("the form of the target URL warns about held events, and says why a URL is 
   await page.getByText("Target URL set: events are pushed.").waitFor();
   await page.getByText("Polls are answered 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
-  // It belonged to the mode before.
+  // The outcome belonged to the previous mode.
   await testOutcome.waitFor({ state: "detached" });
 
   await field.fill(`${bridge.url}?changed`);
@@ -87,14 +87,14 @@ test("the form of the target URL warns about held events, and says why a URL is 
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The held events are there again; the ping may have expired since.
+  // The held events wait again; the ping may have expired in between.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });
 
 // time: smoke
 // contract: secret-shown-once, rotation-inbound
-test("rotating shows the new secret once, and how long the old one is accepted", async () => {
+test("a rotation shows the new secret once, and how long the old secret is accepted", async () => {
   const workspace = await push.workspaces.make({ name: "Rotates" });
   const page = await open(workspace.id);
   const dialog = page.getByRole("dialog");
@@ -126,7 +126,7 @@ test("rotating shows the new secret once, and how long the old one is accepted",
 });
 
 // contract: check-3
-test("disconnecting asks first; connecting again shows a new secret", async () => {
+test("disconnecting asks for confirmation, and connecting again shows a new secret", async () => {
   const workspace = await push.workspaces.make({ name: "Comes and goes" });
   const page = await open(workspace.id);
   await page.getByRole("button", { name: "Disconnect" }).click();
@@ -140,7 +140,7 @@ test("disconnecting asks first; connecting again shows a new secret", async () =
   expect((await poll(push.service.url, workspace)).status).toBe(401);
 });
 
-test("the name and the owner's e-mail can be changed", async () => {
+test("the name and the owner's email can be changed", async () => {
   const workspace = await push.workspaces.make({ name: "Before" });
   const page = await open(workspace.id);
   const save = page.getByRole("button", { name: "Save" });
@@ -155,7 +155,7 @@ test("the name and the owner's e-mail can be changed", async () => {
   expect([changed?.name, changed?.ownerEmail]).toEqual(["After", "ada@example.com"]);
 });
 
-test("deleting requires typing the name, and another open page says that the workspace is gone", async () => {
+test("deleting requires the name of the workspace; other open pages show that the workspace does not exist", async () => {
   const workspace = await push.workspaces.make({ name: "Goes away" });
   const other = await visitor.context.newPage();
   await other.goto(`${push.service.dashboardUrl}/workspaces/${workspace.id}`);

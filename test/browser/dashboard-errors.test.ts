@@ -17,11 +17,11 @@ afterAll(() => Promise.all(replacements.map((each) => each.close())));
 interface Breakage {
   readonly result: Result;
   readonly how: string;
-  /** What the log calls it. */
+  /** The badge in the log. */
   readonly called: string;
-  /** What happened, and what to do. */
+  /** The sentence that says what happened and what to do. */
   readonly sentence: string;
-  /** The step at which a test event fails, and why. */
+  /** The step at which a test event fails; `why` matches the reason. */
   readonly step: string;
   readonly why: RegExp;
   breakIt(bridge: PushedBridge): void | Promise<void>;
@@ -44,7 +44,7 @@ const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage =
 const BREAKAGES: readonly Breakage[] = [
   {
     result: "dns",
-    how: "a name that is not in DNS any more",
+    how: "a name that is no longer in DNS",
     called: "Name not found",
     sentence:
       "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
@@ -76,7 +76,7 @@ const BREAKAGES: readonly Breakage[] = [
     replace(bridge, push.ca.issueExpired([bridge.name])),
   ),
   tls(
-    "a certificate of its own making",
+    "a self-signed certificate",
     /the certificate is self-signed; get one from a public authority/,
     (bridge) => replace(bridge, push.ca.selfSigned([bridge.name])),
   ),
@@ -106,7 +106,7 @@ const BREAKAGES: readonly Breakage[] = [
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
   },
-  // The last, as it takes the whole deadline.
+  // Last in the list, because it takes the whole deadline.
   {
     result: "timeout",
     how: "no answer",
@@ -119,16 +119,16 @@ const BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-/** Has another server answer in the bridge's place, on its port: with another certificate, or without TLS. */
+/** Replaces the bridge by another server on its port, with another certificate or without TLS. */
 async function replace({ name, port, close }: PushedBridge, certificate?: Certificate): Promise<void> {
   await close();
   const other = await startReceiver({ port, names: [name], ...(certificate && { certificate }) });
   replacements.push(other);
 }
 
-/** A bridge that worked until it was broken: the failure of its last event is in the log. */
+/** Starts a bridge that works at first, breaks it, and publishes an event whose failure is in the log. */
 async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
-  // Nobody else takes the port once the bridge is closed.
+  // A port that no other process gets once the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   await push.ping(bridge.workspaceId);
   await breakIt(bridge);
@@ -148,40 +148,43 @@ beforeAll(async () => {
   ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));
 });
 
-test("every error class of the delivery log is among them", () => {
+test("the tests cover every error class of the delivery log", () => {
   const failures = RESULTS.filter((result) => outcomeOf(result) === "failed");
   expect(new Set(BREAKAGES.map(({ result }) => result))).toEqual(new Set(failures));
   expect(failures).toHaveLength(7);
 });
 
 // time: smoke
-test.each(BREAKAGES)("the page says why a push fails and what to do: $result, by $how", async (breakage) => {
-  const { result, called, sentence, step, why } = breakage;
-  const { workspaceId } = (await bridges.get(breakage)) ?? {};
-  await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
-  await page.locator(".health-label").getByText("Failing").waitFor();
+test.each(BREAKAGES)(
+  "the page shows why a push fails and what to do: $result, caused by $how",
+  async (breakage) => {
+    const { result, called, sentence, step, why } = breakage;
+    const { workspaceId } = (await bridges.get(breakage)) ?? {};
+    await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
+    await page.locator(".health-label").getByText("Failing").waitFor();
 
-  // The push of an event shows in the health and in the log.
-  const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
-  expect(await page.locator(".health-sentence").innerText()).toMatch(
-    new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
-  );
-  expect(await page.locator(".health-advice").innerText()).toBe(
-    `What to do: ${sentence} Then send a test event: it shows every step.`,
-  );
-  const row = page.locator(".log tbody tr", { hasText: "message.update" });
-  expect(await row.locator(".badge").innerText()).toBe(called);
-  await row.getByRole("button", { name: /^Details of message\.update/ }).click();
-  const details = page.locator(".log-details");
-  expect(await details.locator(".advice").innerText()).toBe(sentence);
-  await details.getByText(result, { exact: true }).waitFor();
+    // The push of an event shows in the health and in the log.
+    const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
+    expect(await page.locator(".health-sentence").innerText()).toMatch(
+      new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
+    );
+    expect(await page.locator(".health-advice").innerText()).toBe(
+      `What to do: ${sentence} Then send a test event: it shows every step.`,
+    );
+    const row = page.locator(".log tbody tr", { hasText: "message.update" });
+    expect(await row.locator(".badge").innerText()).toBe(called);
+    await row.getByRole("button", { name: /^Details of message\.update/ }).click();
+    const details = page.locator(".log-details");
+    expect(await details.locator(".advice").innerText()).toBe(sentence);
+    await details.getByText(result, { exact: true }).waitFor();
 
-  // A test event shows the step.
-  await page.getByRole("button", { name: "Send test event" }).click();
-  const failed = page.locator(".steps li.failed");
-  await failed.getByText(step).waitFor();
-  expect(await failed.locator(".under").innerText()).toMatch(why);
-  expect(await page.locator(".steps li.done").count()).toBe(STEPS.indexOf(step));
-  expect(await page.locator(".steps li.not-reached").count()).toBe(5 - STEPS.indexOf(step));
-  expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
-});
+    // A test event shows the step.
+    await page.getByRole("button", { name: "Send test event" }).click();
+    const failed = page.locator(".steps li.failed");
+    await failed.getByText(step).waitFor();
+    expect(await failed.locator(".under").innerText()).toMatch(why);
+    expect(await page.locator(".steps li.done").count()).toBe(STEPS.indexOf(step));
+    expect(await page.locator(".steps li.not-reached").count()).toBe(5 - STEPS.indexOf(step));
+    expect(await page.getByRole("status").locator(".notice").innerText()).toBe(sentence);
+  },
+);

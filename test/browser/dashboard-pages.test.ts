@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 const pageOf = (workspaceId: string): string => `/workspaces/${workspaceId}`;
 
-/** The pages, each brought to where there is something to see. */
+/** The pages, each with an action that brings it to a state with content. */
 const PAGES: readonly (readonly [
   string,
   path: string | (() => string),
@@ -92,13 +92,16 @@ const PAGES: readonly (readonly [
   ["the API reference", "/docs", async () => {}],
 ];
 
-test.each(PAGES)("%s is accessible and fits, in both themes, on both screens", async (name, path, act) => {
-  await visitor.page.goto(`${dashboardUrl}${typeof path === "string" ? path : path()}`);
-  await act(visitor.page);
-  await expectUsable(visitor.page, name);
-});
+test.each(PAGES)(
+  "%s is accessible and fits the window, in both themes, on a desktop and on a phone",
+  async (name, path, act) => {
+    await visitor.page.goto(`${dashboardUrl}${typeof path === "string" ? path : path()}`);
+    await act(visitor.page);
+    await expectUsable(visitor.page, name);
+  },
+);
 
-test("the sign-in page is accessible and fits, in both themes, on a desktop and on a phone", async () => {
+test("the sign-in page is accessible and fits the window, in both themes, on a desktop and on a phone", async () => {
   const { page } = await browser.visit(dashboardUrl);
   await page.getByLabel("Operator's token").fill("wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -106,10 +109,10 @@ test("the sign-in page is accessible and fits, in both themes, on a desktop and 
   await expectUsable(page, "sign-in");
 });
 
-test("the keyboard reaches everything, and the focus is always visible", async () => {
+test("the keyboard reaches all controls, and the focus is always visible", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
-  // A new page is read from its heading on.
+  // A new page has the focus on its heading, where a screen reader starts.
   await untilFocused(page, "Workspaces");
   await page.getByRole("row").nth(1).waitFor();
   const reached: string[] = [];
@@ -150,7 +153,7 @@ test.each([
   await until("the focus is on the content", () => page.evaluate<boolean>(hasArrived));
 });
 
-test("changes of health and finished actions are read out", async () => {
+test("screen readers are notified of changes of health and of finished actions", async () => {
   const bridge = await push.bridge();
   const { page } = visitor;
   await page.goto(`${dashboardUrl}${pageOf(bridge.workspaceId)}`);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 const { dashboardUrl } = push.service;
 const pageOf = ({ workspaceId }: PushedBridge) => `${dashboardUrl}/workspaces/${workspaceId}`;
 
-test("pushes appear as they happen, in the health, the log and the chart", async () => {
+test("pushes appear live in the health, the log and the chart", async () => {
   const bridge = await push.bridge();
   await page.goto(pageOf(bridge));
   await page.getByText("Live", { exact: true }).waitFor();
@@ -29,7 +29,7 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   const accepted = expect.stringMatching(/message\.create\s+Accepted 204/) as unknown;
   expect(await rows.allInnerTexts()).toEqual(Array(3).fill(accepted));
   await page.getByRole("img", { name: /Accepted: 3, Failed: 0, Dropped: 0/ }).waitFor();
-  // The charts are drawn a moment after the page is there.
+  // The charts are drawn a moment after the page has loaded.
   const charts = page.locator(".chart canvas");
   await charts.nth(1).waitFor();
   expect(await charts.count()).toBe(2);
@@ -38,7 +38,7 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   await push.publish({ workspaceId: bridge.workspaceId, content: update("c1") });
   await page.locator(".health-label").getByText("Failing").waitFor();
 
-  // Health speaks of now: a bridge that has recovered needs no advice.
+  // Health describes the present, so a bridge that has recovered gets no advice.
   bridge.behave(status(204));
   await push.publish(event);
   await page.locator(".health-label").getByText("Recovered").waitFor();
@@ -46,7 +46,7 @@ test("pushes appear as they happen, in the health, the log and the chart", async
   expect(await page.locator(".health-advice").count()).toBe(0);
 });
 
-test("after a switch from polls to pushes, health and chart agree on what was accepted", async () => {
+test("after a change from polls to pushes, health and chart show the same number of accepted events", async () => {
   const bridge = await push.bridge({ polls: true });
   const { secret, workspaceId: id } = bridge;
   for (let i = 0; i < 4; i++) await poll(push.service.url, { id, secret });
@@ -58,7 +58,7 @@ test("after a switch from polls to pushes, health and chart agree on what was ac
   await page.getByRole("img", { name: "hour. Accepted: 1, Failed: 0, Dropped: 0, Polls: 4." }).waitFor();
 });
 
-test("the log shows each delivery's outcome and what to do about it, and has filters", async () => {
+test("the log shows each delivery's outcome with advice, and has filters", async () => {
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   bridge.behave(status(410));
@@ -88,7 +88,7 @@ test("the log shows each delivery's outcome and what to do about it, and has fil
   await page.getByRole("searchbox", { name: "Event id" }).fill(logged[2]?.eventId.slice(-8) ?? "?");
   await page.getByText("1 of 3 match.").waitFor();
 
-  // While the log is held still, new deliveries are counted and not shown.
+  // While the log is paused, new deliveries are counted but not shown.
   await page.getByRole("searchbox", { name: "Event id" }).fill("");
   await page.getByRole("button", { name: "Pause" }).click();
   await push.ping(bridge.workspaceId);
@@ -97,7 +97,7 @@ test("the log shows each delivery's outcome and what to do about it, and has fil
 });
 
 // contract: test-event-push
-test("a test event shows each of its steps", async () => {
+test("a test event of a push workspace shows each step, the status code and the latency", async () => {
   const bridge = await push.bridge();
   await page.goto(pageOf(bridge));
   await page.getByRole("button", { name: "Send test event" }).click();
@@ -109,7 +109,7 @@ test("a test event shows each of its steps", async () => {
   await bridge.nth(1);
 });
 
-test("times are in the reader's zone, with the exact UTC on hover", async () => {
+test("times are in the reader's time zone, with the exact UTC time on hover", async () => {
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   const [{ at } = { at: undefined }] = await push.logged(bridge.workspaceId, 1);

@@ -17,15 +17,15 @@ test("a sign-in link works once and disappears from the address bar", async () =
   const second = await browser.visit(`${dashboardUrl}${path}`);
   await second.page.getByText("This sign-in link was used already").waitFor();
   await second.page.getByRole("heading", { name: "Sign in" }).waitFor();
-  // For someone who is signed in already, a used link does no harm.
+  // A used link has no effect for a user who is already signed in.
   await first.page.goto(`${dashboardUrl}${path}`);
   await first.page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
 });
 
-test("an operator's token signs in; any other is refused, with the reason at the field", async () => {
+test("an operator's token signs in; any other token is rejected, with the reason at the field", async () => {
   const { page, context } = await browser.visit(`${dashboardUrl}/connect`);
   const token = page.getByLabel("Operator's token");
-  // The page takes the focus to its heading first.
+  // The page first moves the focus to its heading.
   await untilFocused(page, "Sign in");
   await token.fill("not-a-token-that-core-knows");
   await token.press("Enter");
@@ -34,10 +34,10 @@ test("an operator's token signs in; any other is refused, with the reason at the
 
   await token.fill(TOKENS.operator);
   await token.press("Enter");
-  // The page that was asked for.
+  // The requested page is shown.
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
 
-  // The browser keeps the token nowhere.
+  // The browser does not store the token.
   const kept = await page.evaluate<string>("JSON.stringify(sessionStorage)");
   expect(kept + JSON.stringify(await context.storageState())).not.toContain(TOKENS.operator);
   const [cookie] = await context.cookies();
@@ -57,7 +57,7 @@ test("signing out ends the session, in every window", async () => {
   await other.getByText("Your session has ended").waitFor();
 });
 
-test("an open workspace page says by itself that the session has ended", async () => {
+test("an open workspace page shows without a click that the session has ended", async () => {
   const { id } = await service.workspaces.make();
   const { page, context } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}`);
   await page.getByText("Live", { exact: true }).waitFor();
@@ -66,7 +66,7 @@ test("an open workspace page says by itself that the session has ended", async (
   await page.getByText("Your session has ended").waitFor();
 });
 
-test("the theme follows the system until one is chosen; the choice is kept", async () => {
+test("the theme follows the system until the user chooses one; the choice is saved", async () => {
   const { page } = await browser.visit(dashboardUrl, { colorScheme: "dark" });
   const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -6,7 +6,7 @@ import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 
 const PUBLIC_URL = "https://bridges.example";
-// Of its own, because the tests look at all of its workspaces.
+// A separate service, because the tests list all of its workspaces.
 let service: TestService;
 let dashboardUrl: string;
 let page: Page;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => page.goto(dashboardUrl));
 
-test("without any workspace, the page says how to begin", async () => {
+test("without any workspace, the page shows how to start", async () => {
   await page.getByRole("heading", { name: "No workspaces yet" }).waitFor();
   await page.getByRole("main").getByRole("link", { name: "Connect a workspace" }).last().click();
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
@@ -58,7 +58,7 @@ test("connecting shows the signing secret once", async () => {
 test.each([
   ["https://10.1.2.3/events", /10\.1\.2\.3/],
   ["http://bridge.example/events", /must begin with https/],
-])("the target URL %s is refused, with the reason at the field", async (url, reason) => {
+])("the target URL %s is rejected, with the reason at the field", async (url, reason) => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Refused");
   await page.getByRole("radio", { name: "It receives pushes" }).check();
@@ -78,12 +78,12 @@ describe("with many workspaces", () => {
         name: `Numbered ${i}`,
         ownerEmail: i === 3 ? "third@example.com" : "",
       });
-      // Of two workspaces of the same millisecond, neither is newer.
-      await until("the clock has gone on", () => Date.now() > (createdAt?.getTime() ?? Infinity));
+      // Two workspaces of the same millisecond have no defined order.
+      await until("the clock has advanced", () => Date.now() > (createdAt?.getTime() ?? Infinity));
     }
   });
 
-  test("the list has pages, newest workspace first, and keeps its place", async () => {
+  test("the list has pages, newest workspace first, and keeps its page", async () => {
     const names = page.locator("tbody .row-link");
     await names.getByText(`Numbered ${MANY}`, { exact: true }).waitFor();
     expect(await names.count()).toBe(25);
@@ -120,7 +120,7 @@ describe("with many workspaces", () => {
     expect(await row("Polls now").getByText("Poll", { exact: true }).count()).toBe(1);
   });
 
-  test("a search looks through all workspaces, and says so", async () => {
+  test("a search covers all workspaces, and shows their number", async () => {
     const box = page.getByRole("searchbox", { name: /^Search/ });
     await box.fill("numbered 3");
     await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();

@@ -12,7 +12,7 @@ const browser = testBrowser();
 let demo: DemoChat;
 beforeAll(async () => {
   demo = await startDemoChat({ QUESTION_SECONDS: "60", LOBBY_SECONDS: "600" });
-  // Pushes, because polls come every two seconds only.
+  // With pushes, because the bridge polls only every two seconds.
   const setter = await joinChat(demo.url, "Setter");
   expect(await setter.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   setter.leave();
@@ -21,7 +21,7 @@ afterAll(() => demo.close());
 
 const join = (name: string, size = DESKTOP) => joinChatPage(browser, demo.url, name, size);
 
-test("each tab is a member of its own, and the same one with the same posts after a reload", async () => {
+test("each tab is a separate member, and after a reload the same member with the same posts", async () => {
   const dot = await join("Dot");
   await dot.type("**still** here");
   await dot.sees("here");
@@ -35,7 +35,7 @@ test("each tab is a member of its own, and the same one with the same posts afte
   expect(dot.refusals).toEqual([]);
 });
 
-test("text typed while a message is on its way is the next message; unsent text returns to the field", async () => {
+test("text typed while a message is being sent is the next message; unsent text returns to the field", async () => {
   const { page, type, sees } = await join("Fay");
   const field = page.getByRole("textbox");
   const held: (() => void)[] = [];
@@ -46,7 +46,7 @@ test("text typed while a message is on its way is the next message; unsent text 
     else await route.continue();
   });
   const release = async (): Promise<void> => {
-    await until("a message is on its way", () => held.length > 0);
+    await until("a message is being sent", () => held.length > 0);
     held.shift()?.();
   };
   await type("one");
@@ -67,7 +67,7 @@ test("text typed while a message is on its way is the next message; unsent text 
   expect(await field.inputValue()).toBe("three\nfour");
 });
 
-/** Shows a message in the chat, or an edited one, and answers its id. */
+/** Publishes a message, or an update if it has an id. Returns the message's id. */
 async function show(message: MessageInit): Promise<string> {
   const content = (message?.id === undefined ? create : update)("general", message);
   const [result] = await publish(demo.service.clients, { workspaceId: demo.workspace.id, content });
@@ -96,7 +96,7 @@ test("a message shows its image, a link button opens its URL and sends nothing, 
   expect(refusals).toEqual([]);
 });
 
-test("each new phase of a live message is read out", async () => {
+test("screen readers are notified of each new phase of a live message", async () => {
   const { page, seesInGame } = await join("Gus");
   const status = page.getByRole("status");
   const id = await show({ kind: MessageKind.GAME_START, text: "Gus opens a game" });
@@ -111,7 +111,7 @@ test("each new phase of a live message is read out", async () => {
   await status.getByText("Game stopped").waitFor();
 });
 
-test("the keyboard reaches everything, and the focus is always visible", async () => {
+test("the keyboard reaches all controls, and the focus is always visible", async () => {
   const { page, game, seesInGame, type } = await join("Ada", PHONE);
   await page.getByRole("button", { name: "lounge" }).focus();
   await page.keyboard.press("Enter");
@@ -136,7 +136,7 @@ test("the keyboard reaches everything, and the focus is always visible", async (
     "Send",
   ]);
 
-  // On a phone the panel of the bridge lies over the chat: it takes the focus, and gives it back.
+  // On a phone the bridge's panel covers the chat: it gets the focus, and returns it when it closes.
   await page.getByRole("button", { name: /^Bridge/ }).focus();
   await page.keyboard.press("Enter");
   await untilFocused(page, "The bridge");
@@ -160,14 +160,14 @@ test("the page that asks for a name is accessible", async () => {
   await expectUsable(page, "joining");
 });
 
-/** Ada at a desktop and Bob on a phone: the page is accessible to both, and fits, in both themes. */
+/** Fails unless the page is accessible and fits, in both themes, for Ada at a desktop and Bob on a phone. */
 async function expectUsableFor([ada, bob]: readonly [ChatPlayer, ChatPlayer], name: string): Promise<void> {
   await expectUsable(ada.page, name, [DESKTOP]);
   await expectUsable(bob.page, name, [PHONE]);
 }
 
 // contract: text-escaped, kit-dm, push-request
-test("three players play a game over a bridge that polls, is cut off, and is pushed to; every stage is accessible", async () => {
+test("three players play a game over polls, a cut network and pushes; every stage is accessible", async () => {
   const [ada, bob, cyd] = await Promise.all([join("Ada"), join("Bob *the* builder", PHONE), join("Cyd")]);
   const all = [ada, bob, cyd] as const;
   const each = (does: (player: ChatPlayer) => Promise<void>) => Promise.all(all.map(does));
