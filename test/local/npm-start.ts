@@ -20,15 +20,15 @@ import { until } from "../harness/wait";
 export const PROJECT = join(__dirname, "../..");
 const MAIN = join(PROJECT, "dist/local/main.js");
 
-/** One run of what `npm start` runs, with a data folder of its own. */
+/** One run of the program that `npm start` runs, with a separate data folder. */
 export type Run = Awaited<ReturnType<typeof start>>;
 
-/** Leaves all ports to the system. */
+/** Settings that let the system choose all ports. */
 export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) => [name, "127.0.0.1:0"]));
-/** Starts faster, where a test is not about the game and the chat. */
+/** Settings without the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Ports of this test worker's own: two starts at the same time could take the same free port. */
+/** Returns ports that only this test worker uses, because two starts at the same time could get the same free port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -43,7 +43,7 @@ export function newFolder(): string {
   return folder;
 }
 
-/** A PATH with nothing on it but node and these scripts. */
+/** Creates a folder with only node and these scripts, to use as the PATH. */
 export function pathWith(scripts: Readonly<Record<string, string>> = {}): string {
   const folder = newFolder();
   symlinkSync(process.execPath, join(folder, "node"));
@@ -53,7 +53,7 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Starts it in a process group of its own, as a terminal does; `npmIn` has npm start it from there. */
+/** Starts a run in a new process group, as a terminal does; with `npmIn`, through `npm start` in that folder. */
 export async function start({
   folder = newFolder(),
   env = {},
@@ -83,12 +83,12 @@ export async function start({
     child,
     printed: () => printed,
     printedErrors: () => errors,
-    /** The exit code, null when a signal ended it. */
+    /** The exit code, or null when a signal ended the process. */
     exited,
-    /** Resolves with the page that it ends its start with; fails when it ends before. */
+    /** Resolves with the printed page once the run is ready. Rejects when the process exits before. */
     ready: () =>
       until("the page is printed", () => {
-        if (ended) throw new Error(`it ended before it was ready:\n${printed}\n${errors}`);
+        if (ended) throw new Error(`npm start exited before it was ready:\n${printed}\n${errors}`);
         return printed.includes("\ngrpcurl ") && printed;
       }),
   };
@@ -97,24 +97,24 @@ export async function start({
 const STEPS = ["report", "publish", "poll", "follow"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Lines of a step on the page that can be pasted into a shell. */
+/** Returns the lines of a step on the page, which a user can paste into a shell. */
 export function snippet(page: string, step: Step): string {
   const lines = page.split("\n");
   const from = lines.findIndex((line) => line.startsWith(`${STEPS.indexOf(step) + 1}. `)) + 2;
   return lines.slice(from, lines.indexOf("", from)).join("\n");
 }
 
-/** What a shell prints for the pasted lines of a step. */
+/** Runs the lines of a step in a shell, and returns the output. */
 export async function paste(page: string, step: Step): Promise<string> {
   return (await promisify(execFile)("bash", ["-c", snippet(page, step)], { cwd: PROJECT })).stdout;
 }
 
-/** What follows a word of the page, such as the id after "workspace". */
+/** Returns the value after a word of the page, such as the id after "workspace". */
 export function fact(page: string, name: string): string {
   return new RegExp(`^ +${name} +(\\S+)`, "m").exec(page)?.[1] ?? "";
 }
 
-/** All living processes that were started for a folder, guards and orphans included. */
+/** Returns all running processes that were started for a folder, including guards and orphans. */
 export function living(folder: string) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -122,7 +122,7 @@ export function living(folder: string) {
       try {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
         const environment = readFileSync(`/proc/${name}/environ`, "utf8");
-        // A process that has ended and was not yet waited for has no folder.
+        // A zombie process has no folder, so it is skipped.
         const place = readlinkSync(`/proc/${name}/cwd`);
         const ours = [command, environment, place].some((text) => text.includes(folder));
         return ours ? [{ pid: Number(name), command }] : [];
@@ -135,11 +135,11 @@ export function living(folder: string) {
 export function pidOf(folder: string, command: RegExp): number {
   const [found, ...more] = living(folder).filter((each) => command.test(each.command));
   if (found === undefined || more.length > 0)
-    throw new Error(`not one process is ${command}: ${JSON.stringify(living(folder))}`);
+    throw new Error(`not exactly one process matches ${command}: ${JSON.stringify(living(folder))}`);
   return found.pid;
 }
 
-/** The processes of a run by what they are: the guards beside them are shells. */
+/** Patterns of the commands of a run's processes. Their guards are shells, and do not match. */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
 export const PARTS = {
@@ -155,7 +155,7 @@ export async function nothingIsLeft(folder: string): Promise<void> {
   await until("every process of the run has ended", () => living(folder).length === 0);
 }
 
-/** Ends a run with a signal: its parts stop in order, it exits with 0, and no process is left. */
+/** Stops a run with a signal. Fails unless its parts stop in order, it exits with 0, and no process is left. */
 export async function stop({ child, exited, folder, printed }: Run, kill = () => child.kill("SIGTERM")) {
   kill();
   expect(await exited).toBe(0);
@@ -164,7 +164,7 @@ export async function stop({ child, exited, folder, printed }: Run, kill = () =>
   await nothingIsLeft(folder);
 }
 
-/** Ends a process that may be about to end by itself. */
+/** Kills a process, which may already have exited. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -173,7 +173,7 @@ export function killIfThere(pid: number): void {
   }
 }
 
-/** Ends what a failed test may have left running, and removes the folders. */
+/** Kills processes that a failed test may have left running, and removes the folders. */
 afterAll(() => {
   for (const folder of folders.splice(0)) {
     for (const { pid } of living(folder)) killIfThere(pid);

@@ -7,7 +7,7 @@ import { newFolder, NO_DEMO, nothingIsLeft, paste, pathWith, start, stop } from 
 const FIND = "command -v redis-server || command -v valkey-server";
 const REAL_SERVER = execFileSync("sh", ["-c", FIND]).toString().trim();
 
-/** An apt-get that notes its arguments and "installs" a server beside itself. */
+/** Returns a script of an apt-get that logs its arguments, and "installs" a server in its own folder. */
 function fakeAptGet(notes: string): string {
   return `
 [ "$1" = --version ] && exit 0
@@ -28,13 +28,13 @@ const FAILED =
   "run sudo apt-get install -y --no-install-recommends redis-server";
 
 type Row = [string, Record<string, string>, string];
-const FAILURE: Row = ["where the package manager fails", { "apt-get": FAILING }, FAILED];
+const FAILURE: Row = ["if the package manager fails", { "apt-get": FAILING }, FAILED];
 
 test.each<Row>([
-  ["without a Redis and a package manager", {}, `: ${BY_HAND}`],
-  ["with one too old for functions", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
+  ["without Redis and a package manager", {}, `: ${BY_HAND}`],
+  ["with a Redis that is too old for functions", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
   ...(isRoot ? [FAILURE] : []),
-])("%s, one line says what to do", async (_what, scripts, words) => {
+])("%s, npm start fails with one line that says what to do", async (_what, scripts, words) => {
   const run = await start({ env: { PATH: pathWith(scripts) } });
   expect(await run.exited).toBe(1);
   const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to one that runs.\n`;
@@ -42,7 +42,7 @@ test.each<Row>([
   await nothingIsLeft(run.folder);
 });
 
-test("valkey-server serves where there is no redis-server", async () => {
+test("valkey-server is used if there is no redis-server", async () => {
   const path = pathWith({
     "valkey-server": `
 [ "$1" = --version ] && echo "Valkey server v=8.0.1 sha=00000000:0" && exit 0
@@ -70,13 +70,13 @@ asRoot("the package manager installs a missing Redis, once", async () => {
   await stop(second);
 });
 
-asRoot("Ctrl-C stops a package manager that is at work", async () => {
+asRoot("Ctrl-C stops a running package manager", async () => {
   const started = join(newFolder(), "started");
   const path = pathWith({
     "apt-get": `[ "$1" = --version ] && exit 0\n: > ${started}\nexec /bin/sleep 600`,
   });
   const run = await start({ env: { PATH: path } });
-  await until("the package manager works", () => existsSync(started));
+  await until("the package manager runs", () => existsSync(started));
   run.child.kill("SIGINT");
   expect(await run.exited).toBe(0);
   await nothingIsLeft(run.folder);

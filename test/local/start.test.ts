@@ -25,7 +25,7 @@ import {
   stop,
 } from "./npm-start";
 
-/** The events of the page that curl printed. */
+/** Returns the events of the page that curl printed. */
 function eventsOf(printed: string): unknown[] {
   return (JSON.parse(/\{"events".*/.exec(printed)?.[0] ?? "") as { events: unknown[] }).events;
 }
@@ -40,14 +40,14 @@ describe("a start on free ports", () => {
     page = await run.ready();
   });
 
-  test("the page's follow command shows what members do, and takes acks, while its terminal is open", async () => {
+  test("the page's follow command shows members' events and reads acks while its terminal is open", async () => {
     const follow = spawn("bash", ["-c", snippet(page, "follow")], { cwd: PROJECT, stdio: "pipe" });
     let shown = "";
     for (const stream of [follow.stdout, follow.stderr]) {
       stream.on("data", (chunk: Buffer) => (shown += chunk.toString()));
     }
     const ended = new Promise((resolve) => follow.once("close", resolve));
-    await until("it follows", () => shown.includes('"opened": {}'));
+    await until("the command follows", () => shown.includes('"opened": {}'));
     await paste(page, "report");
     const id = await until("a delivery", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1]);
     await until("its member", () => shown.includes('"name": "Ada"'));
@@ -55,7 +55,7 @@ describe("a start on free ports", () => {
     expect(await ended).toBe(0);
   });
 
-  test("Redis keeps everything on disk before it answers, and only its owner may read what is kept", async () => {
+  test("Redis writes to disk before it answers, and only the user can read the data folder", async () => {
     const redis = createClient({ socket: { path: join(run.folder, "redis/redis.sock"), tls: false } });
     redis.on("error", () => undefined);
     await redis.connect();
@@ -69,7 +69,7 @@ describe("a start on free ports", () => {
     expect(forOthers).toEqual(kept.map((path) => [path, 0]));
   });
 
-  test("the chat is where the page says, can be pushed to, and keeps the roots of PUSH_CA", async () => {
+  test("the chat is served at the printed address, receives pushes, and keeps the roots of PUSH_CA", async () => {
     const answer = await fetch(fact(page, "chat"));
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     const ada = await joinChat(fact(page, "chat"), "Ada");
@@ -82,7 +82,7 @@ describe("a start on free ports", () => {
     expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
 
-  test("a second start on the same folder says that it runs already, and leaves the first alone", async () => {
+  test("a second start on the same folder fails with the first one's process id, and the first continues", async () => {
     const second = await start({ folder: run.folder });
     expect(await second.exited).toBe(1);
     expect(second.printedErrors()).toMatch(
@@ -92,7 +92,7 @@ describe("a start on free ports", () => {
   });
 
   // contract: post-202
-  test("the page's commands work as they are pasted, and their effects are there after a restart without the demo", async () => {
+  test("the page's commands work when pasted, and their effects outlast a restart without the demo", async () => {
     expect(await paste(page, "report")).toMatch(/^HTTP\/1\.1 202 Accepted[^]*\{"ok":true\}$/);
     expect(JSON.parse(await paste(page, "publish"))).toMatchObject({
       results: [{ published: { eventId: expect.stringMatching(/^evt_/) as string } }],
@@ -105,7 +105,7 @@ describe("a start on free ports", () => {
     const second = await start({ folder: run.folder, env: NO_DEMO });
     const again = await second.ready();
     for (const name of ["workspace", "secret"]) expect(fact(again, name)).toBe(fact(page, name));
-    // The game may have answered the report since.
+    // The game may have answered the report in between.
     expect(eventsOf(await paste(again, "poll"))).toEqual(expect.arrayContaining(eventsOf(polled)));
     expect(fact(again, "chat")).toBe("");
     expect(living(second.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
@@ -113,7 +113,7 @@ describe("a start on free ports", () => {
   });
 });
 
-test("a data folder whose path is too long for a socket works over a loopback port with a password", async () => {
+test("if the data folder's path is too long for a socket, Redis uses a loopback port with a password", async () => {
   const folder = join(newFolder(), `${"deep/".repeat(20)}and with blanks`);
   mkdirSync(folder, { recursive: true });
   const first = await start({ folder, env: NO_DEMO });
@@ -127,7 +127,7 @@ test("a data folder whose path is too long for a socket works over a loopback po
   await stop(second);
 });
 
-test("REDIS_URL names the Redis to use, and none is started; without openssl the chat polls only, and says so", async () => {
+test("with REDIS_URL no Redis is started; without openssl the chat only polls, and shows why", async () => {
   const redis = await startTestRedis();
   const run = await start({ env: { REDIS_URL: redis.url, PATH: pathWith() } });
   const page = await run.ready();
@@ -143,17 +143,20 @@ test("REDIS_URL names the Redis to use, and none is started; without openssl the
   await redis.close();
 });
 
-test.each(Object.keys(LISTENERS))("where the port of %s is taken, one line says so", async (name) => {
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const run = await start({ env: { [name]: taken } });
-  expect(await run.exited).toBe(1);
-  const words = `^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`;
-  expect(run.printedErrors()).toMatch(new RegExp(words));
-  expect(living(run.folder)).toEqual([]);
-  await new Promise((resolve) => other.close(resolve));
-});
+test.each(Object.keys(LISTENERS))(
+  "if the port of %s is in use, npm start fails with one line that says so",
+  async (name) => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const run = await start({ env: { [name]: taken } });
+    expect(await run.exited).toBe(1);
+    const words = `^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`;
+    expect(run.printedErrors()).toMatch(new RegExp(words));
+    expect(living(run.folder)).toEqual([]);
+    await new Promise((resolve) => other.close(resolve));
+  },
+);
 
 test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
   ["an unknown argument points to --help", { args: ["--prot=1"] }, 64, /npm start -- --help/],

@@ -6,18 +6,18 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 
 const STOPS = "· chat: stops\n· game: stops\n· edge: stops\n· core: stops\n· redis: stops\n";
 
-describe("everything stops in order and no process is left", () => {
-  // The other tests end their runs with SIGTERM to the start alone.
+describe("all parts stop in order and no process is left", () => {
+  // The other test files stop their runs with SIGTERM to the first process only.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
-    // The start; Redis, core, the edge, the game and the chat, each with a guard.
+    // The first process, and Redis, core, the edge, the game and the chat, each with a guard.
     expect(living(run.folder)).toHaveLength(1 + 2 * 5);
     await stop(run, () => process.kill(-(run.child.pid ?? 0), "SIGHUP"));
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** The project's own script, without the build: other tests run what is built. */
+  /** Creates a package with the project's start script, without its build, because other tests use the built files. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };
@@ -45,12 +45,12 @@ describe("everything stops in order and no process is left", () => {
   });
 
   test.each([
-    // Before the process listens for signals, the signal itself ends it.
+    // Before the process handles signals, the signal itself ends it.
     ["at once", "", [0, null]],
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C during the start, %s", async (_title, line, codes) => {
-    // A Redis that never answers, so that the start comes no further.
+    // A Redis that never answers, so that the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();
@@ -59,7 +59,10 @@ describe("everything stops in order and no process is left", () => {
     const run = await start({
       env: line === "· Redis:" ? { PATH } : { REDIS_URL: `redis://127.0.0.1:${port}` },
     });
-    await until("it is that far", () => living(run.folder).length > 0 && run.printed().includes(line));
+    await until(
+      "the start has reached this step",
+      () => living(run.folder).length > 0 && run.printed().includes(line),
+    );
     process.kill(-(run.child.pid ?? 0), "SIGINT");
     expect(codes).toContain(await run.exited);
     await nothingIsLeft(run.folder);

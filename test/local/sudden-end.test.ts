@@ -14,7 +14,7 @@ import {
   stop,
 } from "./npm-start";
 
-describe("a part that ends by itself is named with its log, and the rest stops", () => {
+describe("when a part exits by itself, the error names the part and its log, and the rest stops", () => {
   test.each(Object.entries(PARTS))("%s", async (name, command) => {
     const run = await start();
     await run.ready();
@@ -28,7 +28,7 @@ describe("a part that ends by itself is named with its log, and the rest stops",
 });
 
 describe("after a start was killed", () => {
-  test("nothing is left of it, and the next one starts at once, at the same addresses, with everything that was held", async () => {
+  test("no process is left, and the next start works at once, at the same addresses, with all held events", async () => {
     const killed = await start();
     const page = await killed.ready();
     const probes = [...page.matchAll(/http:\/\/(\S+)\/ready/g)];
@@ -51,7 +51,7 @@ describe("after a start was killed", () => {
     await nothingIsLeft(next.folder);
   });
 
-  test("the next one ends a Redis that was left behind, and reads what it held", async () => {
+  test("the next start stops a Redis that was left behind, and reads its data", async () => {
     const killed = await start({ env: NO_DEMO });
     await paste(await killed.ready(), "publish");
     const redis = pidOf(killed.folder, PARTS.redis);
