@@ -10,14 +10,14 @@ const file = readComposeFile();
 const services = Object.entries(file.services);
 const servers = services.filter(([, { restart }]) => restart !== undefined);
 
-/** The keys of a service that both Compose 1.29 and Compose 2 know. */
+/** The keys of a service that both Compose 1.29 and Compose 2 support. */
 const KEYS = [
   "build,cap_drop,command,depends_on,entrypoint,environment,healthcheck,image,logging,network_mode,networks",
   "ports,profiles,read_only,restart,security_opt,stop_grace_period,tmpfs,user,volumes",
 ].flatMap((line) => line.split(","));
 
 describe("docker-compose.yml", () => {
-  test("has only keys that every Compose since 1.29 knows", () => {
+  test("has only keys that every Compose since 1.29 supports", () => {
     for (const [name, service] of services) {
       const unknown = Object.keys(service).filter((key) => !KEYS.includes(key));
       expect({ name, unknown }).toEqual({ name, unknown: [] });
@@ -35,11 +35,14 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test.each(services)("%s is not root, and has no rights and a read-only file system", (_name, service) => {
-    expect(service.user).not.toMatch(/^(?:0|root)\b/);
-    const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
-    expect(service).toMatchObject({ user: expect.stringMatching(/./) as string, ...rights });
-  });
+  test.each(services)(
+    "%s does not run as root, and has no capabilities and a read-only file system",
+    (_name, service) => {
+      expect(service.user).not.toMatch(/^(?:0|root)\b/);
+      const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
+      expect(service).toMatchObject({ user: expect.stringMatching(/./) as string, ...rights });
+    },
+  );
 
   const waitingFor = (name: string) =>
     services.flatMap(([, service]) => service.depends_on?.[name]?.condition ?? []);
@@ -52,12 +55,15 @@ describe("docker-compose.yml", () => {
     for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
   });
 
-  test.each(["secrets", "demo-workspace"])("%s runs once, and its dependents wait for its end", (name) => {
-    expect(file.services[name]).not.toHaveProperty("restart");
-    expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
-  });
+  test.each(["secrets", "demo-workspace"])(
+    "%s runs once, and its dependents wait until it has completed",
+    (name) => {
+      expect(file.services[name]).not.toHaveProperty("restart");
+      expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
+    },
+  );
 
-  test("publishes distinct ports on loopback only, and neither Redis nor the mail port", () => {
+  test("publishes distinct ports on loopback only, and neither those of Redis nor the SMTP port", () => {
     const published = services.flatMap(([, { ports = [] }]) => ports);
     expect(published.length).toBeGreaterThan(0);
     for (const port of published) expect(port).toMatch(/^127\.0\.0\.1:[\d-]+:\d+$/);
@@ -79,7 +85,7 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test("only core reaches Redis, over a network without a way out", () => {
+  test("only core reaches Redis, over an internal network", () => {
     const onStore = services.filter(([, { networks = [] }]) => networks.includes("store"));
     expect(onStore.map(([name]) => name).toSorted()).toEqual(["core", "redis"]);
     expect(file.networks["store"]).toEqual({ internal: true });
@@ -95,7 +101,7 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test("gives no secret by the environment", () => {
+  test("passes no secret in the environment", () => {
     const names = services.flatMap(([, { environment = {} }]) => Object.keys(environment)).join(" ");
     expect(names).not.toMatch(/SECRETS_KEY|TOKENS?\b|SECRET\b|PASSWORD|REDIS_URL/);
   });
@@ -115,14 +121,14 @@ describe("the Dockerfile", () => {
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("gives Node the flags of npm start, as does the operator's guide", () => {
+  test("passes the flags of npm start to Node, as does the operator's guide", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
     const guide = read("docs/operator-guide.md");
     for (const name of ["core", "edge"])
       expect(guide).toContain(`node ${NODE_FLAGS.join(" ")} dist/${name}/main.js`);
   });
 
-  test("copies only what is in the repository and is let through by .dockerignore", () => {
+  test("copies only files that are in the repository and not excluded by .dockerignore", () => {
     const args = ["ls-files", "--cached", "--others", "--exclude-standard"];
     const known = execFileSync("git", args, options).split("\n");
     const letThrough = read(".dockerignore").split("\n");
@@ -133,12 +139,12 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("copies everything that is compiled, except for the benchmarks", () => {
+  test("copies all compiled folders, except for the benchmarks", () => {
     const { include } = JSON.parse(read("tsconfig.build.json")) as { include: string[] };
     expect(include.filter((folder) => !copied.includes(folder))).toEqual(["bench"]);
   });
 
-  test("takes its base image as an argument, has a folder for every secret, and runs without a user's rights", () => {
+  test("has its base image as an argument, a folder for every secret, and an unprivileged user", () => {
     expect(text.match(/^FROM \S+/gm)).toEqual(Array(2).fill("FROM ${NODE_IMAGE}"));
     expect(text).toMatch(/^ARG NODE_IMAGE=/m);
     expect(text).toMatch(/^USER 1000:1000$/m);
@@ -147,12 +153,12 @@ describe("the Dockerfile", () => {
     expect(folders.split(" ").toSorted()).toEqual([...new Set(mounted)].toSorted());
   });
 
-  test("needs no package at run time that its image leaves out", () => {
+  test("needs no package at run time that is not in its image", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
     const where = "-rhoE --include=*.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];
     const { stdout } = spawnSync("grep", args, options);
-    // The kit reads message text for pages, which bundle the parser.
+    // The kit parses message text only in pages, which bundle the parser.
     const there = new Set([...Object.keys(dependencies), "markdown-it"]);
     const required = stdout.matchAll(/require\("(?!node:)((?:@[^/"]+\/)?[^/"]+)/g);
     const packages = [...required].map(([, name = ""]) => name);

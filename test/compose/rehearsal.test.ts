@@ -10,8 +10,8 @@ import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
-// The programs of the containers, run without containers: with the settings and the files of secrets that
-// docker-compose.yml gives them, on free ports.
+// Runs the programs of the containers without containers, on free ports, with the settings and the secret files of
+// docker-compose.yml.
 
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 const folder = testFolder();
 
-/** A setting as it would be inside, for this machine. */
+/** Translates a setting of a container to this machine. */
 function local(text: string): string {
   return text
     .replaceAll("/secrets", folder)
@@ -60,7 +60,7 @@ function environmentOf(name: string): Record<string, string> {
   return { ...ours, ...Object.fromEntries(all.map(([key, value]) => [key, local(value)])) };
 }
 
-/** Runs one of the programs that do their work once, or that operators run. */
+/** Runs a program that works once, or that operators run, and returns its output. */
 function runOnce(name: string, ...more: readonly string[]): string {
   const { command = [], entrypoint = [] } = services[name] ?? {};
   const args = [...entrypoint.slice(1), ...command, ...more];
@@ -78,7 +78,7 @@ async function start(name: string, program: Parameters<typeof startProcess>[0]):
   return child;
 }
 
-test("each container finds its secrets, the demo's bridge plays a round, and operators come in", async () => {
+test("each container finds its secrets, the demo's bridge works with the game, and operators can sign in", async () => {
   await start("core", "core");
   await start("edge", "edge");
   const dashboard = await start("dashboard", "edge");
@@ -96,7 +96,7 @@ test("each container finds its secrets, the demo's bridge plays a round, and ope
   expect(runOnce("cli", "workspace", "list", "--json")).toContain('"Demo"');
 });
 
-test("the health check says whether a process is ready", async () => {
+test("the health check succeeds only if a process is ready", async () => {
   const [, ...command] = services["edge"]?.healthcheck?.test ?? [];
   const checked = (port: number) =>
     spawnSync("sh", ["-c", '"$@"', "check", ...command.map((each) => each.replace("8081", String(port)))])
@@ -105,7 +105,7 @@ test("the health check says whether a process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace; only owners may read, and Redis its own", () => {
+test("a later start keeps keys, tokens, passwords and the workspace, in files that only their owners can read", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");
@@ -116,7 +116,7 @@ test("a later start keeps keys, tokens, passwords and the workspace; only owners
   }
 });
 
-test("add-key puts a fresh key first and keeps the one before", () => {
+test("add-key puts a new key first, and keeps the previous key", () => {
   const keys = () =>
     parseEnv(readFileSync(join(folder, "core/core.env"), "utf8"))["SECRETS_KEY"]?.split(",") ?? [];
   const [before] = keys();
