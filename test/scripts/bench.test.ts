@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 
 const MAIN = join(__dirname, "../../dist/bench/main.js");
 
-/** Runs the benchmark with short rounds, and answers what it printed. */
+/** Runs the benchmark with short rounds, and returns its output. */
 async function bench(...args: readonly string[]): Promise<string> {
   const all = [MAIN, ...args, "--rounds", "1", "--seconds", "1"];
   const { stdout } = await promisify(execFile)(process.execPath, all);
   return stdout;
 }
 
-test("a part with a reference ends with what ours costs of it, and with the ratio of the rates", async () => {
+test("the output of a part with a reference ends with its relative cost and the ratio of the rates", async () => {
   const lines = (await bench("push")).trim().split("\n");
   expect(lines.at(-1)).toMatch(/^cost=\d+\.\d{3} min=\d+\.\d{3} max=\d+\.\d{3} ratio=\d+\.\d{3}$/);
   const head = lines.at(-3)?.trim().split(/ {2,}/);

@@ -12,7 +12,7 @@ beforeAll(() => {
   writeFileSync(join(folder, "jest.config.js"), 'module.exports = { testMatch: ["**/*.spec.js"] };');
 });
 
-/** Runs test files through `runJest`, and answers what it made of them. */
+/** Runs test files through `runJest`, and returns its result. */
 async function outcomeOf(files: Readonly<Record<string, string>>): Promise<unknown> {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const program = `import(${JSON.stringify(join(ROOT, "scripts/run-jest.mjs"))}).then(({ runJest }) =>
@@ -21,14 +21,14 @@ async function outcomeOf(files: Readonly<Record<string, string>>): Promise<unkno
   return JSON.parse(stdout.slice(stdout.lastIndexOf("\n")));
 }
 
-/** Passes from its second run on. */
+/** Returns code that fails the first time and passes afterwards. */
 const once = (name: string) =>
   `const { existsSync, writeFileSync } = require("node:fs");
    const ran = existsSync("${name}");
    writeFileSync("${name}", "");
    if (!ran) throw new Error("the first time");`;
 
-test("a test that passes when it runs again alone is flaky, and one that fails twice has failed", async () => {
+test("a test that passes when it is repeated alone is flaky, and a test that fails twice has failed", async () => {
   const outcome = await outcomeOf({
     "good.spec.js": 'test("passes", () => {});',
     "mixed.spec.js": `
@@ -43,7 +43,7 @@ test("a test that passes when it runs again alone is flaky, and one that fails t
   });
 }, 60_000);
 
-test("a file that cannot be loaded runs again as a whole", async () => {
+test("a file that fails to load is repeated as a whole", async () => {
   const outcome = await outcomeOf({
     "loads-later.spec.js": `${once("two")} test("passes then", () => {});`,
     "never-loads.spec.js": 'throw new Error("always"); test("never runs", () => {});',
