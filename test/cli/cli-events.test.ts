@@ -174,7 +174,7 @@ test("escape sequences that members type do not reach the terminal", async () =>
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail shows successive polls as one line; without the workspace, tail and publish exit with NOT_FOUND", async () => {
+test("a tail shows successive polls as one line; after a delete, tail and publish exit with NOT_FOUND", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>

@@ -105,7 +105,7 @@ test("the health check succeeds only if a process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace, in files that only their owners can read", () => {
+test("a later start keeps keys, tokens, passwords and the workspace; only owners can read files other than Redis's", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");

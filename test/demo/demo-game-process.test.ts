@@ -76,9 +76,9 @@ test("a game continues after an outage of core, and receives events again", asyn
   await chat.command("ann", "start");
   const lobby = await chat.sees("message.create", "game_start");
   await service.core.stop("SIGKILL");
-  await until("the game has noticed", async () => !(await isReady(game)));
+  await until("the game is not ready", async () => !(await isReady(game)));
   const core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
-  await until("both are connected", async () => (await isReady(game)) && isReady(service.edge));
+  await until("the game and the edge are ready", async () => (await isReady(game)) && isReady(service.edge));
   await chat.press("ann", lobby, "Start");
   expect((await chat.sees("message.update", "question")).message.id).toBe(lobby.message.id);
   expect(await game.stop()).toBe(0);

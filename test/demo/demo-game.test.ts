@@ -63,7 +63,7 @@ test("games of several channels and workspaces run at once, each in one message,
   expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
-test("a press of its buttons changes the settings card", async () => {
+test("a press of a button on the settings card changes the setting", async () => {
   const chat = await newChat();
   await chat.command("ann", "settings");
   const card = await chat.sees("message.create", "settings");

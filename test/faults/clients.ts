@@ -34,7 +34,7 @@ export function createClients(options: ClientsOptions) {
     if (!over.aborted) facts.add({ saw: "wrong", workspace, what });
   }
 
-  /** Calls one edge after the other until there is a final answer. Returns undefined if it is a fault, or too late. */
+  /** Calls one edge after the other until there is a final answer. Returns undefined if it is invalid, or too late. */
   async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {
       const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);

@@ -2,7 +2,7 @@ import { signatureOf } from "../harness/bridge";
 import { parseAnswers, rawRequest, statusesOf } from "../harness/raw-http";
 import type { TestWorkspace } from "../harness/service";
 
-/** Returns a number below `n`, the same in every run. */
+/** Returns the next number below `n` of a sequence that is the same in every run. */
 export type Random = (n: number) => number;
 
 export function createRandom(seed: number): Random {

@@ -85,7 +85,7 @@ const SEED = 20_261_121;
 const FUZZERS = 24;
 const VOLLEY = 10;
 const WARM = 15_000;
-/** The bound on the growth of a process's memory between the first WARM requests and the last. */
+/** Megabytes by which the memory of a process may grow after the first `WARM` requests. */
 const GROWTH_MAX_MB = 48;
 
 function residentMb(pid: number): number {

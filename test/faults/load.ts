@@ -103,7 +103,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
       const hasGrown = () => counts().every((count, i) => count >= (before[i] ?? 0) + by);
       await until("all workspaces are served", hasGrown, GROWN_MS);
     },
-    /** Stops all clients without an account. The followers continue until `stopFollowing`. */
+    /** Stops all clients without accounting for events. The followers continue until `stopFollowing` is called. */
     async abandon() {
       ending.abort();
       over.abort();

@@ -86,7 +86,7 @@ test("when Redis is full, events are answered 503, and none is partly stored", a
   }
 });
 
-const REFUSED = "a disk that is full for the append-only file";
+const REFUSED = "a disk without space for the append-only file";
 // contract: post-stored
 testWith(
   "prlimit",

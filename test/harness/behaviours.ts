@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How a request is answered, if it is. `stream` is a TLS socket or `tcp` itself. */
+/** How a request is answered, or left unanswered. `stream` is a TLS socket or `tcp` itself. */
 export interface Behaviour {
   answer(exchange: {
     readonly response: ServerResponse;

@@ -113,7 +113,7 @@ export function startProcess(
       });
     });
     const fail = (code: number | null) =>
-      new Error(`${name} ended with ${code} before it was ready:\n${errors}`);
+      new Error(`${name} exited with ${code} before it was ready:\n${errors}`);
     void exited.then((code) => reject(fail(code)));
   });
 }

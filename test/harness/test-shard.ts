@@ -21,7 +21,7 @@ export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: u
 export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
 export const TIMEOUT: PushOutcome = { ...REFUSED, status: undefined, failure: "timeout" };
 
-/** Returns the event of a number, as it is in the queue. */
+/** Returns event `number` as it is in the queue. */
 export const queued = (number: number, fields: Partial<QueuedPush> = {}): QueuedPush => ({
   entryId: `${number}-0`,
   workspaceId: WORKSPACE.id,
@@ -52,7 +52,7 @@ export interface Dated {
   readonly atMs: number;
 }
 export interface Attempt extends Dated {
-  /** The number of the attempt of its event, from 1. */
+  /** The number of the attempt among those of its event, from 1. */
   readonly number: number;
   readonly url: string;
 }

@@ -21,7 +21,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
     /** Creates a workspace, and returns it with its secret. */
     async make(request: CreateInit = {}): Promise<Workspace & { readonly secret: string }> {
       const { workspace, signingSecret } = await create(request);
-      if (workspace === undefined) throw new Error("no workspace was answered");
+      if (workspace === undefined) throw new Error("the answer has no workspace");
       return { ...workspace, secret: signingSecret };
     },
     get: (workspaceId: string) => call(of, of.getWorkspace, { workspaceId }),

@@ -129,7 +129,7 @@ describe("reading", () => {
     expect(shown(page?.entries)).toEqual(["two/2"]);
   });
 
-  test("returns and acks 1,000 entries by their ids in one call", async () => {
+  test("returns 1,000 entries by their ids in one call, and one call acks them", async () => {
     const group = "many";
     const { shard, reader, stream } = await startReading(group);
     const adds = Array.from({ length: 1_000 }, (_, i) =>
@@ -150,7 +150,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("wakes listeners with the shard of an append, until they stop listening", async () => {
+  test("is triggered by an append, which wakes listeners with its shard until they stop listening", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");

@@ -28,7 +28,7 @@ async function judge(address: string, limit: number, requests: number): Promise<
 }
 
 // time: controlled
-test("any second admits at most the limit; rejected requests do not count, and get the exact time to wait", async () => {
+test("no second admits more requests than the limit; rejected ones do not count, and get the exact time to wait", async () => {
   const arrivals = fc.record({
     passUs: fc.oneof(fc.integer({ min: 0, max: 1_200_000 }), fc.constantFrom(0, 999_999, SECOND_US)),
     requests: fc.integer({ min: 1, max: 10 }),
