@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The clock, the waits and the dice of the kit: the real ones, unless a test says otherwise. */
+/** Clock, timers and random numbers of the kit, which tests replace. */
 export interface Timing {
   /** ms since the epoch. */
   now(): number;
-  /** Waits; ends early, without an error, when the signal is aborted. */
+  /** Waits; resolves early, without an error, when the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
-  /** From 0 up to, but not, 1. */
+  /** A number from 0 (included) to 1 (excluded). */
   random(): number;
 }
 
-/** The longest that a timer of Node waits; of more it makes 1 ms. */
+/** Longest delay of a timer in Node, ms. Node treats a longer delay as 1 ms. */
 export const TIMER_MOST_MS = 2 ** 31 - 1;
 
 export const REAL_TIMING: Timing = {
@@ -19,7 +19,7 @@ export const REAL_TIMING: Timing = {
   async pause(ms, signal) {
     let leftMs = ms;
     do {
-      // Only an abort ends it with an error.
+      // `sleep` rejects only when it is aborted.
       await sleep(Math.min(leftMs, TIMER_MOST_MS), undefined, { signal }).catch(() => undefined);
       leftMs -= TIMER_MOST_MS;
     } while (leftMs > 0 && !signal.aborted);
@@ -27,8 +27,8 @@ export const REAL_TIMING: Timing = {
 };
 
 /**
- * How long to wait after a number of failures in a row, 1 for the first: it doubles up to a bound, and up to
- * half as much again is added at random, so that bridges that failed together do not come back together.
+ * Returns the milliseconds to wait after a number of consecutive failures, 1 for the first. The wait doubles up to
+ * `mostMs`. A random 0 to 50 percent is added, so that bridges that failed together do not retry together.
  */
 export function backOffMs(
   failures: number,
@@ -39,7 +39,7 @@ export function backOffMs(
   return Math.round(plain * (1 + random / 2));
 }
 
-/** The `Retry-After` of an answer in ms, 0 where it has none in whole seconds. */
+/** Returns the `Retry-After` of an answer in ms, or 0 when the header is missing or is not in whole seconds. */
 export function retryAfterMs(header: string | null): number {
   return header !== null && /^[0-9]+$/.test(header) ? Number(header) * 1000 : 0;
 }

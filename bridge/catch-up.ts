@@ -14,47 +14,47 @@ import type { BridgeEffect, BridgeInput } from "./reduce-effect";
 import { initialState, isSettled, type BridgeState } from "./reduce-state";
 
 /**
- * The chat tool, as the bridge's author binds it. Whatever rejects is a refusal; a
- * number `retryAfterMs` on the error says how long the chat wants to be left alone.
- * `signal` is aborted when the time is up.
+ * The calls of the chat tool, which the bridge's author implements. A rejection is a
+ * refusal. An error may carry a number `retryAfterMs`: the minimum wait before a retry.
+ * `signal` is aborted after `chatTimeoutMs`.
  */
 export interface Chat {
-  /** Posts `event.message` in `event.channel` and resolves to the chat's own id of the message. */
+  /** Posts `event.message` in `event.channel` and resolves to the chat's id of the message. */
   post(event: MessageCreate, signal: AbortSignal): Promise<string>;
-  /** Opens or reuses a direct conversation with `event.user`, and else is like `post`. */
+  /** Opens or reuses a direct conversation with `event.user`, and posts `event.message` there as `post` does. */
   dm(event: DmCreate, signal: AbortSignal): Promise<string>;
-  /** Replaces text, buttons and image of the message that `post` or `dm` resolved to. */
+  /** Replaces the text, buttons and image of the message whose id `post` or `dm` resolved to. */
   edit(chatMessageId: string, event: MessageUpdate, signal: AbortSignal): Promise<void>;
-  /** Shows `event.message` to `event.user` alone in `event.channel`; by DM or post where the chat cannot. */
+  /** Shows `event.message` only to `event.user` in `event.channel`, or by DM or post if the chat cannot do that. */
   ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<void>;
 }
 
 export interface CatchUpOptions {
   readonly chat: Chat;
-  /** What a former run kept, if anything. */
+  /** State that a previous run saved. */
   readonly state?: BridgeState;
-  /** What takes the chat longer counts as refused; 30,000 ms by default. */
+  /** Milliseconds after which a call of the chat counts as refused; 30,000 by default. */
   readonly chatTimeoutMs?: number;
-  /** Told of each event that changes nothing in the chat, and of missed ones. */
+  /** Called for each event that changes nothing in the chat, and for missed events. */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
-  /** Told why the chat refused. By default it is a warning of the process. */
+  /** Called with the reason of each refusal by the chat. Emits a process warning by default. */
   readonly report?: (problem: Error) => void;
 }
 
-/** Keeps the chat of one workspace as its events say. */
+/** Applies the events of one workspace to its chat. */
 export interface CatchUp {
-  /** The `handle` of a receiver. Resolves when the event is taken: at once, unless too much is under way. */
+  /** The `handle` of a receiver. Resolves when the event is accepted: at once, unless too many are pending. */
   handleEvent(event: OutboundEvent): Promise<void>;
-  /** The `handle` of a poller. Rejects when the cursor must not pass the page, so that it comes again. */
+  /** The `handle` of a poller. Rejects when the cursor must not pass the page, so that the page is polled again. */
   handlePage(page: EventPage): Promise<void>;
   readonly state: BridgeState;
-  /** Begins nothing more, and resolves when the chat has answered what was begun. */
+  /** Starts no further calls of the chat, and resolves when all pending calls are answered. */
   close(): Promise<void>;
 }
 
 type ForChat = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
-/** How long an event waits before it is tried again for want of room. */
+/** Milliseconds before an event is offered again after it was skipped as `full`. */
 const FULL_PAUSE_MS = 100;
 
 /** Drives `reduce` with a chat, the clock and a timer. */
@@ -64,7 +64,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   let state = options.state ?? initialState();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** The `next` of the last page, where that told of a gap: while nothing comes, each further page tells of it again. */
+  /** `next` of the last page, if that page had a gap. Until there are new events, every further page repeats the gap. */
   let missedAt: string | null | undefined;
 
   function feed(input: BridgeInput): readonly BridgeEffect[] {
@@ -86,7 +86,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     calls.add(call);
   }
 
-  /** Resolves at the first answer or at the time-out. What succeeds after that is taken note of all the same. */
+  /** Resolves at the first answer or at the timeout. A success after the timeout still updates the state. */
   function untilAnswered(effect: ForChat): Promise<void> {
     const { id: eventId, type } = effect.event;
     const signal = AbortSignal.timeout(Math.min(chatTimeoutMs, TIMER_MOST_MS));
@@ -137,13 +137,13 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     },
     async handleEvent(event) {
       const offer = () => {
-        if (isClosed) throw new Error("closed: the event is not taken");
+        if (isClosed) throw new Error("closed: the event was not accepted");
         return feed({ type: "events", events: [event], nowMs: Date.now() });
       };
       while (isFull(offer())) await sleep(FULL_PAUSE_MS);
     },
     async handlePage({ events, gap, next }) {
-      if (isClosed) throw new Error("closed: the page is not taken");
+      if (isClosed) throw new Error("closed: the page was not accepted");
       const effects = feed({ type: "events", events, gap: gap && next !== missedAt, nowMs: Date.now() });
       missedAt = gap ? next : undefined;
       await untilNothingIsBegun();

@@ -2,17 +2,17 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isCursor } from "./read-event";
 
-/** Where a poller keeps how far it came. One store is for one workspace. */
+/** Keeps the cursor of a poller. Each workspace needs its own store. */
 export interface CursorStore {
-  /** The cursor that was saved last; undefined when none ever was. */
+  /** Resolves to the cursor that was saved last, or to undefined when none was saved. */
   load(): Promise<string | undefined>;
-  /** Resolves once the cursor would be there after a crash. */
+  /** Resolves once the cursor would survive a crash. */
   save(cursor: string): Promise<void>;
 }
 
 /**
- * Keeps the cursor in a file, which holds either the old one or the new one, whole, whenever the machine stops.
- * `load` rejects when the file cannot be read or holds something else; a file that is not there is no cursor.
+ * Keeps the cursor in a file. After a crash, the file holds either the old or the new cursor, complete.
+ * `load` rejects when the file cannot be read or is not a cursor, and resolves to undefined when it does not exist.
  */
 export function cursorFile(path: string): CursorStore {
   return {
@@ -39,7 +39,7 @@ export function cursorFile(path: string): CursorStore {
   };
 }
 
-/** Keeps the cursor in memory only: every start begins anew. */
+/** Keeps the cursor in memory only: after a restart, `load` resolves to undefined. */
 export function cursorInMemory(): CursorStore {
   let kept: string | undefined;
   return {
@@ -60,7 +60,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** A rename is durable once the folder is; Windows has no such call for folders. */
+/** A rename is durable once its folder is synced. Windows cannot sync folders. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");

@@ -4,22 +4,22 @@ import { errorOf, warn } from "./problem";
 import { createSeenIds } from "./seen-ids";
 
 export interface EachEventOptions {
-  /** Told of updates and ephemerals that were refused and dropped. By default it is a warning of the process. */
+  /** Called for each update or ephemeral that was rejected and dropped. Emits a process warning by default. */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
 }
 
-/** More than a page has, and a page is all that comes again. */
+/** More than a page holds; a bridge polls at most one page again. */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = 24 * 60 * 60_000;
 
 /**
- * Makes a poller's `handle` of a function that shows one event, in their order ("Bridge rules when catching up"
- * 1, 4, 5). Events past their `expiresAt` and those that were shown before are left out. When a `message.create`
- * or `dm.create` is rejected, the page stops there and comes again; anything else that is rejected is dropped.
+ * Returns a `handle` for a poller that calls `show` for each event of a page, in order ("Bridge rules when catching
+ * up" 1, 4, 5). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects for
+ * a `message.create` or `dm.create`, the page stops there and is polled again; other rejected events are dropped.
  *
- * Resolve, do not reject, what the chat will never take: an event that never expires would hold up all that
- * come after it.
+ * `show` must resolve for an event that the chat will never accept: if such an event never expires, it would block
+ * all later ones.
  */
 export function eachEvent(
   show: (event: OutboundEvent, signal: AbortSignal) => Promise<void> | void,
@@ -33,9 +33,9 @@ export function eachEvent(
       try {
         await show(event, signal);
       } catch (error) {
-        // A poller that is stopped keeps its cursor, so that this event comes again.
+        // A poller that stops does not move its cursor, so this event is polled again.
         if (signal.aborted || event.type === "message.create" || event.type === "dm.create") throw error;
-        report(errorOf(`${event.type} ${event.id} was refused and is dropped`, error));
+        report(errorOf(`${event.type} ${event.id} was refused and dropped`, error));
       }
       shown.add(event.id, timing.now());
     }

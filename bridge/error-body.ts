@@ -1,12 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import { isObject, readJson } from "./read-event";
 
-/** An error body as the contract shapes it ("Error body"). */
+/** Returns an error body in the form of the contract ("Error body"). */
 export function errorBody(statusCode: number, message: string): string {
   return JSON.stringify({ statusCode, message, error: STATUS_CODES[statusCode] });
 }
 
-/** The words of an error body, and the field at fault where it names one. */
+/** Returns the message of an error body, and the invalid field if the body names one. */
 export function readError(body: Uint8Array): { readonly message: string; readonly field?: string } {
   const json = readJson(body);
   const { message, field } = isObject(json) ? json : {};

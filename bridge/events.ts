@@ -1,7 +1,7 @@
 /**
- * What the service sends to a bridge, by push or by poll ("Outbound event
- * envelope", "Message"). Fields and kinds that are not listed here may come at
- * any time: they are passed through untouched, and an unknown kind is shown as a
+ * The events that the service sends to a bridge, by push or by poll ("Outbound
+ * event envelope", "Message"). The service may add fields and kinds at any time:
+ * the kit passes them through unchanged, and a bridge shows an unknown kind as a
  * `card`.
  */
 
@@ -41,20 +41,20 @@ export const MESSAGE_KINDS = [
   "prefs",
 ] as const;
 
-/** A kind that the contract names. */
+/** A kind of message that the contract names. */
 export type KnownMessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** Any kind: an editor offers the known ones, and others may come. */
+/** Any kind of message: editors complete the known ones, and unknown ones are allowed. */
 export type MessageKind = KnownMessageKind | (string & {});
 
-/** On a press the bridge sends an `action` event with the same `action`, which it never parses. */
+/** On a press, the bridge sends an `action` event with the same `action`. A bridge never parses `action`. */
 export interface ActionButton {
   readonly label: string;
   /** At most 512 characters. */
   readonly action: string;
 }
 
-/** Opens its URL and sends nothing. */
+/** A button that opens its URL; the bridge sends no event for it. */
 export interface LinkButton {
   readonly label: string;
   readonly url: string;
@@ -62,26 +62,26 @@ export interface LinkButton {
 
 export type Button = ActionButton | LinkButton;
 
-/** What to show. */
+/** A message to show. */
 export interface Message {
-  /** `msg_` and 26 characters. Keep a map from it to the chat's own message id. */
+  /** `msg_` and 26 characters. A bridge keeps a map from this id to the chat's message id. */
   readonly id: string;
   readonly kind: MessageKind;
   /** Chat-flavoured Markdown; a bare newline is a line break. */
   readonly text: string;
-  /** Rows from top to bottom, buttons from left to right; empty for none. */
+  /** Rows from top to bottom, each with its buttons from left to right; may be empty. */
   readonly buttons: readonly (readonly Button[])[];
-  /** URI of an image or an animated image, or null. */
+  /** URI of an image, which may be animated, or null. */
   readonly image: string | null;
-  /** Whether the member's next typed message is the answer: send it with `replyTo` where the chat has replies. */
+  /** Whether the member's next typed message is the answer. Send it with `replyTo` if the chat has replies. */
   readonly awaitsReply: boolean;
-  /** The view model behind the message; its shape is not stable. */
+  /** The view model of the message; its shape is not stable. */
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
-/** What every event says. */
+/** The fields of every event. */
 export interface EventHead {
-  /** `evt_` and 26 characters; the same on every retry: dedupe on it. */
+  /** `evt_` and 26 characters, the same on every retry: dedupe on `id`. */
   readonly id: string;
   readonly type: string;
   /** UUID of the workspace. */
@@ -90,7 +90,7 @@ export interface EventHead {
   readonly sequence: number;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
-  /** When the event goes stale, ISO 8601, UTC; null for never. */
+  /** Time at which the event expires, ISO 8601, UTC; null for never. */
   readonly expiresAt: string | null;
 }
 
@@ -101,15 +101,15 @@ export interface MessageCreate extends EventHead {
   readonly message: Message;
 }
 
-/** Replace the message that was posted under `message.id`. */
+/** Replace the message that was created with the same `message.id`. */
 export interface MessageUpdate extends EventHead {
   readonly type: "message.update";
-  /** That of the create, or `dm:<user id>` where it was a `dm.create`. */
+  /** Channel of the `message.create`; `dm:<user id>` if the message was created by `dm.create`. */
   readonly channel: string;
   readonly message: Message;
 }
 
-/** Show `message` to `user` alone in `channel`. */
+/** Show `message` only to `user` in `channel`. */
 export interface MessageEphemeral extends EventHead {
   readonly type: "message.ephemeral";
   readonly channel: string;
@@ -124,29 +124,29 @@ export interface DmCreate extends EventHead {
   readonly message: Message;
 }
 
-/** Nothing to show: the dashboard asks whether the bridge is there. */
+/** Show nothing: the dashboard tests whether the bridge is reachable. */
 export interface Ping extends EventHead {
   readonly type: "ping";
 }
 
 export type OutboundEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate | Ping;
 
-/** What a poll answers ("Event page"). */
+/** The answer to a poll ("Event page"). */
 export interface EventPage {
   /** At most 100, oldest first. */
   readonly events: readonly OutboundEvent[];
-  /** The cursor to pass as `after` next; opaque. Null only when there is none yet. */
+  /** Opaque cursor to pass as `after` in the next poll; null only when there is no cursor yet. */
   readonly next: string | null;
-  /** More events wait. */
+  /** Whether more events are held. */
   readonly hasMore: boolean;
-  /** Events after the sent cursor expired before they were fetched. */
+  /** Whether events after the sent cursor expired before they were fetched. */
   readonly gap: boolean;
 }
 
 /**
- * Whether an event is past its `expiresAt` and must be dropped unapplied.
+ * Returns whether an event is past its `expiresAt`, so that a bridge must drop it without showing it.
  *
- * @param nowMs the bridge's own clock, ms since the epoch
+ * @param nowMs the bridge's clock, ms since the epoch
  */
 export function isExpired(event: Pick<EventHead, "expiresAt">, nowMs: number): boolean {
   return event.expiresAt !== null && Date.parse(event.expiresAt) < nowMs;

@@ -2,9 +2,10 @@ import type { FastifyInstance } from "fastify";
 import type { Receiver } from "./receiver";
 
 /**
- * A Fastify plugin that receives pushes at `path` ("Outbound pushes"): `await app.register(fastifyReceiver(receiver,
- * "/events"))`. The receiver reads the raw bytes itself, so the app's own body parsers, limits and error handler
- * have no part in it; `onRequest` hooks that were added before it run first. `app.close()` closes the receiver.
+ * Returns a Fastify plugin that receives pushes at `path` ("Outbound pushes"): `await
+ * app.register(fastifyReceiver(receiver, "/events"))`. The receiver reads the raw bytes itself, so the app's body
+ * parsers, body limit and error handler do not apply. `onRequest` hooks that were added earlier run first.
+ * `app.close()` closes the receiver.
  */
 export function fastifyReceiver(
   receiver: Pick<Receiver, "handler" | "close">,
@@ -20,7 +21,7 @@ export function fastifyReceiver(
         receiver.handler(request.raw, reply.raw);
       },
       handler() {
-        throw new Error("a hijacked request has come this far");
+        throw new Error("Fastify called the handler of a hijacked request");
       },
     });
   };

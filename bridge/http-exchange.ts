@@ -1,13 +1,13 @@
 import { TIMER_MOST_MS } from "./back-off";
 
-/** An answer with its exact bytes. */
+/** An HTTP answer with the exact bytes of its body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array;
 }
 
-/** Why there is no answer. The request may have been acted on all the same. */
+/** The reason why there is no answer. The server may still have processed the request. */
 export type NoAnswer = "timeout" | "connection" | "aborted";
 
 export interface ExchangeRequest {
@@ -15,14 +15,14 @@ export interface ExchangeRequest {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** For everything, to the last byte of the answer. */
+  /** Limit for the whole exchange, to the last byte of the answer, ms. */
   readonly timeoutMs: number;
-  /** A longer answer counts as a dropped connection. */
+  /** Limit for the body of the answer, bytes. A longer answer counts as a dropped connection. */
   readonly answerMaxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** One request and its whole answer. Redirects are answers: a signature is for one address. */
+/** Sends one request and reads its whole answer. Does not follow redirects: a signature is for one address. */
 export async function exchange(request: ExchangeRequest): Promise<Answer | { readonly failed: NoAnswer }> {
   const { url, method, headers, timeoutMs, answerMaxBytes, signal } = request;
   if (signal.aborted) return { failed: "aborted" };
@@ -35,7 +35,7 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // Not AbortSignal.any: what it makes may live as long as the signal it hangs on, here the whole process.
+  // Not AbortSignal.any: its signal may live as long as its sources, here as long as the process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {
@@ -60,7 +60,7 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
 async function readWhole({ body }: Response, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop by an error cancels the body, and with it the connection.
+  // An error in the loop cancels the body, which closes the connection.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new Error("the answer is too long");
@@ -71,7 +71,11 @@ async function readWhole({ body }: Response, maxBytes: number): Promise<Uint8Arr
 
 const NO_URL = { protocol: "", origin: "", pathname: "" };
 
-/** The address of a workspace's endpoint under a base address, which may have a path of its own. */
+/**
+ * Returns the address of a workspace's endpoint under a base address, which may have a path.
+ *
+ * @throws TypeError when `baseUrl` is not an http(s) address
+ */
 export function hooksUrl(baseUrl: string, workspaceId: string): string {
   const { protocol, origin, pathname } = URL.canParse(baseUrl) ? new URL(baseUrl) : NO_URL;
   if (protocol !== "https:" && protocol !== "http:") {
@@ -82,7 +86,7 @@ export function hooksUrl(baseUrl: string, workspaceId: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}/hooks/${encodeURIComponent(workspaceId)}`;
 }
 
-/** Whether an answer asks for the same request again: a `429` or a `5xx`, and never another `4xx`. */
+/** Returns whether an answer means that the request can be retried: `429` and `5xx`, but no other `4xx`. */
 export function isRetried(status: number): boolean {
   return status === 429 || status >= 500;
 }

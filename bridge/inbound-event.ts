@@ -1,21 +1,21 @@
-/** What a bridge reports to the service ("Inbound event"). The service refuses fields that are not listed here. */
+/** The events that a bridge reports to the service ("Inbound event"). The service rejects fields not listed here. */
 
-/** A channel by its id, 1 to 128 characters, or with the name that people know it by. */
+/** A channel: its id of 1 to 128 characters, or its id and the name that members see. */
 export type Channel = string | { readonly id: string; readonly name?: string | null };
 
 /** A member. */
 export interface User {
-  /** Opaque and stable, 1 to 128 characters: scores and DMs follow it. */
+  /** Opaque and stable, 1 to 128 characters. Scores and DMs belong to this id. */
   readonly id: string;
-  /** Shown in results and leaderboards, at most 128 characters: send it whenever it is known. */
+  /** Name shown in results and leaderboards, at most 128 characters. Send the name whenever it is known. */
   readonly name?: string | null;
 }
 
 interface InboundHead {
   /**
-   * The request id, 1 to 128 characters, unique per request. The sender mints
-   * one where there is none; give the chat's own event id where it may deliver
-   * an event to the bridge twice.
+   * The request id, 1 to 128 characters, unique per request. The sender generates
+   * an id if there is none. If the chat may deliver an event to the bridge twice,
+   * give the chat's event id.
    */
   readonly id?: string;
   readonly user: User;
@@ -24,37 +24,37 @@ interface InboundHead {
 /** A member ran the command. */
 export interface CommandEvent extends InboundHead {
   readonly type: "command";
-  /** Never a DM. */
+  /** Channel of the command, never a DM. */
   readonly channel: Channel;
-  /** What followed the command, at most 2000 characters; empty asks for help. */
+  /** Text after the command, at most 2000 characters; an empty text asks for help. */
   readonly text: string;
 }
 
 /** A member pressed a button. */
 export interface ActionEvent extends InboundHead {
   readonly type: "action";
-  /** Where it was pressed; in a DM `dmChannel(user.id)`. */
+  /** Channel of the press; in a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
   /** `message.id` of the message that the button was on. */
   readonly messageId: string;
-  /** The button's `action`, untouched. */
+  /** The button's `action`, unchanged. */
   readonly action: string;
 }
 
-/** A member typed a message. One that answers nothing in play is accepted and dropped. */
+/** A member typed a message. The service accepts and drops a message that answers no game in progress. */
 export interface TypedMessageEvent extends InboundHead {
   readonly type: "message";
-  /** Where it was typed; in a DM `dmChannel(user.id)`. */
+  /** Channel of the message; in a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
   /** 1 to 4000 characters. */
   readonly text: string;
-  /** `message.id` of the message replied to. */
+  /** `message.id` of the message that the member replied to. */
   readonly replyTo?: string | null;
 }
 
 export type InboundEvent = CommandEvent | ActionEvent | TypedMessageEvent;
 
-/** The channel id of the direct conversation with a member, by `user.id`. */
+/** Returns the channel id of the direct conversation with a member. */
 export function dmChannel(userId: string): string {
   return `dm:${userId}`;
 }

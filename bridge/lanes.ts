@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Work that is done in order within a lane, and side by side between lanes. */
+/** Queues, called lanes: work of the same lane runs in order, and different lanes run concurrently. */
 export interface Lanes {
-  /** Takes work that never rejects; it begins in a later turn of the event loop. False: no room is left. */
+  /**
+   * Queues `work`, which must never reject and starts in a later turn of the event loop. Returns false when the
+   * lanes are full.
+   */
   offer(lane: string, work: () => Promise<void>): boolean;
-  /** How much waits or is under way. */
+  /** Number of queued and running items, over all lanes. */
   readonly size: number;
-  /** Resolves when nothing waits or is under way any more. */
+  /** Resolves when nothing is queued or running. */
   idle(): Promise<void>;
 }
 
-/** @param most how much may wait or be under way, over all lanes */
+/** @param most maximum of queued and running items, over all lanes */
 export function createLanes(most: number): Lanes {
   const tails = new Map<string, Promise<void>>();
   let size = 0;

@@ -1,23 +1,23 @@
 /**
- * Escaping for what people wrote, such as member names and question text, that a
- * game service puts into `message.text` ("Message text rules"). Without any
- * dependency. What is escaped is text to a strict CommonMark renderer, to one with
+ * Escapes user-written text, such as member names and questions, that a game
+ * service puts into `message.text` ("Message text rules"). Has no dependencies.
+ * Escaped text is plain text to strict CommonMark renderers, to renderers with
  * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
  * and to simpler chats.
  */
 
-// Everywhere: what may open markup within a line. At the start of a line: what may
-// open a block. At the start and the end of the text also what the text around it
-// may complete: "[Ada]" before "(…)", "!" before "[…](…)".
+// Matches characters that may open markup within a line, characters that may open
+// a block at the start of a line, and, at the start and end of the text, characters
+// that form markup with the text around: "[Ada]" before "(…)", "!" before "[…](…)".
 const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www)\.|!(?![^])/gim;
 
 /**
  * Escapes a text of several lines, such as a question. Line breaks and blank
- * lines stay; space at either end of a line, which Markdown does not keep, goes,
- * and several blank lines become one.
+ * lines are kept. Space at either end of a line is removed, since Markdown drops
+ * it anyway, and several blank lines become one.
  *
- * @returns Markdown that shows `text` and nothing else, on its own or between
- * other Markdown; well-formed Unicode whatever `text` is
+ * @returns Markdown that shows exactly `text`, alone or between other Markdown;
+ * always well-formed Unicode
  */
 export function escapeText(text: string): string {
   return escapeMarkup(
@@ -31,16 +31,16 @@ export function escapeText(text: string): string {
 }
 
 /**
- * Escapes a text of one line, such as a member's name: like `escapeText`, and any
- * run of spaces or line breaks becomes one space, so that it may stand within
- * `**…**`, a link's label or a quote. An empty result marks nothing up: write a
- * placeholder instead.
+ * Escapes a text of one line, such as a member's name. Works like `escapeText`, and
+ * turns any run of spaces or line breaks into one space, so that the result fits
+ * within `**…**`, a link's label or a quote. Use a placeholder if the result is
+ * empty: empty emphasis is not markup.
  */
 export function escapeLine(text: string): string {
   return escapeMarkup(text.replaceAll(/[\s\u0085]+/g, " ").trim());
 }
 
 function escapeMarkup(text: string): string {
-  // Markdown shows NUL as the replacement character, and JSON carries no half of a pair.
+  // Markdown shows NUL as the replacement character, and JSON in UTF-8 cannot carry a lone surrogate.
   return text.toWellFormed().replaceAll("\0", "\uFFFD").replaceAll(MARKUP, "\\$&");
 }

@@ -1,28 +1,28 @@
 import MarkdownIt from "markdown-it";
 
 /**
- * `message.text` as a tree that any chat can be rendered from ("Message text
- * rules"). Needs the optional peer `markdown-it`; nothing else of the kit does.
+ * Parses `message.text` into a tree that can be rendered for any chat ("Message
+ * text rules"). Only this file of the kit needs the optional peer `markdown-it`.
  */
 
-/** What stands on its own lines. */
+/** An element that occupies whole lines. */
 export type Block =
   | { readonly type: "paragraph"; readonly children: readonly Inline[] }
   | { readonly type: "quote"; readonly children: readonly Block[] }
   /** `language` is the first word after the fence, or null. `text` ends without a newline. */
   | { readonly type: "code-block"; readonly language: string | null; readonly text: string };
 
-/** What stands within a line. */
+/** An element within a line. */
 export type Inline =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "break" }
   | { readonly type: "italic" | "bold"; readonly children: readonly Inline[] }
   | { readonly type: "inline-code"; readonly text: string }
-  /** `url` is percent-encoded and never of a scheme that runs code; it may be relative. */
+  /** `url` is percent-encoded, may be relative, and never has a scheme that runs code. */
   | { readonly type: "link"; readonly url: string; readonly children: readonly Inline[] };
 
-// Only what the contract names is markup: a line that begins with "#" or "1."
-// is text here, as it is in chat tools.
+// Only the markup that the contract names is enabled: a line that begins with "#"
+// or "1." is text, as it is in chat tools.
 const markdown = new MarkdownIt("zero", { maxNesting: 100 }).enable([
   "autolink",
   "backticks",
@@ -37,23 +37,23 @@ const markdown = new MarkdownIt("zero", { maxNesting: 100 }).enable([
 type Token = ReturnType<typeof markdown.parse>[number];
 
 /**
- * Reads chat-flavoured Markdown: italic, bold, inline code, links, quotes, fenced
- * code blocks, backslash escapes. A bare newline is a `break`, a blank line ends a
- * paragraph, anything else is text. Every text can be read; nothing throws.
+ * Parses chat-flavoured Markdown: italic, bold, inline code, links, quotes, fenced
+ * code blocks and backslash escapes. A bare newline is a `break`, a blank line ends
+ * a paragraph, anything else is text. Never throws.
  */
 export function parseMessageText(text: string): readonly Block[] {
   return nest(markdown.parse(text, {}).values(), toBlocks);
 }
 
 /**
- * Renders blocks for a chat without markup: breaks are newlines, blocks stand a
- * blank line apart, quotes begin with "> ", a link is its label and its URL.
+ * Renders blocks for a chat without markup. Breaks become newlines, a blank line
+ * separates blocks, quoted lines begin with "> ", a link is its label and its URL.
  */
 export function toPlainText(blocks: readonly Block[]): string {
   return blocks.map(plainBlock).join("\n\n");
 }
 
-/** Turns a run of tokens with opening and closing ones into a tree, up to the close of the level it begins on. */
+/** Builds a tree from opening and closing tokens, and stops at the token that closes the current level. */
 function nest<Node>(
   tokens: Iterator<Token>,
   toNodes: (token: Token, children: readonly Node[]) => readonly Node[],
@@ -77,7 +77,7 @@ function toBlocks(token: Token, children: readonly Block[]): readonly Block[] {
       return [{ type: "code-block", language: language || null, text: token.content.replace(/\n$/, "") }];
     }
     default:
-      return children; // Of a paragraph, whose inline token makes the block.
+      return children; // The children of a paragraph: its inline token makes the block.
   }
 }
 

@@ -5,13 +5,13 @@ import { readPage, type PageReading } from "./read-event";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signature";
 
-/** The service will not serve this poller: polling on would not help. */
+/** The service rejected a poll with a status that is not retried: polling again would not help. */
 export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(
-    /** 400, 401, 403 (a target URL is set), 404 or 409 as in the contract's "Errors", or a proxy's. */
+    /** 400, 401, 403 (a target URL is set), 404 or 409 as in the contract's "Errors", or the status of a proxy. */
     readonly status: number,
-    /** The query parameter at fault, where the service named one. */
+    /** The invalid query parameter, if the service named one. */
     readonly field: string | undefined,
     message: string,
   ) {
@@ -25,24 +25,24 @@ export interface PollOptions {
   /** UUID of the workspace, from the dashboard. */
   readonly workspaceId: string;
   readonly secrets: Secrets;
-  /** Events a page, 1 to 100. */
+  /** Maximum number of events per page, 1 to 100. */
   readonly limit?: number;
-  /** How long a poll may take, 30 seconds by default. */
+  /** Timeout of a poll, ms; 30,000 by default. */
   readonly timeoutMs?: number;
   readonly timing?: Timing;
 }
 
-/** What a poll brought: a page, or why there is none and how long the service wants to be left alone. */
+/** The result of a poll: a page, or the reason why there is none and the service's `Retry-After` in ms (0 for none). */
 export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
 
-/** 100 events of many times the size that the service makes. */
+/** Limit for a page: 100 events, each many times larger than the service sends. */
 const PAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * A function that makes one poll (`GET /hooks/{workspaceId}/events`) and checks the page's signature. It
- * rejects with `PollRefused` where polling again would not help.
+ * Returns a function that makes one poll (`GET /hooks/{workspaceId}/events`) and checks the page's signature. The
+ * function rejects with `PollRefused` when polling again would not help.
  *
- * @throws RangeError or TypeError when an option is out of range
+ * @throws RangeError or TypeError when an option is invalid
  */
 export function createPoll(
   options: PollOptions,
@@ -69,7 +69,7 @@ export function createPoll(
       answerMaxBytes: PAGE_MAX_BYTES,
       signal,
     });
-    if ("failed" in answer) return failed(`the poll had no answer: ${answer.failed}`);
+    if ("failed" in answer) return failed(`the poll got no answer: ${answer.failed}`);
     const { status, headers, body } = answer;
     if (isRetried(status))
       return failed(`the service answered ${status}`, retryAfterMs(headers.get("retry-after")));
@@ -80,6 +80,6 @@ export function createPoll(
     const fault = verify(headers.get(SIGNATURE_HEADER), body, secrets, timing.now());
     if (fault !== undefined) return failed(`a page was dropped: ${SIGNATURE_FAULT_WORDS[fault]}`);
     const page = readPage(body);
-    return page === undefined ? failed("a page was dropped: it is no page of events") : page;
+    return page === undefined ? failed("a page was dropped: it is not a page of events") : page;
   };
 }

@@ -5,36 +5,36 @@ import { createPoll, type PollOptions } from "./poll";
 import { errorOf, warn } from "./problem";
 
 export interface PollerOptions extends PollOptions {
-  /** Where the cursor is kept, such as `cursorFile("/var/lib/bridge/cursor")`. */
+  /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
   readonly cursors: CursorStore;
   /**
-   * Shows a page of events. The cursor moves on once it resolves. When it rejects, or the process ends, the
-   * same page comes again, perhaps with more at its end: dedupe on `id`, as `eachEvent` does.
+   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. When `handle` rejects or
+   * the process ends, the same page is polled again, perhaps with more events: dedupe on `id`, as `eachEvent` does.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
-  /** Where to begin when no cursor is kept: with all that is held, up to 24 hours (the default), or from now. */
+  /** Start when there is no cursor: at the oldest held event, up to 24 hours old (the default), or at the latest. */
   readonly start?: "oldest" | "latest";
-  /** Between two polls when no more events wait: 2000 ms, the default, or more. */
+  /** Wait between two polls when no more events are held, ms; 2000, the default, or more. */
   readonly intervalMs?: number;
-  /** Told of all that went wrong and is tried again, or was left out. By default it is a warning of the process. */
+  /** Called for each problem that is retried, and for each skipped event. Emits a process warning by default. */
   readonly report?: (problem: Error) => void;
-  /** Ends the poller, and the poll in hand; `handle` is told, and waited for. */
+  /** Stops the poller and aborts a pending poll. `handle` gets the signal, and the poller waits for `handle`. */
   readonly signal: AbortSignal;
 }
 
-/** The contract's advice, and the most that the service is asked. */
+/** The poll interval that the contract recommends, and the shortest that the poller accepts. */
 const INTERVAL_LEAST_MS = 2_000;
 const BACK_OFF_MOST_MS = 30_000;
 
 /**
- * Polls until `signal` is aborted. It goes from page to page at once while `hasMore`, and otherwise waits for
- * the interval. The signature of every page is checked before anything is done with it. Time-outs, dropped
- * connections, `5xx`, `429` and pages that are not rightly signed are polled again, ever more slowly, and never
- * before `Retry-After`; so is a page that `handle` rejected.
+ * Polls until `signal` is aborted. Fetches the next page at once while `hasMore`, and otherwise waits for the
+ * interval. Checks the signature of every page before using it. Retries with growing waits, and never before
+ * `Retry-After`, after a timeout, a dropped connection, a `5xx`, a `429` or a page with an invalid signature. Polls
+ * a page again when `handle` rejects it.
  *
- * Resolves when it was aborted. Rejects with `PollRefused` for any other answer, with RangeError or TypeError
- * for an option out of range, and with what `cursors.load` or `secrets` reject with. The cursor stays as it
- * was, so that a later run carries on from there.
+ * Resolves after an abort. Rejects with `PollRefused` for any other status, with RangeError or TypeError for an
+ * invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then unchanged, so that
+ * a later run continues from there.
  */
 export async function runPoller(options: PollerOptions): Promise<void> {
   const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;
@@ -46,7 +46,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let saved = after;
   let failures = 0;
 
-  /** A cursor that cannot be kept holds nothing up: after a crash, events come again. */
+  /** Polling continues when the cursor cannot be saved: after a crash, events are polled again. */
   async function moveTo(cursor: string): Promise<void> {
     after = cursor;
     if (cursor === saved) return;
@@ -54,11 +54,11 @@ export async function runPoller(options: PollerOptions): Promise<void> {
       await cursors.save(cursor);
       saved = cursor;
     } catch (error) {
-      report(errorOf("the cursor was not kept", error));
+      report(errorOf("cannot save the cursor", error));
     }
   }
 
-  /** One poll, and the page shown; answers how long to wait before the next. */
+  /** Polls once and handles the page. Returns the milliseconds to wait before the next poll. */
   async function turn(): Promise<number> {
     const polled = await poll(after ?? (start === "latest" ? "latest" : undefined), signal);
     if (signal.aborted) return 0;
@@ -66,12 +66,12 @@ export async function runPoller(options: PollerOptions): Promise<void> {
       report(new Error(polled.problem));
       return Math.max(backOffMs(++failures, backOff, timing.random()), polled.notForMs);
     }
-    for (const what of polled.leftOut) report(new Error(`an event was left out: ${what}`));
+    for (const what of polled.leftOut) report(new Error(`an event was skipped: ${what}`));
     const { page } = polled;
     try {
       await handle(page, signal);
     } catch (error) {
-      if (!signal.aborted) report(errorOf("a page was not handled and comes again", error));
+      if (!signal.aborted) report(errorOf("a page was not handled and will be polled again", error));
       return backOffMs(++failures, backOff, timing.random());
     }
     failures = 0;

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 
-/** Why there are no raw bytes. */
+/** The reason why the raw bytes are not available. */
 export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
- * The exact bytes of a request's body. Those that a raw body parser left in `request.body` are taken from there;
- * where another parser took them, they are gone (`taken`).
+ * Resolves to the exact bytes of a request's body. If a raw body parser has left a Buffer in `request.body`, these
+ * are its bytes; if another parser has consumed the body, the result is `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },
@@ -31,7 +31,7 @@ export function readBody(
       request.off("data", onData).off("end", onEnd).off("close", onBroken);
       resolve(result);
     }
-    // A request that breaks emits an error, and closes.
+    // A broken request emits `error` and `close`.
     request.on("data", onData).on("end", onEnd).on("close", onBroken).on("error", onBroken);
   });
 }

@@ -1,16 +1,16 @@
 import type { EventHead, EventPage, OutboundEvent } from "./events";
 
-/** What a signed JSON value turned out to be. */
+/** The result of reading a signed JSON value as an event. */
 export type EventReading =
   | { readonly event: OutboundEvent }
-  /** An event of a type that this kit does not know: nothing to do, and no fault. */
+  /** An event of a type that this kit does not know. This is not an error: the event is skipped. */
   | { readonly unknown: EventHead }
-  /** What is wrong with it. */
+  /** The reason why the value is not an event. */
   | { readonly fault: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What each type of event has beside the head. */
+/** Fields of each type of event besides the head. */
 const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel" | "user" | "message")[]>> = {
   "message.create": ["channel", "message"],
   "message.update": ["channel", "message"],
@@ -19,7 +19,7 @@ const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel"
   ping: [],
 };
 
-/** Looks at a value that was signed: only at what a bridge relies on, since fields may be added at any time. */
+/** Checks only the fields that a bridge needs, since the service may add fields at any time. */
 export function readEvent(value: unknown): EventReading {
   if (!isObject(value)) return { fault: "an event must be an object" };
   const isHead =
@@ -36,13 +36,14 @@ export function readEvent(value: unknown): EventReading {
   return { event: value as unknown as OutboundEvent };
 }
 
-/** A page of events, and in words those of its events that nothing can be made of. */
+/** A page of events, and the events of the page that the kit cannot read. */
 export interface PageReading {
   readonly page: EventPage;
+  /** For each event that was skipped, the reason. */
   readonly leftOut: readonly string[];
 }
 
-/** Reads the page in a signed body; undefined when it is none. */
+/** Reads a signed body as a page; undefined when the body is not a page. */
 export function readPage(body: Uint8Array): PageReading | undefined {
   const value = readJson(body);
   if (!isObject(value) || !Array.isArray(value["events"])) return undefined;
@@ -58,7 +59,7 @@ export function readPage(body: Uint8Array): PageReading | undefined {
   return { page: { events, next, hasMore: hasMore === true, gap: gap === true }, leftOut };
 }
 
-/** JSON in UTF-8; undefined when it is not. */
+/** Parses JSON in UTF-8; undefined when the bytes are not valid JSON or UTF-8. */
 export function readJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
@@ -67,7 +68,7 @@ export function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Whether a text has the form of a cursor: 1 to 18 digits. */
+/** Returns whether a text has the form of a cursor: 1 to 18 digits. */
 export function isCursor(text: string): boolean {
   return /^[0-9]{1,18}$/.test(text);
 }

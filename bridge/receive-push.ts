@@ -10,19 +10,19 @@ import { secretLookup, type Secrets } from "./secrets";
 import { SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
 
 export interface PushOptions {
-  /** A function answers for several workspaces behind one target URL. */
+  /** Signing secrets. If several workspaces share one target URL, give a function. */
   readonly secrets: Secrets;
   /**
-   * Shows an event, after the push was answered: the service does not send it again when this rejects. Events
-   * of one channel come one after another, those of different channels side by side. Bound its time: what
-   * takes for ever takes a place in the queue for ever.
+   * Shows an event. Called after the push was answered, so that the service does not retry the event when `handle`
+   * rejects. Events of one channel are handled in sequence, events of different channels concurrently. `handle` must
+   * have a timeout: a call that never settles blocks its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** How many events may wait or be handled at once, 1000 by default; the next is answered `503` and comes again. */
+  /** Maximum of waiting and running events, 1000 by default; further pushes are answered `503` and redelivered. */
   readonly queueMax?: number;
-  /** How many event ids are remembered for 10 minutes, 100,000 by default; past it the oldest are forgotten. */
+  /** Maximum of event ids remembered for 10 minutes, 100,000 by default; beyond that the oldest are forgotten. */
   readonly seenMax?: number;
-  /** Told of what `handle` rejected and of what was left out. By default it is a warning of the process. */
+  /** Called for each event that `handle` rejected or that was skipped. Emits a process warning by default. */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
 }
@@ -35,30 +35,30 @@ export interface PushAnswer {
   readonly body: string;
 }
 
-/** What pushes come to, whichever HTTP server took them. */
+/** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Judges a push by its headers (names in lower case) and the exact bytes of its body, puts its event in the
-   * queue, and says what to answer:
-   * `204` taken, taken before, or of a type that is not known here; `400` no event, or headers that belong to
-   * another; `401` and `409` as the contract has them for signatures; `404` no secret for the workspace;
-   * `503` no room, no secrets to be had, or closing. Never rejects.
+   * Checks a push by its headers (names in lower case) and the exact bytes of its body, queues its event, and
+   * resolves to the answer. Never rejects. Statuses:
+   * `204` the event was accepted, is a repeat, or has an unknown type; `400` the body is not an event, or the headers
+   * belong to another event; `401` and `409` the signature is invalid or stale, as in the contract; `404` there is
+   * no secret for the workspace; `503` the queue is full, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: IncomingHttpHeaders, body: Uint8Array): Promise<PushAnswer>;
-  /** How many events wait or are being handled. */
+  /** Number of waiting and running events. */
   readonly pending: number;
-  /** Refuses pushes from now on, and resolves when those that were taken have been handled. */
+  /** Answers further pushes with `503`, and resolves when all accepted events have been handled. */
   close(): Promise<void>;
 }
 
 /**
- * An event comes again for some seconds after its first attempt. Somebody who recorded a push can send it
- * again for as long as its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
+ * The service retries an event for some seconds after its first attempt. An attacker can replay a recorded push
+ * while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
  */
 const SEEN_FOR_MS = 10 * 60_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
 
-/** Makes a receiver that is not bound to an HTTP server; `createReceiver` binds one to Node's ("Outbound pushes"). */
+/** Makes a receiver without an HTTP server ("Outbound pushes"); `createReceiver` makes one for Node's server. */
 export function createPushReceiver(options: PushOptions): PushReceiver {
   const { handle, report = warn, timing = REAL_TIMING } = options;
   const secretsOf = secretLookup(options.secrets);
@@ -75,13 +75,13 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     }
   }
 
-  /** No step of it waits, so that two pushes of one event do not get in between. */
+  /** Must stay synchronous, so that two concurrent pushes of one event cannot both be queued. */
   function take(event: OutboundEvent): PushAnswer {
     if (isClosing) return refusal(503, "the bridge is stopping");
     const nowMs = timing.now();
     if (seen.has(event.id, nowMs)) return TAKEN;
     if (!lanes.offer(laneOf(event), () => show(event))) {
-      return refusal(503, "the bridge has too many events in hand");
+      return refusal(503, "the bridge has too many pending events");
     }
     seen.add(event.id, nowMs);
     return TAKEN;
@@ -94,7 +94,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     const reading = readEvent(readJson(body));
     if ("fault" in reading) return refusal(400, reading.fault);
     const head = "event" in reading ? reading.event : reading.unknown;
-    // The headers are not signed: what they say counts for nothing that the body does not say too.
+    // The headers are not signed, so they must match the signed body.
     if (headers["service-workspace"] !== head.workspace) {
       return refusal(400, "Service-Workspace is not the workspace of the event");
     }
@@ -102,7 +102,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
       return refusal(400, "Service-Event-Id is not the id of the event");
     }
     if ("event" in reading) return take(reading.event);
-    report(new Error(`an event was left out: its type is ${head.type}`));
+    report(new Error(`an event was skipped: its type is ${head.type}`));
     return TAKEN;
   }
 
@@ -115,7 +115,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
           ? refusal(404, "this bridge has no secret for the workspace")
           : judge(headers, body, known);
       } catch (error) {
-        report(errorOf(`the secrets of workspace ${workspaceId} were not to be had`, error));
+        report(errorOf(`cannot get the secrets of workspace ${workspaceId}`, error));
         return refusal(503, "the bridge cannot check signatures now");
       }
     },
@@ -129,13 +129,13 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   };
 }
 
-/** Events of one conversation stay in order: of a channel, or of a member's DM. */
+/** Returns the lane of an event. Events of one channel, or of one member's DM, share a lane and stay in order. */
 function laneOf(event: OutboundEvent): string {
   if (event.type === "ping") return event.workspace;
   return `${event.workspace} ${event.type === "dm.create" ? `dm:${event.user}` : event.channel}`;
 }
 
-/** An answer that is an error, in the shape of the contract's error bodies. */
+/** Returns an error answer, with an error body in the form of the contract. */
 export function refusal(status: number, message: string, more: Record<string, string> = {}): PushAnswer {
   const retry = status === 503 ? { "retry-after": "1" } : {};
   return {

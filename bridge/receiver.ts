@@ -9,20 +9,20 @@ import {
 } from "./receive-push";
 
 export interface ReceiverOptions extends PushOptions {
-  /** A longer body is answered `413`: 1 MiB by default. */
+  /** Maximum length of a body, bytes, 1 MiB by default. A longer body is answered `413`. */
   readonly bodyMaxBytes?: number;
 }
 
 export interface Receiver extends PushReceiver {
   /**
-   * Answers a push: for `http.createServer(receiver.handler)`, or as a route of any framework that hands out
-   * Node's own request and response. Nothing may have parsed the body before, except into a Buffer in
-   * `request.body`. What `receive` answers is sent; `405`, `408`, `413` and `500` are its own.
+   * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives
+   * access to Node's request and response. No parser may consume the body first, except into a Buffer in
+   * `request.body`. Sends the answers of `receive`, and `405`, `408`, `413` and `500` in addition.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** The service waits no longer than this for an answer. */
+/** Time that the service waits for an answer, ms. */
 const BODY_WITHIN_MS = 5_000;
 
 const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
@@ -30,7 +30,7 @@ const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
   "too-late": refusal(408, "the body did not arrive in time", { connection: "close" }),
   taken: refusal(
     500,
-    "a body parser took the raw bytes that are signed: mount the receiver before it, or parse this route into a Buffer",
+    "a body parser consumed the signed raw bytes: mount the receiver before it, or parse this route into a Buffer",
   ),
 };
 
@@ -53,7 +53,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     close: pushes.close,
     handler(request, response) {
-      // Nobody is left to be told of an answer that did not arrive: the service pushes again.
+      // An answer that cannot be sent needs no handling: the service retries the push.
       response.on("error", () => undefined);
       answer(request, response).catch(() => response.destroy());
     },

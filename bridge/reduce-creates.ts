@@ -6,7 +6,7 @@ import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-/** Ids of messages are remembered apart from those of events: while either is, nothing is posted twice. */
+/** The state remembers ids of messages separately from ids of events; either one prevents a second post. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
   return (
     recall(draft.messages, message.id) !== undefined ||
@@ -37,13 +37,13 @@ export function noteRefusedCreate(draft: Draft, eventId: string, retryAfterMs: n
   });
 }
 
-/** An expired create takes the updates of its message with it. */
+/** Drops an expired create, and marks its message so that its updates are dropped too. */
 export function dropCreate(draft: Draft, event: MessageCreate | DmCreate): void {
   draft.messages = remember(draft.messages, event.message.id, "dropped");
   drop(draft, event, "expired");
 }
 
-/** Drops the creates that may not be tried any more, and tries those whose turn it is. */
+/** Drops the creates that have expired, and starts the next one of each channel or DM. */
 export function advanceCreates(draft: Draft): void {
   for (const create of draft.creates) {
     if (create.isPosting) continue;
@@ -69,7 +69,7 @@ export function advanceCreates(draft: Draft): void {
   });
 }
 
-/** Where a create is shown. A channel's id never begins with "dm:". */
+/** Returns a key for the channel or DM that a create is shown in. A channel's id never begins with "dm:". */
 function placeOf({ event }: OpenCreate): string {
   return event.type === "dm.create" ? `dm:${event.user}` : event.channel;
 }

@@ -5,7 +5,7 @@ import type { BridgeState, MessageFate, OpenCreate, OpenUpdate } from "./reduce-
 
 type ToDo = Exclude<BridgeEffect, { type: "skip" }>;
 
-/** A state while it is being changed, and what comes of it. */
+/** A mutable copy of a state, with the effects of the change. */
 export interface Draft {
   readonly nowMs: number;
   readonly limits: BridgeState["limits"];
@@ -16,16 +16,16 @@ export interface Draft {
   readonly ephemerals: Map<string, MessageEphemeral>;
   readonly skips: BridgeEffect[];
   readonly toDo: ToDo[];
-  /** Infinity for never. */
+  /** Time of the next wake-up, ms since the epoch; Infinity for none. */
   wakeAtMs: number;
 }
 
-/** What follows from an input. */
+/** The result of an input. */
 export interface Reduced {
   readonly state: BridgeState;
-  /** In order of sequence, skips first. */
+  /** Effects in order of sequence, skips first. */
   readonly effects: readonly BridgeEffect[];
-  /** When to come back with `time`, ms since the epoch, if nothing comes before; undefined: no need to. */
+  /** When to call `reduce` with `time` unless another input arrives first, ms since the epoch; undefined for never. */
   readonly wakeAtMs: number | undefined;
 }
 
@@ -44,12 +44,12 @@ export function closeDraft(draft: Draft): Reduced {
   };
 }
 
-/** The event needs nothing more. */
+/** Marks an event as completed. */
 export function settle(draft: Draft, event: OutboundEvent): void {
   draft.settled = remember(draft.settled, event.id, true);
 }
 
-/** The event changes nothing in the chat, and needs nothing more. */
+/** Marks an event as completed without a change in the chat. */
 export function drop(draft: Draft, event: OutboundEvent, reason: SkipReason): void {
   settle(draft, event);
   draft.skips.push({ type: "skip", event, reason });
@@ -59,7 +59,7 @@ export function wakeBy(draft: Draft, atMs: number): void {
   draft.wakeAtMs = Math.min(draft.wakeAtMs, atMs);
 }
 
-/** The last moment at which the event is fresh, ms since the epoch; Infinity for never stale. */
+/** Returns the last moment before the event expires, ms since the epoch; Infinity if it never expires. */
 export function freshUntilMs({ expiresAt }: OutboundEvent): number {
   const atMs = expiresAt === null ? Infinity : Date.parse(expiresAt);
   return Number.isNaN(atMs) ? Infinity : atMs;

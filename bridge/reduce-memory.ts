@@ -1,7 +1,6 @@
 /**
- * A map that never changes and never outgrows its capacity: what was written
- * longest ago is forgotten. It is kept in generations, newest first, so that a
- * write copies only the newest.
+ * An immutable map of bounded size, which forgets the oldest entries. The entries
+ * are in generations, newest first, so that a write copies only the newest one.
  */
 export interface Memory<Value> {
   readonly capacity: number;
@@ -10,7 +9,7 @@ export interface Memory<Value> {
 
 const FULL_GENERATIONS = 32;
 
-/** A memory that recalls at least the last `capacity` writes, and keeps few more. */
+/** Returns an empty memory. It recalls at least the last `capacity` writes, and few more. */
 export function emptyMemory<Value>(capacity: number): Memory<Value> {
   return { capacity, generations: [] };
 }
@@ -19,7 +18,7 @@ export function recall<Value>(memory: Memory<Value>, key: string): Value | undef
   return memory.generations.find((generation) => generation.has(key))?.get(key);
 }
 
-/** The memory after a write; a key that is written again counts as new. */
+/** Returns the memory after a write. A key that is written again counts as new. */
 export function remember<Value>(memory: Memory<Value>, key: string, value: Value): Memory<Value> {
   const { capacity, generations } = memory;
   const [newest, ...older] = generations;

@@ -1,67 +1,67 @@
 import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate } from "./events";
 import { emptyMemory, type Memory } from "./reduce-memory";
 
-/** How much the reducer keeps. */
+/** Limits of the reducer's state. */
 export interface BridgeLimits {
-  /** Messages of the chat that can still be updated; the ones posted or updated longest ago are forgotten first. */
+  /** Number of messages that can still be updated. Beyond it, the one posted or updated longest ago is forgotten. */
   readonly messages: number;
-  /** Events that are known again when they repeat. */
+  /** Number of event ids remembered to detect repeats. */
   readonly events: number;
-  /** Events that wait for the chat, for a create, or for a retry. */
+  /** Number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;
 }
 
 export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000 };
 
-/** How long an update waits for a create that has not come. */
+/** Time that an update waits for a create that has not arrived, ms. */
 export const HOLD_MS = 5_000;
-/** How long a create that never goes stale is tried: as long as the service would hold it. */
+/** Time for which a create that never expires is retried, ms: as long as the service would hold it. */
 export const NEVER_STALE_TRY_MS = 24 * 60 * 60 * 1000;
 
-/** What became of a message that was to be posted. */
+/** The outcome of a message's create. */
 export type MessageFate =
-  /** `applied` is the sequence of the last update that the chat shows, 0 for none. */
+  /** The chat shows the message. `applied` is the sequence of the last applied update, 0 for none. */
   { readonly chatMessageId: string; readonly applied: number } | "dropped";
 
-/** A create that the chat has not taken yet. */
+/** A create that the chat has not accepted yet. */
 export interface OpenCreate {
   readonly event: MessageCreate | DmCreate;
-  /** After this it is dropped. */
+  /** Time after which the create is dropped, ms since the epoch. */
   readonly untilMs: number;
-  /** The chat is at it. */
+  /** Whether a call of the chat is in progress. */
   readonly isPosting: boolean;
   readonly refusals: number;
-  /** Not to be tried before. */
+  /** Earliest time of the next try, ms since the epoch. */
   readonly retryAtMs: number;
 }
 
 /** The updates of one message that the chat does not show yet. */
 export interface OpenUpdate {
-  /** The chat is at it. */
+  /** The update whose call of the chat is in progress. */
   readonly editing: { readonly event: MessageUpdate; readonly chatMessageId: string } | undefined;
-  /** The newest that came since. */
+  /** The newest update that waits. */
   readonly next: { readonly event: MessageUpdate; readonly holdUntilMs: number } | undefined;
 }
 
 /**
- * All that the bridge of one workspace remembers. It never changes; `reduce` makes
- * the next. It is bounded by its limits and, apart from them, by the size of events.
+ * The state of the bridge of one workspace. Immutable: `reduce` returns a new state.
+ * Its size is bounded by `limits` and by the size of events.
  */
 export interface BridgeState {
   readonly limits: BridgeLimits;
-  /** Ids of events that need nothing more. */
+  /** Ids of completed events. */
   readonly settled: Memory<true>;
-  /** By `message.id`. */
+  /** Outcomes of creates, by `message.id`. */
   readonly messages: Memory<MessageFate>;
-  /** By sequence. */
+  /** Pending creates, in order of sequence. */
   readonly creates: readonly OpenCreate[];
-  /** By `message.id`. */
+  /** Pending updates, by `message.id`. */
   readonly updates: ReadonlyMap<string, OpenUpdate>;
-  /** What the chat is to show, by event id. */
+  /** Pending ephemerals, by event id. */
   readonly ephemerals: ReadonlyMap<string, MessageEphemeral>;
 }
 
-/** The state of a bridge that has seen nothing. */
+/** Returns the state of a new bridge. */
 export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
   const all = { ...BRIDGE_LIMITS, ...limits };
   return {
@@ -75,18 +75,18 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 }
 
 /**
- * What a bridge keeps over a restart (`v8.serialize` takes it): the map of messages
- * and the ids of events. What was under way is left out; a poller's cursor has not
- * passed it, so it comes again.
+ * Returns the part of the state to save for a restart, for example by `v8.serialize`:
+ * the map of messages and the ids of events. Pending events are not part of it: a
+ * poller's cursor has not passed them, so they are polled again.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };
 }
 
 /**
- * Whether a poller's cursor may pass all events that were given to the reducer:
- * none of them waits for the chat or for a retry. An update that waits for a create
- * that has not come holds nothing up.
+ * Returns whether a poller's cursor may pass all events that the reducer was given:
+ * none of them waits for the chat or for a retry. An update that waits for a missing
+ * create does not stop the cursor.
  */
 export function isSettled({ creates, updates, ephemerals }: BridgeState): boolean {
   const isEditing = [...updates.values()].some(({ editing }) => editing !== undefined);

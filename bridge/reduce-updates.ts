@@ -4,7 +4,7 @@ import type { SkipReason } from "./reduce-effect";
 import { recall, remember } from "./reduce-memory";
 import { HOLD_MS, type OpenUpdate } from "./reduce-state";
 
-/** Whether the very same event waits or is being applied. */
+/** Returns whether the same event already waits or is being applied. */
 export function isKnownUpdate(draft: Draft, { id, message }: MessageUpdate): boolean {
   const open = draft.updates.get(message.id);
   return open?.next?.event.id === id || open?.editing?.event.id === id;
@@ -34,7 +34,7 @@ export function takeUpdate(draft: Draft, event: MessageUpdate): void {
   });
 }
 
-/** The chat took an edit, or refused it. */
+/** Records that the chat accepted or refused an edit. */
 export function noteEdit(draft: Draft, eventId: string, outcome: "done" | "refused"): void {
   for (const [messageId, { editing, next }] of draft.updates) {
     if (editing?.event.id !== eventId) continue;
@@ -49,7 +49,7 @@ export function noteEdit(draft: Draft, eventId: string, outcome: "done" | "refus
   }
 }
 
-/** Drops the updates that may not be applied any more, and applies those that may. */
+/** Drops the updates that can no longer be applied, and starts those that can be applied now. */
 export function advanceUpdates(draft: Draft): void {
   const awaited = new Set(draft.creates.map(({ event }) => event.message.id));
   for (const [messageId, { editing, next }] of draft.updates) {

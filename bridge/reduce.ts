@@ -14,21 +14,21 @@ import type { BridgeState } from "./reduce-state";
 import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
 
 /**
- * The bridge's rules for events, by push and by poll ("Bridge rules when catching
- * up", "Outbound pushes"), without a clock or any other effect of its own:
+ * Applies the bridge's rules for events, by push and by poll ("Bridge rules when
+ * catching up", "Outbound pushes"). A pure function, without a clock or I/O:
  *
- * - an event that repeats, by its id, is skipped; so is one past its `expiresAt`,
- *   also when it went stale while it waited;
- * - a create that the chat refuses is tried again, ever more slowly, until it
- *   succeeds or expires; creates of the same channel or conversation wait for it,
- *   others go on, and `isSettled` says that a cursor must not pass it;
- * - of the updates of a message the newest is applied, one at a time, and never an
- *   older one than the last applied; one that comes before its create waits for
- *   it, and is skipped when none comes within 5 seconds; one whose create was
- *   dropped is skipped;
- * - an update or an ephemeral that the chat refuses is skipped.
+ * - An event whose id repeats is skipped. So is an event past its `expiresAt`, even
+ *   when it expires while it waits.
+ * - A create that the chat refuses is retried, with growing waits, until it succeeds
+ *   or expires. Creates of the same channel or DM wait for it, others do not. A
+ *   poller's cursor must not pass it: see `isSettled`.
+ * - Updates of a message are applied one at a time. Only the newest waiting update is
+ *   applied, and never one older than the last applied.
+ * - An update that arrives before its create waits 5 seconds for it, and is then
+ *   skipped. An update whose create was dropped is skipped.
+ * - An update or an ephemeral that the chat refuses is skipped.
  *
- * Never throws. An answer about an event that is not under way changes nothing.
+ * Never throws. An answer for an event that is not pending changes nothing.
  */
 export function reduce(state: BridgeState, input: BridgeInput): Reduced {
   const draft = openDraft(state, input.nowMs);
@@ -60,7 +60,7 @@ export function reduce(state: BridgeState, input: BridgeInput): Reduced {
 function take(draft: Draft, event: OutboundEvent): void {
   if (isKnown(draft, event)) draft.skips.push({ type: "skip", event, reason: "duplicate" });
   else if (isExpired(event, draft.nowMs)) takeExpired(draft, event);
-  // Not settled: it is to come again.
+  // The event is not settled, so that it can be redelivered.
   else if (isFullFor(draft, event)) draft.skips.push({ type: "skip", event, reason: "full" });
   else takeFresh(draft, event);
 }
@@ -85,7 +85,7 @@ function takeExpired(draft: Draft, event: OutboundEvent): void {
   else drop(draft, event, "expired");
 }
 
-/** An update takes the place of one that waits, so it always has room. */
+/** An update of a message with a pending update replaces it, so it always has room. */
 function isFullFor(draft: Draft, event: OutboundEvent): boolean {
   if (event.type === "ping") return false;
   if (event.type === "message.update" && draft.updates.has(event.message.id)) return false;

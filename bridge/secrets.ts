@@ -1,17 +1,17 @@
 import { checkSecrets, type SecretList } from "./signature";
 
 /**
- * The signing secrets of a workspace: one, or during a rotation both, the new one first. A function is asked
- * anew for every request, so that a rotation needs no restart, and answers for any number of workspaces;
- * undefined says that the workspace is not known here.
+ * The signing secrets of a workspace: one, or both during a rotation, the new one first. A function is called for
+ * every request, so that a rotation needs no restart, and may serve any number of workspaces. It returns undefined
+ * for an unknown workspace.
  */
 export type Secrets = SecretList | SecretLookup;
 export type SecretLookup = (workspaceId: string) => SecretList | undefined | Promise<SecretList | undefined>;
 
 /**
- * How the secrets of a workspace are looked up.
+ * Returns a lookup of secrets by workspace id.
  *
- * @throws RangeError when there is no secret, or an empty one, and this is known already
+ * @throws RangeError when `secrets` is not a function and has no secret, or an empty one
  */
 export function secretLookup(secrets: Secrets): SecretLookup {
   if (typeof secrets === "function") return secrets;
@@ -19,7 +19,7 @@ export function secretLookup(secrets: Secrets): SecretLookup {
   return () => secrets;
 }
 
-/** A look-up of the secrets of one workspace, which must be known: it rejects with a RangeError otherwise. */
+/** Returns a lookup of the secrets of one workspace. The lookup rejects with a RangeError if there are none. */
 export function secretsOfOne(secrets: Secrets, workspaceId: string): () => Promise<SecretList> {
   const lookup = secretLookup(secrets);
   return async () => {

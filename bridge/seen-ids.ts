@@ -1,13 +1,13 @@
-/** Remembers ids for a time, up to a number: past it the oldest are forgotten first. */
+/** Ids seen within a period. At a maximum number of ids, the oldest is forgotten first. */
 export interface SeenIds {
-  /** Whether the id is remembered. */
   has(id: string, nowMs: number): boolean;
-  /** Remembers the id from now on. */
+  /** Remembers the id for the full period, even if it was remembered already. */
   add(id: string, nowMs: number): void;
 }
 
+/** @param forMs period for which an id is remembered; @param most maximum number of ids */
 export function createSeenIds({ forMs, most }: { readonly forMs: number; readonly most: number }): SeenIds {
-  // A Map keeps the order in which ids came, so what is to be forgotten stands first.
+  // A Map keeps insertion order, so the oldest ids are first.
   const seenAt = new Map<string, number>();
   const isOver = (at: number | undefined, nowMs: number) => at === undefined || at + forMs <= nowMs;
   return {

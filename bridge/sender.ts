@@ -12,60 +12,60 @@ export interface SenderOptions {
   /** UUID of the workspace, from the dashboard. */
   readonly workspaceId: string;
   readonly secrets: Secrets;
-  /** How long an attempt may take, 10 seconds by default. */
+  /** Timeout of an attempt, ms; 10,000 by default. */
   readonly timeoutMs?: number;
-  /** How many attempts an event gets, 6 by default. */
+  /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** No attempt begins later than this after the first, one minute by default: an old press is worth nothing. */
+  /** Time after the first attempt when no further one starts, ms; 60,000 by default. An old press is useless. */
   readonly giveUpAfterMs?: number;
-  /** How many events may be under way, 1000 by default; one more is given up at once as `overloaded`. */
+  /** Maximum number of pending events, 1000 by default. A further one is dropped at once as `overloaded`. */
   readonly pendingMax?: number;
   readonly timing?: Timing;
 }
 
 export interface SendOptions {
-  /** Ends the attempt and the retries. */
+  /** Aborts the current attempt and the retries. */
   readonly signal?: AbortSignal;
 }
 
-/** What became of an event. `id` is the request id it was sent under, `attempts` how many there were. */
+/** The outcome of an event. `id` is its request id, `attempts` the number of attempts. */
 export type SendResult =
-  /** The service has it; what it causes comes as outbound events. */
+  /** The service stored the event; its effects arrive as outbound events. */
   | { readonly outcome: "accepted"; readonly id: string; readonly attempts: number }
   | RefusedEvent
   | GivenUpEvent;
 
-/** The service will not have it, and sending it again would not help. */
+/** The service rejected the event, and a retry would not help. */
 export interface RefusedEvent {
   readonly outcome: "refused";
   readonly id: string;
   readonly attempts: number;
-  /** 400, 401, 404, 409, 413 as in the contract's "Errors", or another that a proxy answered. */
+  /** 400, 401, 404, 409 or 413 as in the contract's "Errors", or the status of a proxy. */
   readonly status: number;
-  /** The field at fault, dotted, where the service named one. */
+  /** Dotted path of the invalid field, if the service named one. */
   readonly field?: string;
-  /** For people; not stable. */
+  /** Text for people; not stable. */
   readonly message: string;
 }
 
-/** It was not accepted as far as is known; the service may have it all the same. */
+/** No attempt is known to have succeeded. The service may still have stored the event. */
 export interface GivenUpEvent {
   readonly outcome: "given-up";
   readonly id: string;
   readonly attempts: number;
-  /** How the last attempt went (`status`: a 429 or 5xx), or why there is no further one. */
+  /** The failure of the last attempt (`status`: a 429 or 5xx), or the reason why there was none. */
   readonly reason: NoAnswer | "status" | "overloaded";
-  /** Of the last answer, where there was one. */
+  /** Status of the last attempt, if it got an answer. */
   readonly status?: number;
 }
 
 export interface Sender {
   /**
-   * Sends an event, and again after a time-out, a dropped connection, a `5xx` or a `429` (after its
-   * `Retry-After`): the same bytes under the same request id, signed anew, so that the service takes it once.
-   * No other answer is retried ("Idempotency"). Sends may run side by side.
+   * Sends an event. Retries after a timeout, a dropped connection, a `5xx` or a `429` (after its `Retry-After`), and
+   * after no other answer ("Idempotency"). A retry has the same bytes and request id and a new signature, so that the
+   * service stores the event once. Sends may run concurrently.
    *
-   * Rejects only when the secrets cannot be had, never for what the service or the network does.
+   * Rejects only when the secrets are unavailable, never because of the service or the network.
    */
   send(event: InboundEvent, options?: SendOptions): Promise<SendResult>;
 }
@@ -77,7 +77,7 @@ const NEVER = new AbortController().signal;
 /**
  * Makes a sender of inbound events for one workspace (`POST /hooks/{workspaceId}`).
  *
- * @throws TypeError when `baseUrl` is no http(s) address, RangeError when there is no secret
+ * @throws TypeError when `baseUrl` is not an http(s) address, RangeError when there is no secret
  */
 export function createSender(options: SenderOptions): Sender {
   const { workspaceId, timeoutMs = 10_000, attemptsMax = 6, giveUpAfterMs = 60_000 } = options;
@@ -132,7 +132,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** What an answer that is not retried says. */
+/** Returns the outcome of an answer that is not retried. */
 function settled({ status, body }: Answer): { outcome: "accepted" } | Omit<RefusedEvent, "id" | "attempts"> {
   return status === 202 ? { outcome: "accepted" } : { outcome: "refused", status, ...readError(body) };
 }

@@ -2,18 +2,18 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** The header that carries a signature, in both directions ("Authentication"). */
 export const SIGNATURE_HEADER = "Service-Signature";
-/** How far a signed timestamp may be from the local clock, either way. */
+/** Maximum difference between a signed timestamp and the local clock, in either direction, ms. */
 export const TIMESTAMP_TOLERANCE_MS = 5 * 60_000;
 
-/** One secret, or during a rotation both, the new one first; never none, and never an empty one. */
+/** One secret, or both during a rotation, the new one first. At least one, and none of them empty. */
 export type SecretList = string | readonly string[];
 
 /**
- * Why a signature does not hold:
+ * The reason why a signature is rejected:
  * `missing`: there is no header;
- * `malformed`: it does not have the contract's form;
- * `wrong`: no entry is right under any secret;
- * `stale`: it is right, and its timestamp is over 5 minutes from the local clock.
+ * `malformed`: the header does not have the contract's form;
+ * `wrong`: no entry is valid under any secret;
+ * `stale`: an entry is valid, but the timestamp is more than 5 minutes from the local clock.
  */
 export type SignatureFault = "missing" | "malformed" | "wrong" | "stale";
 
@@ -21,10 +21,10 @@ const HEADER_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Makes a `Service-Signature` header, one `v1=` entry a secret in their order (Authentication 1, 2, 4).
+ * Returns a `Service-Signature` header, with one `v1=` entry per secret, in their order (Authentication 1, 2, 4).
  *
- * @param raw what is signed: the exact bytes of a body; of a poll the query string as it is sent, without
- *   the `?`, or the empty string. A string is signed as UTF-8
+ * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, or the empty
+ *   string. A string is signed as UTF-8
  * @param nowMs the local clock, ms since the epoch
  * @throws RangeError when there is no secret, or an empty one
  */
@@ -37,13 +37,13 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
 }
 
 /**
- * Checks the `Service-Signature` header of a push or of a page of events (Authentication 3, 5, 6). Any one
- * right entry under any one secret is sufficient; digests are compared in constant time.
+ * Checks the `Service-Signature` header of a push or of a page of events (Authentication 3, 5, 6). One entry that
+ * is valid under one secret is sufficient. Compares digests in constant time.
  *
- * @param header as it came; undefined or null where there was none
- * @param raw the exact bytes of the body, never a parsed body made text again
+ * @param header the header as received; undefined or null if there was none
+ * @param raw the exact bytes of the body, never a parsed body that was serialized again
  * @param nowMs the local clock, ms since the epoch
- * @returns undefined when the signature holds, else why it does not
+ * @returns undefined when the signature is valid, otherwise the reason why it is not
  * @throws RangeError when there is no secret, or an empty one
  */
 export function verify(
@@ -70,25 +70,25 @@ export function verify(
   return Math.abs(nowMs - Number(timestamp) * 1000) > TIMESTAMP_TOLERANCE_MS ? "stale" : undefined;
 }
 
-/** What is wrong with a signature, and what to look at, in words for people. */
+/** Messages for people: the fault of a signature, and what to check. */
 export const SIGNATURE_FAULT_WORDS: Readonly<Record<SignatureFault, string>> = {
   missing: "there is no Service-Signature header",
   malformed: "Service-Signature must be t=<unix seconds>,v1=<hex>, with one or more v1 entries",
   wrong:
-    "Service-Signature is not right under any secret: check that the secret is this workspace's, " +
-    "and that nothing on the way changes the body",
-  stale: "Service-Signature was made more than 5 minutes from the local clock: check the clocks",
+    "Service-Signature is not valid under any secret: check that the secret is this workspace's, " +
+    "and that no proxy changes the body",
+  stale: "the timestamp of Service-Signature is more than 5 minutes from the local clock: check both clocks",
 };
 
-/** HMAC-SHA256 over `<t>.<raw>`. */
+/** Returns the HMAC-SHA256 of `<t>.<raw>`. */
 function digest(secret: string, timestamp: string, raw: Uint8Array | string): Buffer {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(raw).digest();
 }
 
 /**
- * The secrets as a list. An empty one would be one that everybody knows.
+ * Returns the secrets as a list. Rejects an empty secret, since everybody can sign with it.
  *
- * @throws RangeError when there is none, or an empty one
+ * @throws RangeError when there is no secret, or an empty one
  */
 export function checkSecrets(secrets: SecretList): readonly string[] {
   const list = typeof secrets === "string" ? [secrets] : secrets;

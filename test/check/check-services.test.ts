@@ -115,13 +115,13 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
       events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
     })),
     "page-signed held-events",
-    /not right under any secret/,
+    /not valid under any secret/,
   ],
   [
     "changes `next`",
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
     "page-signed poll-latest cursors",
-    /not right under any secret/,
+    /not valid under any secret/,
   ],
 ];
 

@@ -188,7 +188,7 @@ test("a cursor that cannot be saved is reported, does not stop the poller, and i
   const { queries, problems } = await service.run(Array(3).fill(pageOf({ next: "1" })), { cursors });
   expect(queries).toEqual(["", "?after=1", "?after=1", "?after=1"]);
   expect(saves).toEqual(["1", "1"]);
-  expect(problems).toEqual(["the cursor was not kept: the disk is full"]);
+  expect(problems).toEqual(["cannot save the cursor: the disk is full"]);
 });
 
 test.each([

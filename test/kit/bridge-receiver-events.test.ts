@@ -18,7 +18,7 @@ test.each([
     "the signature was made with another secret",
     { "Service-Signature": signatureOf("x", "{}") },
     401,
-    "not right under any",
+    "not valid under any",
   ],
   [
     "the workspace in the header is not that of the event",
