@@ -1,29 +1,30 @@
-/** A `Service-Signature` header made of a right one; null for none. */
+/** An invalid `Service-Signature` header, derived from a valid one. */
 export interface BadSignature {
-  /** For "a push with …". */
+  /** Completes "a push with …". */
   readonly what: string;
+  /** Returns the invalid header; null for no header. */
   spoil(right: string, signed: Uint8Array | string): string | null;
 }
 
 const timestampOf = (header: string) => header.slice(0, header.indexOf(","));
 
-/** The `v1` entries of a header, each with its comma. */
+/** Returns the `v1` entries of a header, each with its leading comma. */
 export function entriesOf(header: string): string {
   return header.slice(timestampOf(header).length);
 }
 
-/** Headers that do not have the form, though some hold the right digest. */
+/** Headers without the contract's form. Some contain a valid digest. */
 export const MALFORMED: readonly BadSignature[] = [
   { what: "no signature", spoil: () => null },
   { what: "an empty signature", spoil: () => "" },
   { what: "a signature without its timestamp", spoil: (right) => entriesOf(right).slice(1) },
-  { what: "a timestamp that is no number", spoil: (right) => `t=now${entriesOf(right)}` },
+  { what: "a timestamp that is not a number", spoil: (right) => `t=now${entriesOf(right)}` },
   { what: "a signature without a digest", spoil: timestampOf },
   { what: "an empty digest", spoil: (right) => `${timestampOf(right)},v1=` },
   { what: "a digest that is not hex", spoil: (right) => `${timestampOf(right)},v1=${"xy".repeat(32)}` },
 ];
 
-/** Headers that have the form, and are wrong. */
+/** Headers with the contract's form and an invalid digest. */
 export const WRONG: readonly BadSignature[] = [
   { what: "a digest of zeros", spoil: (right) => `${timestampOf(right)},v1=${"0".repeat(64)}` },
   { what: "only the first half of its digest", spoil: (right) => right.replaceAll(/[0-9a-f]{32}\b/g, "") },

@@ -1,53 +1,54 @@
-/** What `chat-bridge-check --help` prints. */
+/** The output of `chat-bridge-check --help`. */
 export const HELP = `chat-bridge-check checks one side of the chat-bridge contract from the other side.
 
   chat-bridge-check --url <target URL> [--observe <URL>]
-      Acts as the service: pushes events to your bridge, good, forged, old, repeated, out of
-      order and expired, and says which rules the answers break, and what to mend.
+      Acts as the service: pushes valid, forged, stale, repeated, reordered and expired events to
+      your bridge, and prints the rules that the answers break and how to fix them.
 
   chat-bridge-check --service <base URL> --workspace <id> [--limits]
-      Acts as a bridge: sends the service what it must accept and what it must refuse, and polls.
-      Use a workspace of its own: games see the events that are accepted.
+      Acts as a bridge: sends requests that the service must accept and requests that it must
+      reject, and polls. Use a separate workspace: games see the accepted events.
 
 Both need the workspace's signing secret: --secret <secret>, or better the environment variable
-SIGNING_SECRET, since other users of the machine can read command lines. While a secret is
-rotated give both, the new one first: --secret <new> --secret <old>.
+SIGNING_SECRET, since other users of the machine can read command lines. During the rotation of
+a secret, give both, the new one first: --secret <new> --secret <old>.
 
 For a bridge (--url):
-  --observe <URL>     a GET there answers 200 with what your chat shows now, oldest first:
+  --observe <URL>     endpoint that answers a GET with 200 and the messages that your chat shows
+                      now, oldest first:
                         {"messages":[{"channel":"c1","text":"hello"}]}
-                      "channel" is dm:<user id> for a direct message. Optional are "to" (the user
-                      who alone sees it, or null), "buttons" (the labels of all rows, in order)
-                      and "image" (its URI as in the event, or null): a field that you never give
-                      is not judged, one that you do must be right for every message.
-                      Without it nothing that a bridge shows can be judged.
-  --workspace <id>    the workspace that the events are of; made up when left out
-  --channel <id>      where messages are posted: chat-bridge-check
-  --user <id>         who gets ephemerals and DMs: chat-bridge-check-user
-  --within <seconds>  how long a message may take to be shown: 10
+                      "channel" is dm:<user id> for a direct message. Optional fields are "to"
+                      (the only user who sees the message, or null), "buttons" (the labels of all
+                      rows, in order) and "image" (its URI as in the event, or null). A field that
+                      you never give is not checked; if you give it, it must be right for every
+                      message. Without --observe, only the answers of the bridge are checked.
+  --workspace <id>    workspace of the events; by default a random id
+  --channel <id>      channel of the messages: chat-bridge-check
+  --user <id>         user who gets ephemerals and DMs: chat-bridge-check-user
+  --within <seconds>  time limit for showing a message: 10
   --answer-within <seconds>
-                      how long a push may take to be answered: 5, as the service waits. Give more
-                      where the machine that runs both is too busy for the contract's 5.
+                      time limit for answering a push: 5, like the service. Raise it if the
+                      machine that runs both is too busy for 5 seconds.
 
 For the service (--service):
-  --limits            also go over both rate limits, with thousands of requests: the workspace
-                      and all that share your address are refused for a second or two
+  --limits            also exceed both rate limits, with thousands of requests: the workspace and
+                      all clients at your address are rejected for a second or two
 
 For both:
-  --only <rule,…>     only these rules; those that all others need are always checked
-  --list              list the rules, with --url or --service for one side alone
+  --only <rule,…>     check only these rules, and the rules that all others need
+  --list              list the rules, with --url or --service those of one side
   --json              print the result as JSON
-  --ca <file>         trust this certificate (PEM), such as one that you signed yourself
+  --ca <file>         trust this certificate (PEM), such as a self-signed one
   --insecure-loopback trust any certificate of a loopback address
-  --help              this page
+  --help              print this page
 
-http:// is taken for loopback addresses only: the service itself pushes to public HTTPS alone.
-A rule is "ok", "FAILED", "unseen" (right as far as it can be seen from here; the line says what
-cannot), "not reached" (there was no connection) or "skipped" (another rule has to hold first).
+http:// is accepted for loopback addresses only: the service pushes only to public HTTPS addresses.
+A rule is "ok", "FAILED", "unseen" (right as far as the check can see; the line says what it cannot
+see), "not reached" (there was no connection) or "skipped" (another rule must pass first).
 
-Exit code: 0 when no rule is broken, 1 when one is, 2 when the command is wrong, 69 when there was
-no connection to what is to be checked, 70 when the check itself has a fault, and 141 when the
-reader of the output has closed it.
+Exit code: 0 when no rule is broken, 1 when one is, 2 when the command is invalid, 69 when the
+bridge or service is unreachable, 70 when the check itself fails, and 141 when the reader of the
+output has closed the pipe.
 
 Example: SIGNING_SECRET=… chat-bridge-check --url http://localhost:9000/events
 `;

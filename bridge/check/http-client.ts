@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { rootCertificates } from "node:tls";
 
-/** An answer, with its exact bytes, or in words why there is none. */
+/** An answer with the exact bytes of its body, or the reason why there is none. */
 export type Reply =
   | {
       readonly status: number;
@@ -14,29 +14,29 @@ export type Reply =
 
 export interface NoReply {
   readonly failed: string;
-  /** There was not even a connection: nothing was sent. */
+  /** Whether no connection was made, so that nothing was sent. */
   readonly isUnreached: boolean;
   readonly ms: number;
 }
 
 export interface Call {
   readonly method: "GET" | "POST";
-  /** With its query; it goes out exactly as it is. */
+  /** Path and query, sent unchanged. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
 }
 
 export interface ClientOptions {
-  /** Certificates to trust beside the usual ones, in PEM. */
+  /** Certificates to trust in addition to the usual ones, in PEM. */
   readonly ca?: string;
-  /** Trust any certificate of a loopback address. */
+  /** Whether to trust any certificate of a loopback address. */
   readonly insecureLoopback?: boolean;
-  /** For everything, to the last byte of the answer. */
+  /** Limit for the whole exchange, to the last byte of the answer, ms. */
   readonly timeoutMs: number;
 }
 
-/** Calls one origin. */
+/** An HTTP client for one origin. */
 export interface HttpClient {
   call(call: Call): Promise<Reply>;
   close(): void;
@@ -47,9 +47,8 @@ const CERTIFICATE_CODE = /CERT|SIGNATURE|ISSUER/;
 const CONNECTIONS_MOST = 64;
 
 /**
- * A client that changes nothing of what it sends, follows no redirect and takes no
- * part in any pool of the process: what the kit's own requests, made by `fetch`,
- * cannot promise.
+ * Makes a client that sends requests unchanged, follows no redirects and has its own
+ * connection pool. `fetch`, which the rest of the kit uses, cannot guarantee this.
  */
 export function createHttpClient(origin: URL, options: ClientOptions): HttpClient {
   const isTls = origin.protocol === "https:";
@@ -79,7 +78,7 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
         );
       }, options.timeoutMs);
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The other side ended an idle connection just then, as it may: nobody has seen the request.
+        // The server closed an idle connection at the same moment, so it has not processed the request.
         if (sent.reusedSocket && error.code === "ECONNRESET") {
           clearTimeout(timer);
           return resolve(call({ method, path, headers, ...(body === undefined ? {} : { body }) }));
@@ -91,10 +90,10 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
         let bytes = 0;
         response.on("data", (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > ANSWER_MAX_BYTES) fail("the answer is over 32 MB long");
+          if (bytes > ANSWER_MAX_BYTES) fail("the answer is longer than 32 MB");
           else chunks.push(chunk);
         });
-        response.on("error", () => fail("the connection broke within the answer"));
+        response.on("error", () => fail("the connection broke during the answer"));
         response.on("end", () => {
           clearTimeout(timer);
           const { statusCode: status = 0, headers: answered } = response;
@@ -113,7 +112,7 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
   };
 }
 
-/** Whether an address is this machine's own, by its name. */
+/** Returns whether the host of an address is a loopback name or address. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
@@ -125,5 +124,5 @@ function trustOf(origin: URL, { ca, insecureLoopback }: ClientOptions): object {
 
 function wordsOf({ code = "", message }: NodeJS.ErrnoException): string {
   const words = message === "" ? code : message;
-  return CERTIFICATE_CODE.test(code) ? `${words} (give --ca for a certificate of your own)` : words;
+  return CERTIFICATE_CODE.test(code) ? `${words} (give --ca to trust your own certificate)` : words;
 }

@@ -9,11 +9,11 @@ import { RULES } from "./rules";
 import { checkService } from "./service/check-service";
 
 const [BROKEN, WRONG_COMMAND, NOT_REACHED, OWN_FAULT] = [1, 2, 69, 70];
-/** As a shell tells it of a command that SIGPIPE has ended: 128 and the signal's number. */
+/** The exit code that a shell reports for SIGPIPE: 128 and the signal's number. */
 const NOBODY_READS = 141;
 
 for (const stream of [process.stdout, process.stderr]) {
-  // The reader of our output may have closed the pipe, as `head` does.
+  // The reader of the output may close the pipe early, as `head` does.
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
     process.exit(code === "EPIPE" ? NOBODY_READS : OWN_FAULT);
   });
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
       return 0;
     case "wrong":
       for (const fault of command.faults) process.stderr.write(`chat-bridge-check: ${fault}\n`);
-      process.stderr.write("chat-bridge-check --help explains it all\n");
+      process.stderr.write("chat-bridge-check --help lists all options\n");
       return WRONG_COMMAND;
     case "bridge":
     case "service": {
@@ -53,7 +53,7 @@ async function main(): Promise<number> {
 main().then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
-    process.stderr.write(`chat-bridge-check has a fault of its own: ${inspect(error)}\n`);
+    process.stderr.write(`chat-bridge-check: internal error: ${inspect(error)}\n`);
     process.exitCode = OWN_FAULT;
   },
 );

@@ -7,7 +7,7 @@ import { unknownRules } from "./rule";
 import { RULES } from "./rules";
 import type { ServiceCheckOptions } from "./service/check-service";
 
-/** What the command line asks for, or all that is wrong with it. */
+/** The parsed command line, or all its faults. */
 export type Command =
   | { readonly is: "help" }
   | { readonly is: "list"; readonly of: readonly CheckMode[] }
@@ -35,7 +35,7 @@ const OPTIONS = {
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
-/** Notes a fault, and stands for what could not be read. */
+/** Records a fault, and returns undefined in place of the value that could not be read. */
 type Fault = (what: string) => undefined;
 
 const FOR_ONE_SIDE: Readonly<Record<CheckMode, readonly (keyof Values)[]>> = {
@@ -79,7 +79,7 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   }
   const inEnvironment = environment["SIGNING_SECRET"] ?? "";
   const secrets = values.secret ?? (inEnvironment === "" ? [] : [inEnvironment]);
-  if (secrets.length === 0) fault("--secret is missing: the signing secret that the dashboard showed");
+  if (secrets.length === 0) fault("--secret is missing: give the signing secret that the dashboard showed");
   if (secrets.includes("")) fault("--secret is empty");
   const only = (values.only ?? []).flatMap((list) => list.split(",")).map((id) => id.trim());
   const unknown = unknownRules(only, mode, RULES[mode]);
@@ -113,7 +113,8 @@ function readBridge(values: Values, common: Common, fault: Fault): BridgeCheckOp
 }
 
 function readService(values: Values, common: Common, fault: Fault): ServiceCheckOptions {
-  if (values.workspace === undefined) fault("--workspace is missing: its id, as the dashboard shows it");
+  if (values.workspace === undefined)
+    fault("--workspace is missing: give the workspace's id, as the dashboard shows it");
   return {
     ...common,
     url: readUrl("--service", values.service ?? "", common, fault),
@@ -122,7 +123,7 @@ function readService(values: Values, common: Common, fault: Fault): ServiceCheck
   };
 }
 
-/** Where it is none, the fault is noted, and this is never called. */
+/** Stands for an invalid address. It is never called, since the fault is recorded. */
 const NO_URL = new URL("http://localhost/");
 
 function readUrl(name: string, text: string, { insecureLoopback }: Common, fault: Fault): URL {
@@ -133,7 +134,7 @@ function readUrl(name: string, text: string, { insecureLoopback }: Common, fault
   }
   const isLocal = isLoopback(url);
   if (url.protocol === "http:" && !isLocal) {
-    fault(`${name}: http:// is for loopback addresses only; the contract wants https://`);
+    fault(`${name}: http:// is for loopback addresses only; the contract requires https://`);
   }
   if (insecureLoopback && !isLocal) {
     fault(`--insecure-loopback: ${url.hostname} is not a loopback address; use --ca`);
@@ -144,7 +145,9 @@ function readUrl(name: string, text: string, { insecureLoopback }: Common, fault
 function readCertificate(path: string, fault: Fault): string | undefined {
   try {
     const text = readFileSync(path, "utf8");
-    return text.includes("-----BEGIN CERTIFICATE-----") ? text : fault(`--ca: ${path} is no PEM certificate`);
+    return text.includes("-----BEGIN CERTIFICATE-----")
+      ? text
+      : fault(`--ca: ${path} is not a PEM certificate`);
   } catch {
     return fault(`--ca: ${path} cannot be read`);
   }

@@ -12,7 +12,7 @@ const LABELS: Readonly<Record<RuleResult["verdict"], string>> = {
   skipped: "skipped",
 };
 
-/** A line a rule, and under it what is wrong with it. */
+/** Returns the line of a rule, followed by lines for a failure. */
 export function lineOf(result: RuleResult): string {
   return line(result.verdict, result.id, wordsOf(result));
 }
@@ -22,7 +22,7 @@ function line(verdict: RuleResult["verdict"], what: string, words: readonly stri
   return `${head} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
 }
 
-/** One line for all rules that were skipped for one reason. */
+/** Returns one line for each reason, with all rules that were skipped for it. */
 function skippedLines(rules: readonly RuleResult[]): readonly string[] {
   const skipped = rules.filter((rule) => rule.verdict === "skipped");
   return [...new Set(skipped.map(({ why }) => why))].map((reason) => {
@@ -51,13 +51,13 @@ function wordsOf(result: RuleResult): readonly string[] {
   }
 }
 
-/** What stands under the table. */
+/** Returns the lines below the table. */
 export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
   const counts = [
     `${count("passed")} passed`,
     `${count("failed")} failed`,
-    `${count("unseen")} not seen as a whole`,
+    `${count("unseen")} not fully seen`,
     `${count("skipped")} skipped`,
   ];
   const isReached = count("not reached") === 0;
@@ -65,11 +65,11 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
     count("failed") > 0
       ? `this ${mode} breaks the contract`
       : isReached
-        ? `this ${mode} keeps all that was seen of the contract`
-        : `not everything was reached, so there is no verdict on this ${mode}`;
+        ? `this ${mode} keeps the contract, as far as it was checked`
+        : `an address was unreachable, so there is no verdict on this ${mode}`;
   return [
     ...skippedLines(rules),
-    ...(isReached ? ["", "No check from outside sees", ...blind.map((what) => `  - ${what}`)] : []),
+    ...(isReached ? ["", "A check from outside cannot see", ...blind.map((what) => `  - ${what}`)] : []),
     "",
     `${counts.join(", ")}: ${conclusion}`,
     "",
@@ -81,7 +81,10 @@ interface Output {
   readonly isTTY?: boolean;
 }
 
-/** Prints each rule as it is judged, but for those that are skipped, and beside it what is under way: on a terminal in one line that changes. */
+/**
+ * Prints each judged rule, except skipped ones, to `output`, and the progress to `beside`: on a terminal as one line
+ * that is overwritten.
+ */
 export function createPrinter(output: Output, beside: Output): CheckProgress {
   const isTerminal = beside.isTTY === true;
   const say = (text: string) => void (isTerminal && beside.write(`\r\u001b[K${text}`));
@@ -99,7 +102,7 @@ export function createPrinter(output: Output, beside: Output): CheckProgress {
   };
 }
 
-/** Breaks text at spaces; lines after the first are indented. */
+/** Breaks text into lines at spaces, and indents all lines but the first. */
 function wrapped(text: string): string {
   const lines: string[] = [];
   let line = "";

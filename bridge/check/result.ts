@@ -1,11 +1,11 @@
-/** What is checked: a bridge that is pushed to, or the service as a bridge sees it. */
+/** The side that is checked: a bridge that receives pushes, or the service as a bridge calls it. */
 export type CheckMode = "bridge" | "service";
 
 interface RuleHead {
   readonly id: string;
-  /** The rule in a sentence. */
+  /** The rule, as a sentence. */
   readonly says: string;
-  /** How long it took to judge. */
+  /** Time that the check of the rule took, ms. */
   readonly ms: number;
 }
 
@@ -15,33 +15,33 @@ interface Finding {
   readonly mend: string;
 }
 
-/** What came of a rule. */
+/** The result of checking a rule. */
 export type RuleResult = RuleHead &
   (
     | { readonly verdict: "passed"; readonly note?: string }
-    /** `found` is what broke it, `cause` what probably is behind that, `mend` what to change. */
+    /** The rule is broken. `found` is the observation, `cause` its probable cause, `mend` the fix. */
     | (Finding & { readonly verdict: "failed" })
-    /** There was no connection, so that nothing was found of it; `mend` is what to check. */
+    /** There was no connection, so the rule could not be checked. `mend` says what to look at. */
     | (Finding & { readonly verdict: "not reached" })
-    /** All that was seen of it is right, and `why` says what was not seen. */
+    /** The visible part of the rule is kept. `why` names the part that could not be seen. */
     | { readonly verdict: "unseen"; readonly why: string }
-    /** It was not judged. */
+    /** The rule was not checked, for the reason `why`. */
     | { readonly verdict: "skipped"; readonly why: string }
   );
 
-/** Whether a check came to nothing against what it checked. */
+/** Returns whether every rule was reached and none is broken. */
 export function isOk(rules: readonly RuleResult[]): boolean {
   return rules.every(({ verdict }) => verdict !== "failed" && verdict !== "not reached");
 }
 
-/** What a check came to. */
+/** The result of a check. */
 export interface CheckResult {
   readonly mode: CheckMode;
   /** The address that was checked. */
   readonly of: string;
-  /** Everything was reached, and no rule was broken. What was not seen does not count. */
+  /** Whether everything was reached and no rule is broken. Unseen and skipped rules do not count. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
-  /** Rules that no such check can see, whatever is done. */
+  /** Rules that a check from outside can never see. */
   readonly blind: readonly string[];
 }

@@ -1,44 +1,44 @@
 import type { NoReply } from "./http-client";
 import type { CheckMode, RuleResult } from "./result";
 
-/** A rule of the contract, and how it is judged. */
+/** A rule of the contract, and the check of it. */
 export interface Rule<Context> {
-  /** Short and stable: for `--only`, and for whoever reads the JSON. */
+  /** Short, stable id for `--only` and for readers of the JSON. */
   readonly id: string;
-  /** The rule in a sentence. */
+  /** The rule, as a sentence. */
   readonly says: string;
-  /** What to change where it is broken. */
+  /** The fix for a side that breaks the rule. */
   readonly mend: string;
-  /** Where this one is broken, only what its Broken says can still be judged. */
+  /** If this rule is broken, the `judgeable` of its Broken limits the checks that follow. */
   readonly isGate?: true;
-  /** Throws Broken where the rule is broken. */
+  /** Checks the rule. Throws Broken when it is broken. */
   judge(context: Context): Promise<Judged>;
-  /** The part of the rule that is about refusals alone, which can be judged of a bridge that takes nothing. */
+  /** Checks only the rejections that the rule requires, for a bridge that accepts nothing. */
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** How a rule was found to be kept; `unseen` says what of it cannot be seen, and why. */
+/** The result for a rule that is not broken; `unseen` names the part that could not be seen, and why. */
 export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
 
-/** What can still be judged after a gate is broken. */
+/** The checks that remain possible after a gate is broken. */
 type Judgeable = "all" | "refusals" | "nothing";
 
-/** What more is known of how a rule is broken. */
+/** Details of how a rule is broken. */
 export interface BrokenMore {
-  /** What probably is behind it. */
+  /** The probable cause. */
   readonly cause?: string | undefined;
-  /** Of a gate; by default nothing. */
+  /** For a gate, the checks that remain possible; "nothing" by default. */
   readonly judgeable?: Judgeable;
-  /** There was no connection, so that a gate is neither kept nor broken. */
+  /** Whether there was no connection, so that a gate is neither kept nor broken. */
   readonly isUnreached?: boolean;
 }
 
-/** A rule is broken; the message is what was found. */
+/** Thrown when a rule is broken. The message is the observation. */
 export class Broken extends Error {
   override readonly name = "Broken";
   constructor(
     message: string,
-    /** What to change, where the rule's own advice is too general. */
+    /** The fix, if the rule's `mend` is too general. */
     readonly mend?: string,
     readonly more: BrokenMore = {},
   ) {
@@ -46,15 +46,16 @@ export class Broken extends Error {
   }
 }
 
-/** A request got no answer; `option` is the one that gives its address. */
+/** Returns a Broken for a request without an answer; `option` is the option that gives its address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
-  const mend = `see that it runs, and check the host and the port of ${option}, and any firewall in between`;
+  const mend = `check that it runs, the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? mend : undefined, { isUnreached });
 }
 
-/** Told of each rule as it begins, with what it waits for, and as it is judged. */
+/** Callbacks for the progress of a check. */
 export interface CheckProgress {
   begun(id: string, says: string): void;
+  /** Called when the check of a rule waits for some seconds. */
   waiting(what: string): void;
   judged(result: RuleResult): void;
 }
@@ -65,7 +66,7 @@ export const NO_PROGRESS: CheckProgress = {
   judged: () => undefined,
 };
 
-/** The rules in turn, only those named where any are; gates are never left out. */
+/** Checks the rules in order. If `only` has ids, checks only these rules and the gates. */
 export async function judgeAll<Context>(
   rules: readonly Rule<Context>[],
   context: Context,
@@ -100,25 +101,25 @@ type Head = Pick<RuleResult, "id" | "says" | "ms">;
 
 interface Judgement {
   readonly verdict: Verdict;
-  /** What can still be judged of the rules after it. */
+  /** The checks that remain possible for later rules. */
   readonly leaves: Judgeable;
 }
 
-/** Judges as much of a rule as can be. */
+/** Checks a rule, as far as it can be checked. */
 async function judgeWhat<Context>(
   judgeable: Judgeable,
   rule: Rule<Context>,
   context: Context,
   broken: string,
 ): Promise<Judgement> {
-  const skipped = { verdict: "skipped" as const, why: `${broken} has to hold first` };
+  const skipped = { verdict: "skipped" as const, why: `${broken} must pass first` };
   if (judgeable === "nothing") return { verdict: skipped, leaves: judgeable };
   try {
     if (judgeable === "all") return { verdict: verdictOf(await rule.judge(context)), leaves: judgeable };
     if (rule.judgeRefusals === undefined) return { verdict: skipped, leaves: judgeable };
     await rule.judgeRefusals(context);
     return {
-      verdict: { verdict: "unseen", why: "whether right pushes are taken: none was so far" },
+      verdict: { verdict: "unseen", why: "whether valid pushes are accepted: none was accepted so far" },
       leaves: judgeable,
     };
   } catch (error) {
@@ -139,7 +140,7 @@ function verdictOf(judged: Judged): Verdict {
   return { verdict: "passed", note: judged.note };
 }
 
-/** The rules' ids that are asked for and are none. */
+/** Returns an error text when `only` has unknown rules. */
 export function unknownRules(
   only: readonly string[],
   mode: CheckMode,
@@ -148,5 +149,5 @@ export function unknownRules(
   const unknown = only.filter((id) => !rules.some((rule) => rule.id === id));
   if (unknown.length === 0) return undefined;
   const known = rules.map(({ id }) => id).join(", ");
-  return `--only: ${unknown.join(", ")} is no rule for a ${mode}; there are ${known}`;
+  return `--only: unknown rule for a ${mode}: ${unknown.join(", ")}; the rules are ${known}`;
 }

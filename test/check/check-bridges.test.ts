@@ -70,8 +70,10 @@ test("the report has a line for every rule, names long waits, and lists rules th
   expect(printed.waiting).toContain("7 seconds to wait");
   const result = results.get("kit");
   const summary = result === undefined ? "" : summaryOf(result);
-  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not seen as a whole, 0 skipped`);
-  expect(summary).toMatch(/No check from outside sees\n {2}- that digests are compared in constant time/);
+  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
+  expect(summary).toMatch(
+    /A check from outside cannot see\n {2}- that digests are compared in constant time/,
+  );
 });
 
 // time: controlled
@@ -102,6 +104,6 @@ test("for a bridge that accepts nothing, rules about rejected pushes are unseen,
   const skipped = ids("skipped");
   expect(skipped.length).toBe(RULES.bridge.length - 5);
   const lines = (result === undefined ? "" : summaryOf(result)).match(/^.*skipped .*$/gm);
-  const told = new RegExp(`^  skipped  ${skipped.length} rules +answers has to hold first$`);
+  const told = new RegExp(`^  skipped  ${skipped.length} rules +answers must pass first$`);
   expect(lines).toEqual([expect.stringMatching(told)]);
 });

@@ -38,8 +38,8 @@ test("the check exits with 0 for a correct bridge, and with 1 and what to fix fo
   await Promise.all(bridges.map((bridge) => bridge.close()));
   expect(correct).toMatchObject({ code: 0, output: expect.stringContaining("3 passed, 0 failed") });
   expect(broken?.output).toMatch(/FAILED +rotation +While a secret is rotated/);
-  expect(broken?.output).toMatch(/found: a push whose second v1 entry is right was answered 401/);
-  expect(broken?.output).toMatch(/mend: +go through all v1 entries/);
+  expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered 401/);
+  expect(broken?.output).toMatch(/mend: +check all v1 entries/);
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 
@@ -82,9 +82,9 @@ test("the service can be checked with its base address, a workspace and a secret
   const environment = { SIGNING_SECRET: secret };
   const { code, output } = await run(`--service ${service.url} --workspace ${id}`, environment);
   expect(output).not.toContain("FAILED");
-  expect(output).toMatch(/ok +accepts +A rightly signed message is answered 202/);
+  expect(output).toMatch(/ok +accepts +A correctly signed message is answered 202/);
   expect(output).toMatch(/unseen +workspace-limit/);
-  expect(output).toContain("this service keeps all that was seen of the contract");
+  expect(output).toContain("this service keeps the contract, as far as it was checked");
   expect(code).toBe(0);
 });
 
@@ -124,7 +124,7 @@ test.each([
   ["no workspace", `--service ${LOCAL}`, "--workspace is missing"],
   ["a workspace that is not a UUID", `${SERVICE} one`, "--workspace must be a UUID"],
   ["an empty secret", `--url ${LOCAL} --secret=`, "--secret is empty"],
-  ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "all is no rule for a bridge; there are"],
+  ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "unknown rule for a bridge: all; the rules are"],
   ["a service's option", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
   ["a bridge's option", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],
   ["a missing file", `--url ${LOCAL} --ca /nowhere.pem`, "/nowhere.pem cannot be read"],
@@ -144,6 +144,6 @@ test("the command prints all faulty options at once, and exits with 2", async ()
   writeFileSync(ca, "no certificate");
   const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });
   expect([code, output]).toEqual([2, ""]);
-  const faults = ["--secret is missing", "is no PEM certificate", "--within", "--url must be", "--help"];
+  const faults = ["--secret is missing", "is not a PEM certificate", "--within", "--url must be", "--help"];
   for (const fault of faults) expect(errors).toContain(fault);
 });

@@ -34,7 +34,9 @@ test("for a workspace with a target URL, the rules of polling are reported as un
   const { id, secret } = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   const result = await check({ workspace: id, secrets: [secret] });
   expect(failed(result)).toEqual([]);
-  expect(result.rules.find((rule) => rule.id === "poll-mode")).toMatchObject({ note: "it has a target URL" });
+  expect(result.rules.find((rule) => rule.id === "poll-mode")).toMatchObject({
+    note: "the workspace has a target URL",
+  });
   const polling = ["poll-query", "poll-query-signed", "page-signed", "poll-latest", "held-events", "cursors"];
   expect(idsOf(result, "unseen")).toEqual(expect.arrayContaining(polling));
 });

@@ -4,14 +4,14 @@ import { createdFirst } from "./created-first";
 import { explainRefusal } from "./likely-cause";
 import { expectTaken, type PushTarget } from "./push-target";
 
-/** How many pushes come at once, as they do in a game of many players. */
+/** Number of concurrent pushes, as in a game with many players. */
 const BURST = 40;
 
 export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "answers",
-    says: "A rightly signed ping is answered 2xx within 5 seconds, without a redirect.",
-    mend: "answer any 2xx to a push whose signature holds; check the address, the secret and the workspace",
+    says: "A correctly signed ping is answered 2xx within 5 seconds, without a redirect.",
+    mend: "answer any 2xx to a push with a valid signature; check the address, the secret and the workspace",
     isGate: true,
     async judge(target) {
       const ping = target.make.ping();
@@ -27,11 +27,11 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "observed",
     says: "A message is posted, and the observation endpoint lists it.",
-    mend: "let --channel name a channel of your chat; answer 200 with the JSON that --help shows, or leave out --observe",
+    mend: "set --channel to a channel of your chat; answer 200 with the JSON that --help shows, or omit --observe",
     isGate: true,
     async judge({ make, taken, chat, unobserve }) {
       if (chat === undefined) {
-        return { unseen: "there is no --observe, so only the answers of the bridge are judged" };
+        return { unseen: "there is no --observe, so only the answers of the bridge are checked" };
       }
       try {
         await chat.read();
@@ -41,7 +41,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
         return undefined;
       } catch (error) {
         if (!(error instanceof Broken)) throw error;
-        // The answers of the bridge can be judged all the same.
+        // The answers of the bridge can still be checked.
         unobserve();
         throw new Broken(error.message, error.mend, { ...error.more, judgeable: "all" });
       }
@@ -52,8 +52,8 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
 export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "every-type",
-    says: "Every type of event is taken, and creates, DMs and ephemerals are shown where they belong.",
-    mend: "handle message.create, message.update, message.ephemeral, dm.create and ping as the guide's table has them",
+    says: "Every type of event is accepted, and creates, DMs and ephemerals are shown where they belong.",
+    mend: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the guide's table",
     async judge({ make, taken, chat }) {
       const create = make.create("a create", {
         buttons: [
@@ -78,8 +78,8 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "every-kind",
-    says: "Every kind of message is taken, also on updates: a question may come by an update alone.",
-    mend: "show every kind in the same way, whether it is created or updated; none needs code of its own",
+    says: "Every kind of message is accepted, also in updates: a question may arrive only as an update.",
+    mend: "show every kind in the same way, created or updated; no kind needs its own code",
     async judge(target) {
       const { make, taken, chat } = target;
       const card = await createdFirst(target, make.create("every kind", { kind: "game_start" }));
@@ -98,7 +98,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-kind",
     says: "A kind that the bridge does not know is shown like a card.",
-    mend: "take kinds that you do not know for `card`: new ones come without notice",
+    mend: "treat unknown kinds as `card`: new ones come without notice",
     async judge({ make, taken, chat }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
@@ -110,7 +110,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-fields",
     says: "Fields that the bridge does not know are ignored.",
-    mend: "do not refuse unknown fields in outbound events: new ones come without notice",
+    mend: "do not reject unknown fields in outbound events: new ones come without notice",
     async judge({ make, taken, chat }) {
       const button = { label: "Yes", action: "check:yes", style: "unknown" };
       const create = make.create("fields of the future", { buttons: [[button]] });
@@ -124,10 +124,10 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   },
 ];
 
-/** The last of all, as a slow bridge is busy with it for a while. */
+/** Checked last, since a slow bridge is busy for a while afterwards. */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
-  says: `Each of ${BURST} events that come at once is answered 2xx within 5 seconds: the answer comes before slow work.`,
+  says: `Each of ${BURST} concurrent events is answered 2xx within 5 seconds: the answer is sent before slow work.`,
   mend: "put the event in a queue, answer 2xx, and only then call the chat",
   async judge(target) {
     const { make, push } = target;
@@ -138,7 +138,7 @@ export const BURST_RULE: Rule<PushTarget> = {
     const [first] = bad;
     if (first !== undefined) {
       const how = "failed" in first ? first.failed : `it was answered ${first.status}`;
-      throw new Broken(`${bad.length} of ${BURST} were not taken; of the first of them, ${how}`);
+      throw new Broken(`${bad.length} of ${BURST} were not accepted; for the first of them, ${how}`);
     }
     return { note: `the slowest took ${Math.max(...replies.map(({ ms }) => ms))} ms` };
   },

@@ -17,21 +17,22 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly secrets: readonly string[];
   /** The bridge's observation endpoint, if it has one: it answers `{"messages": ShownMessage[]}`. */
   readonly observe?: URL;
-  /** UUID of the workspace that the events are of; a made-up one by default. */
+  /** UUID of the workspace of the events; random by default. */
   readonly workspace?: string;
-  /** Where messages are posted, and to whom. */
+  /** Channel of the messages. */
   readonly channel?: string;
+  /** User who gets ephemerals and DMs. */
   readonly user?: string;
-  /** How long a push may take to be answered, 5 seconds by default. */
+  /** Time limit for answering a push, ms; 5000 by default. */
   readonly answerWithinMs?: number;
-  /** How long what is shown may take to appear, 10 seconds by default. */
+  /** Time limit for showing a message, ms; 10,000 by default. */
   readonly withinMs?: number;
-  /** Only these rules, by their ids, beside those that all others need. */
+  /** Ids of the rules to check. Rules that all others need are always checked. */
   readonly only?: readonly string[];
   readonly progress?: CheckProgress;
 }
 
-/** The service waits no longer for an answer. */
+/** Time that the service waits for an answer, ms. */
 const DELIVERY_DEADLINE_MS = 5_000;
 
 export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
@@ -42,18 +43,18 @@ export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
   BURST_RULE,
 ];
 
-/** What remains between the author and the bridge. */
+/** Requirements that the author of a bridge must check separately. */
 const BLIND: readonly string[] = [
   "that digests are compared in constant time, and that secrets are kept safe",
-  "that the map from message.id to the chat's own ids outlives a restart of the bridge",
-  "what it does when the chat refuses a message",
-  "how it polls: cursors, pages, gaps (`--service` checks the other side of that)",
-  "what it sends to the service: commands, presses and typed messages",
+  "that the map from message.id to the chat's message ids survives a restart of the bridge",
+  "how the bridge handles messages that the chat refuses",
+  "how the bridge polls: cursors, pages, gaps (`--service` checks the service's side)",
+  "the events that the bridge sends to the service: commands, presses and typed messages",
 ];
 
 /**
- * Does to a bridge what the service may do, and judges what it answers, and what it shows where that can be
- * observed. Rejects only where the check itself has a fault: what the bridge does is in the result.
+ * Pushes events to a bridge as the service may do, and checks the answers and, with `observe`, the shown messages.
+ * Rejects only when the check itself fails; faults of the bridge are in the result.
  */
 export async function checkBridge(options: BridgeCheckOptions): Promise<CheckResult> {
   const { url, observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [] } = options;

@@ -1,7 +1,7 @@
 import type { DmCreate, MessageCreate } from "../../events";
 import type { PushTarget } from "./push-target";
 
-/** Has a message created, and shown where that can be seen, so that updates find it. */
+/** Creates a message that later updates apply to. If there is an observation endpoint, waits until it is shown. */
 export async function createdFirst<Event extends MessageCreate | DmCreate>(
   { taken, chat }: PushTarget,
   event: Event,

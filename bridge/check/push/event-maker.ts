@@ -9,7 +9,7 @@ import type {
   Ping,
 } from "../../events";
 
-/** Makes events as the service does, whose texts can be told apart in the chat. */
+/** Makes events like those of the service. Each text has a unique word, so that it can be found in the chat. */
 export interface EventMaker {
   create(what: string, message?: Partial<Message>): MessageCreate;
   update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;
@@ -80,19 +80,19 @@ export function createEventMaker(where: {
   };
 }
 
-/** The channel of a message: that of its create, or the member's direct conversation. */
+/** Returns the channel of a create, or `dm:<user id>` of a DM. */
 export function channelOf(of: MessageCreate | DmCreate): string {
   return of.type === "dm.create" ? `dm:${of.user}` : of.channel;
 }
 
-/** The word by which the text of a message is found, however the chat wrote it. */
+/** Returns the unique word of a message's text, which identifies the message in any markup. */
 export function wordOf({ text }: Message): string {
   const word = /\b[0-9a-z]{6}x\d+x/.exec(text)?.[0];
-  if (word === undefined) throw new Error("the text was not made here");
+  if (word === undefined) throw new Error("the text is not from an event maker");
   return word;
 }
 
-/** 26 characters of Crockford base32, as in the ids of events and messages. */
+/** Returns 26 characters of Crockford base32, as in the ids of events and messages. */
 function id(): string {
   return Array.from(randomBytes(26), (byte) => CROCKFORD[byte % CROCKFORD.length]).join("");
 }

@@ -2,17 +2,17 @@ import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** How long a bridge holds an update whose message it does not know. */
+/** Time that a bridge holds an update of an unknown message, ms. */
 const HOLD_MS = 5_000;
-/** Well past the end of the hold. */
+/** A wait that ends well after the hold, ms. */
 const HOLD_OVER_MS = HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 
 export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "repeats",
-    says: "An event that comes again is answered 2xx again, and shown once.",
-    mend: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to one that is known, without showing it",
+    says: "A repeated event is answered 2xx again, and shown once.",
+    mend: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to a known id without showing the event",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");
@@ -29,8 +29,8 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "expired-dropped",
-    says: "An event past its expiresAt is answered 2xx, and not shown; one whose expiresAt is null is.",
-    mend: "compare expiresAt with your own clock just before you show the event, and drop it when it is past; null never is",
+    says: "An event past its expiresAt is answered 2xx and not shown; an event whose expiresAt is null is shown.",
+    mend: "compare expiresAt with your own clock just before you show the event, and drop an expired event; null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
@@ -59,12 +59,12 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-in-place",
     says: "An update replaces text, buttons and image of the message that was created, also in a DM.",
-    mend: "keep a map from message.id to the chat's own message id, and edit that message",
+    mend: "keep a map from message.id to the chat's message id, and edit that message",
     async judge(target) {
       const { make, taken, chat } = target;
       for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
         await createdFirst(target, before);
-        // With neither buttons nor an image: the old ones must go.
+        // Without buttons and image, so the old ones must be removed.
         const after = make.update(before, "updated");
         await taken(after, `an update of a ${before.type}`);
         if (chat === undefined) continue;
@@ -78,7 +78,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "update-order",
-    says: "Updates are applied in sequence order: one older than the last applied is skipped.",
+    says: "Updates are applied in sequence order: an update older than the last applied is skipped.",
     mend: "keep the sequence of the last applied update of each message, and skip an update with a lower one",
     async judge(target) {
       const { make, taken, chat, hides } = target;
@@ -98,8 +98,8 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "update-held",
-    says: "An update that comes before its create is held, and applied when the create comes within 5 seconds.",
-    mend: "answer 2xx to an update whose message.id is not known, hold it for 5 seconds, and apply it after its create",
+    says: "An update that arrives before its create is held, and applied when the create arrives within 5 seconds.",
+    mend: "answer 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");
@@ -113,17 +113,17 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "hold-ends",
-    says: "An update whose create does not come within 5 seconds is ignored.",
-    mend: "forget a held update after 5 seconds, and never post it as a message of its own",
+    says: "An update whose create does not arrive within 5 seconds is ignored.",
+    mend: "forget a held update after 5 seconds, and never post it as a new message",
     async judge({ make, taken, chat, pause, hides }) {
       const create = make.create("created too late for its update");
       const update = make.update(create, "updated long before it was created");
       await taken(update, "an update that overtook its create");
-      if (chat === undefined) return { unseen: "whether it is ignored in the end" };
+      if (chat === undefined) return { unseen: "whether it is ignored after 5 seconds" };
       await pause(HOLD_OVER_MS, `an update is held for 5 seconds: ${HOLD_OVER_MS / 1000} seconds to wait`);
       await hides(chat, [update.message], "no message was created for it");
       await taken(create, "a create long after its update");
-      await hides(chat, [update.message], "its create came more than 5 seconds later");
+      await hides(chat, [update.message], "its create arrived more than 5 seconds later");
       await chat.shows(create);
       return undefined;
     },

@@ -6,7 +6,7 @@ import type { ShownMessage } from "./shown-message";
 /** An event that a chat shows. */
 export type ShownEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate;
 
-/** Which optional fields the observation endpoint has given of any message so far. */
+/** Whether the observation endpoint has given each optional field for any message so far. */
 export interface Listed {
   readonly buttons: boolean;
   readonly image: boolean;
@@ -14,30 +14,30 @@ export interface Listed {
 
 const TO_MENDS: Readonly<Record<ShownEvent["type"], string>> = {
   "message.create": "post a message.create for everybody in its channel",
-  "message.update": "edit the message where it is, for all who saw it before",
+  "message.update": "edit the message in place, for everybody who saw it before",
   "message.ephemeral": "show a message.ephemeral to its `user` alone, never to another member",
   "dm.create": "post a dm.create in the direct conversation with its `user`",
 };
 
-/** Throws Broken where a message is shown in another place, or to somebody else, than the event says. */
+/** Throws Broken when a message is not shown in the channel, or to the members, that the event names. */
 export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEvent): void {
   const { text } = event.message;
   const places = placesOf(event);
   if (!places.includes(channel)) {
     throw new Broken(`"${text}" is shown in ${channel}, not in ${places.join(" or ")}`);
   }
-  // A chat may be unable to show anything to one member alone: then everybody sees an ephemeral, too.
+  // A chat may be unable to show a message to a single member; then everybody sees an ephemeral.
   if (to === null || to === memberOf(event)) return;
   const wanted = memberOf(event) ?? "everybody";
   throw new Broken(
     `"${text}" is shown in ${channel} to ${JSON.stringify(to)} alone, not to ${wanted}`,
-    `${TO_MENDS[event.type]}; \`to\` is the id of the user who alone sees a message, and otherwise null or left out`,
+    `${TO_MENDS[event.type]}; \`to\` is the id of the only user who sees a message, and otherwise null or omitted`,
   );
 }
 
 /**
- * What is wrong with the buttons and the image of a message, as far as the bridge says. An endpoint that never
- * gives a field is not judged by it; one that gives it of some messages says by leaving it out that there is none.
+ * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
+ * checked. If the endpoint gives a field for some messages, omitting it means that there are none.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { text, buttons, image } = event.message;
@@ -59,7 +59,7 @@ export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Liste
   return undefined;
 }
 
-/** An ephemeral may come by DM, where the chat cannot show it to one member alone. */
+/** Returns the allowed channels. An ephemeral may be a DM if the chat cannot show it to a single member. */
 function placesOf(event: ShownEvent): readonly string[] {
   switch (event.type) {
     case "message.ephemeral":
@@ -72,7 +72,7 @@ function placesOf(event: ShownEvent): readonly string[] {
   }
 }
 
-/** The one member whom a message is for; undefined where it is for all in its channel. */
+/** Returns the only member whom a message is for; undefined if it is for everybody in its channel. */
 function memberOf(event: ShownEvent): string | undefined {
   if ("user" in event) return event.user;
   return event.channel.startsWith("dm:") ? event.channel.slice("dm:".length) : undefined;
@@ -80,7 +80,7 @@ function memberOf(event: ShownEvent): string | undefined {
 
 function mendOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
   const what = type === "message.update" ? "replace text, buttons and image by those of the update" : how;
-  return `${what}; where the chat cannot tell, leave \`${field}\` out of every observed message`;
+  return `${what}; if the chat does not know them, leave \`${field}\` out of every observed message`;
 }
 
 const buttonsIn = (labels: readonly string[]) =>

@@ -8,18 +8,18 @@ import type { PushTarget, Write } from "./push-target";
 
 type Refusal = Exclude<Reply, NoReply>;
 
-/** No path of the bridge takes a POST there. */
+/** Statuses which mean that the bridge has no route for a POST at this path. */
 const NO_PATH: ReadonlySet<number> = new Set([404, 405, 410]);
-const RAW_BYTES = "take the bytes before any body parser does, and compute the HMAC over exactly those";
+const RAW_BYTES = "read the bytes before any body parser, and compute the HMAC over exactly these bytes";
 
-/** How libraries write what they have parsed, each unlike the bytes that were sent. */
+/** The ways in which libraries serialize parsed JSON. Each differs from the bytes that were sent. */
 const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ["with a space after each comma and colon, as Python's json.dumps does", spaced],
   ["with its keys in order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
   ["with its keys in order, and a space after each comma and colon", (event) => spaced(sorted(event))],
 ];
 
-/** A ping that is signed in a wrong way that is usual, and what is wrong when a bridge takes just that. */
+/** A common mistake in checking signatures. A bridge with this mistake accepts a ping that is signed by `sign`. */
 interface Mistake {
   readonly cause: string;
   readonly mend: string;
@@ -27,10 +27,11 @@ interface Mistake {
 }
 
 /**
- * Why a bridge refuses a right ping: by pings that are right only for a bridge that makes one of the usual mistakes.
- * Where that is how JSON is written, all further events are written so, and all other rules can be judged.
+ * Finds out why a bridge rejects a valid ping, by pings that only a bridge with a certain common mistake accepts. If
+ * the mistake is a certain serialization of JSON, all further events are serialized in that way, so that all other
+ * rules can be checked.
  *
- * @param found what was found of the ping
+ * @param found observation about the ping, the message of the result
  */
 export async function explainRefusal(
   target: PushTarget,
@@ -45,7 +46,7 @@ export async function explainRefusal(
   };
 
   if (NO_PATH.has(reply.status)) {
-    const cause = `nothing takes POST requests there${workspaceHint(target)}`;
+    const cause = `nothing accepts POST requests at this path${workspaceHint(target)}`;
     return new Broken(found, "check the path of --url", { cause });
   }
   for (const [as, write] of WRITERS) {
@@ -53,7 +54,7 @@ export async function explainRefusal(
     const body = Buffer.from(write(event));
     if (!(await isTaken(event, { body }))) continue;
     target.writeAs(write);
-    const cause = `the same event is taken when its JSON is written ${as}: the signature is checked over JSON that was parsed and written again. All further events are written so`;
+    const cause = `the same event is accepted when its JSON is written ${as}: the signature is checked over JSON that was parsed and written again. All further events are written in this way`;
     return new Broken(found, RAW_BYTES, { cause, judgeable: "all" });
   }
   const judgeable = reply.status < 500 ? "refusals" : "nothing";
@@ -65,11 +66,11 @@ export async function explainRefusal(
     }
   }
   if (reply.status >= 500) {
-    return new Broken(found, "look at the bridge's own log: it failed at a right push");
+    return new Broken(found, "look at the bridge's log: the bridge failed on a valid push");
   }
   const body = target.write(ping);
-  const cause = `no usual mistake explains it: the secret may be another, something may change the body on its way${workspaceHint(target)}`;
-  const compare = `compare with what the bridge computes: the header is right with ${sign(body, secrets)} for the body ${body.toString()}`;
+  const cause = `no common mistake explains it: the bridge may have another secret, or a proxy may change the body${workspaceHint(target)}`;
+  const compare = `compare with the bridge's own digest: the valid header is ${sign(body, secrets)} for the body ${body.toString()}`;
   return new Broken(found, compare, { cause, judgeable });
 }
 
@@ -78,12 +79,12 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
   const offMs = Date.parse(headers.date ?? "") - Date.now();
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const clock: Mistake = {
-    cause: `by its Date header the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this one, and a ping of that time is taken`,
+    cause: `by its Date header the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this one, and a ping of that time is accepted`,
     mend: "set the clock that is wrong",
     sign: (body) => sign(body, secrets, Date.now() + offMs),
   };
   const underKey = (as: string, key: string | Buffer, mend: string): Mistake => ({
-    cause: `a digest under ${as} is taken`,
+    cause: `a digest under ${as} is accepted`,
     mend,
     sign: (body) => headerOf(nowSeconds(), key, body),
   });
@@ -91,16 +92,16 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
   return [
     ...(Math.abs(offMs) > TIMESTAMP_TOLERANCE_MS ? [clock] : []),
     {
-      cause: "a timestamp in milliseconds is taken",
+      cause: "a timestamp in milliseconds is accepted",
       mend: "compare t with your clock in seconds",
       sign: (body) => headerOf(Date.now(), secret, body),
     },
     {
-      cause: "a digest of the body alone is taken: the timestamp is no part of what is signed",
-      mend: "compute the HMAC over `<t>.<raw body>`, with t as it stands in the header",
+      cause: "a digest of the body alone is accepted: the bridge does not include the timestamp",
+      mend: "compute the HMAC over `<t>.<raw body>`, with t exactly as in the header",
       sign: (body) => headerOf(nowSeconds(), secret, body, ""),
     },
-    underKey("an empty secret", "", "give the bridge its secret, and let it not start without one"),
+    underKey("an empty secret", "", "give the bridge its secret, and do not let it start without one"),
     underKey("the secret with a line break at its end", `${secret}\n`, asShown),
     underKey("the secret decoded from base64", Buffer.from(secret, "base64"), asShown),
     ...(HEX.test(secret)
@@ -117,12 +118,12 @@ function headerOf(t: number, key: string | Buffer, body: Buffer, before = `${t}.
 }
 
 function workspaceHint({ isWorkspaceGiven }: PushTarget): string {
-  return isWorkspaceGiven ? "" : ", or the bridge may know its own workspace only: give --workspace";
+  return isWorkspaceGiven ? "" : ", or the bridge may know only its own workspace: give --workspace";
 }
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** As Python's json.dumps writes it, which escapes all that is not ASCII. */
+/** Returns JSON as Python's json.dumps writes it, which escapes all characters that are not ASCII. */
 function spaced(value: unknown): string {
   if (isList(value)) return `[${value.map(spaced).join(", ")}]`;
   if (isObject(value)) {

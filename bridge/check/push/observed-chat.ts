@@ -8,23 +8,23 @@ import { wordOf } from "./event-maker";
 import { judgePlace, wrongLooks, type ShownEvent } from "./judge-shown";
 import { readShown, type ShownMessage } from "./shown-message";
 
-/** What the chat shows, by the bridge's observation endpoint. */
+/** The messages that the chat shows, read from the bridge's observation endpoint. */
 export interface ObservedChat {
   read(): Promise<readonly ShownMessage[]>;
-  /** Waits until the message is shown just once, where it belongs, to whom it is for, and as it should look. */
+  /** Waits until the message is shown exactly once, in the right place, to the right members, and as in the event. */
   shows(event: ShownEvent): Promise<void>;
-  /** How often a text is shown now. */
+  /** Resolves to the number of shown messages that have the unique word of `message`. */
   countOf(message: Message): Promise<number>;
 }
 
-/** Between two looks at the chat. */
+/** Wait between two reads of the endpoint, ms. */
 const LOOK_EVERY_MS = 100;
 
 export function createObservedChat(options: {
   readonly url: URL;
   readonly client: HttpClient;
   readonly secrets: readonly string[];
-  /** How long what is shown may take to appear. */
+  /** Time limit for showing a message, ms. */
   readonly withinMs: number;
 }): ObservedChat {
   const { url, client, secrets, withinMs } = options;
@@ -46,7 +46,7 @@ export function createObservedChat(options: {
   const find = async (message: Message) =>
     (await read()).filter(({ text }) => text.includes(wordOf(message)));
 
-  /** What is not right yet. A second post and a wrong place never become right: they are thrown. */
+  /** Returns a fault that may still disappear. Throws faults that never do: a second post and a wrong place. */
   async function missing(event: ShownEvent): Promise<Broken | undefined> {
     const { text } = event.message;
     const [shown, ...more] = await find(event.message);
@@ -62,7 +62,7 @@ export function createObservedChat(options: {
     async shows(event) {
       const end = performance.now() + withinMs;
       for (;;) {
-        // A chat may take a call for the text and others for its buttons and its image.
+        // A chat may need separate calls for the text, the buttons and the image.
         const fault = await missing(event);
         if (fault === undefined) return;
         if (performance.now() > end) throw fault;

@@ -6,45 +6,45 @@ import { Broken, noReply } from "../rule";
 import { createEventMaker, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
 
-/** The bridge under check, with all that a rule needs to judge it. */
+/** The bridge under check, with the helpers of the rules. */
 export interface PushTarget {
   readonly make: EventMaker;
   readonly secrets: readonly string[];
-  /** Undefined without an observation endpoint, and once that has failed. */
+  /** Undefined without an observation endpoint, and after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
-  /** Whether the events are of the bridge's own workspace, as far as the user said. */
+  /** Whether the user gave the workspace of the events. */
   readonly isWorkspaceGiven: boolean;
-  /** The bytes of an event, as they are pushed. */
+  /** Returns the bytes of an event, as they are pushed. */
   write(event: EventHead): Buffer;
-  /** From here on writes events in this way. */
+  /** Sets the serialization of all further events. */
   writeAs(write: Write): void;
-  /** From here on what the chat shows is not judged. */
+  /** Stops checking the messages that the chat shows. */
   unobserve(): void;
-  /** Pushes as the service does, but for what is changed. */
+  /** Pushes an event as the service does, except for `change`. */
   push(event: EventHead, change?: PushChange): Promise<Reply>;
-  /** Pushes, and fails unless the bridge takes it: any 2xx in time. */
+  /** Pushes an event, and throws Broken unless the bridge answers any 2xx in time. */
   taken(event: EventHead, what: string, change?: PushChange): Promise<Reply & { readonly status: number }>;
-  /** Pushes what nobody but a forger sends, and fails unless the bridge refuses it. */
+  /** Pushes a forged event, and throws Broken unless the bridge answers a 4xx. */
   refused(event: EventHead, what: string, change: PushChange): Promise<void>;
-  /** Waits until all that the bridge has taken so far must be shown. */
+  /** Waits until the bridge has shown all events that it accepted so far. */
   settled(chat: ObservedChat): Promise<void>;
-  /** The same, and fails when any of these is shown. */
+  /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
   hides(chat: ObservedChat, messages: readonly Message[], why: string): Promise<void>;
-  /** Tells the user, and waits. */
+  /** Reports a wait, and waits. */
   pause(ms: number, what: string): Promise<void>;
 }
 
-/** A way to write an event as JSON. */
+/** A serialization of an event as JSON. */
 export type Write = (event: EventHead) => string;
 
 export interface PushChange {
-  /** The header; null for none. By default it is right, and made now. */
+  /** The signature header; null for none. By default valid and made now. */
   readonly signature?: string | null;
-  /** The bytes; by default those of the event. */
+  /** The bytes of the body; by default those of the event. */
   readonly body?: Uint8Array;
 }
 
-/** What a bridge may still do after the chat has shown a later message. */
+/** Time that a bridge may still need for earlier events after it shows a later message, ms. */
 const GRACE_MS = 300;
 
 export function createPushTarget(options: {
@@ -105,7 +105,7 @@ export function createPushTarget(options: {
       const reply = await push(event, change);
       if ("failed" in reply) throw noReply(what, reply, "--url");
       if (reply.status < 400 || reply.status > 499) {
-        throw new Broken(`${what} was answered ${reply.status}, not refused with a 4xx`);
+        throw new Broken(`${what} was answered ${reply.status}, not rejected with a 4xx`);
       }
     },
     async hides(observed, messages, why) {
@@ -121,13 +121,13 @@ export function createPushTarget(options: {
   };
 }
 
-/** Fails unless the bridge took a push: any 2xx in time. */
+/** Throws Broken unless the bridge answered a push with any 2xx in time. */
 export function expectTaken(reply: Reply, what: string): Reply & { readonly status: number } {
   if ("failed" in reply) throw noReply(what, reply, "--url");
   if (reply.status >= 300 && reply.status < 400) {
     throw new Broken(
       `${what} was answered ${reply.status}, a redirect to ${reply.headers.location ?? "nowhere"}`,
-      "redirects are not followed: answer under the target URL itself, or set the target URL to where it points",
+      "redirects are not followed: answer at the target URL itself, or set the target URL to the redirect's location",
     );
   }
   if (reply.status < 200 || reply.status > 299) {
@@ -136,7 +136,7 @@ export function expectTaken(reply: Reply, what: string): Reply & { readonly stat
   return reply;
 }
 
-/** The beginning of an answer, for a line of its own. */
+/** Returns the beginning of an answer's body, on one line. */
 function excerpt(body: Buffer): string {
   const text = body.toString("utf8", 0, 200).replaceAll(/\s+/g, " ").trim();
   return text === "" ? "" : `: ${text}`;

@@ -1,22 +1,22 @@
 import { isObject } from "../../read-event";
 
 /**
- * A message as the bridge says that its chat shows it. What is optional may be left out where it cannot be told;
- * where it is given it is judged, and null says that there is none.
+ * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if
+ * the bridge does not know them. If they are given, they are checked, and null means none.
  */
 export interface ShownMessage {
-  /** The chat's own id of it, or `dm:<user id>`. */
+  /** The chat's id of the channel, or `dm:<user id>`. */
   readonly channel: string;
   readonly text: string;
-  /** The member who alone sees it. */
+  /** Id of the only member who sees the message. */
   readonly to?: string | null;
-  /** Labels of all rows, in their order. */
+  /** Labels of the buttons of all rows, in order. */
   readonly buttons?: readonly string[] | null;
-  /** The URI that the event gave, also where the chat keeps a copy of the image. */
+  /** The URI from the event, even if the chat keeps a copy of the image. */
   readonly image?: string | null;
 }
 
-/** What an observation endpoint answers. */
+/** The form of an observation endpoint's answer. */
 const FORM = '{"messages":[{"channel":"…","text":"…"},…]}';
 
 const isText = (value: unknown) => typeof value === "string";
@@ -28,7 +28,7 @@ const OPTIONAL: Readonly<Record<string, readonly [is: (value: unknown) => boolea
   image: [isText, "is neither a URI nor null"],
 };
 
-/** Reads what an observation endpoint answered; in words, for "… did not answer …", where it has not the form. */
+/** Reads the answer of an observation endpoint. A fault is a predicate, such as "did not answer …". */
 export function readShown(json: unknown): readonly ShownMessage[] | { readonly fault: string } {
   const messages: unknown = isObject(json) ? json["messages"] : undefined;
   if (!Array.isArray(messages)) return { fault: `did not answer ${FORM}` };

@@ -5,28 +5,28 @@ import type { Rule } from "../rule";
 import type { PushTarget } from "./push-target";
 
 const MINUTE_MS = 60_000;
-/** No secret of anybody's. */
+/** A secret that no bridge has. */
 const OTHER = "a secret that is not the bridge's";
 
 export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unsigned-refused",
-    says: "A push without a well-formed Service-Signature is refused.",
-    mend: "answer 401 unless the header is t=<digits> and one or more ,v1=<hex>, before anything is done with the body",
+    says: "A push without a well-formed Service-Signature is rejected.",
+    mend: "before using the body, answer 401 unless the header is t=<digits> and one or more ,v1=<hex>",
     judge: (target) => refusesAndHidesAll(target, MALFORMED),
     judgeRefusals: async (target) => void (await refusesAll(target, MALFORMED)),
   },
   {
     id: "forged-refused",
-    says: "A push is refused unless a v1 entry is the HMAC-SHA256 of `<t>.<raw body>` under the secret.",
-    mend: "compare the whole digest in constant time, and answer 401 unless it is right",
+    says: "A push is rejected unless a v1 entry is the HMAC-SHA256 of `<t>.<raw body>` under the secret.",
+    mend: "compare the whole digest in constant time, and answer 401 unless it matches",
     judge: (target) => refusesAndHidesAll(target, forged(target)),
     judgeRefusals: async (target) => void (await refusesAll(target, forged(target))),
   },
   {
     id: "raw-bytes",
-    says: "The signature is that of the raw bytes of the body, not of what a parser makes of them.",
-    mend: "take the bytes before any body parser does, and compute the HMAC over exactly those",
+    says: "The signature covers the raw bytes of the body, not JSON that was parsed and written again.",
+    mend: "read the bytes before any body parser, and compute the HMAC over exactly these bytes",
     async judge(target) {
       const { make, taken } = target;
       const event = make.create("written with spaces");
@@ -40,15 +40,15 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "old-refused",
-    says: "A push whose signed timestamp is more than 5 minutes from the clock, either way, is refused.",
-    mend: "once the digest is right, refuse a timestamp more than 300 seconds before or after your clock, with 409 or another 4xx",
+    says: "A push whose signed timestamp is more than 5 minutes before or after the clock is rejected.",
+    mend: "after the digest check, reject a timestamp more than 300 seconds before or after your clock, with 409 or another 4xx",
     judge: refusesOld,
     judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
-    says: "A push whose signed timestamp is within 5 minutes of the clock, either way, is taken.",
-    mend: "allow for 300 seconds between the two clocks, before and after",
+    says: "A push whose signed timestamp is within 5 minutes before or after the clock is accepted.",
+    mend: "accept timestamps up to 300 seconds before and after your clock",
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],
@@ -63,13 +63,13 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "rotation",
-    says: "While a secret is rotated a push has several v1 entries, and any one right entry suffices.",
-    mend: "go through all v1 entries of the header, and take the push when any of them is right",
+    says: "While a secret is rotated, a push has several v1 entries, and one valid entry is sufficient.",
+    mend: "check all v1 entries of the header, and accept the push when any of them is valid",
     async judge({ make, taken, refused, secrets, write }) {
       for (const [what, before, after] of [
-        ["whose second v1 entry is right", 1, 0],
-        ["whose first v1 entry of two is right", 0, 1],
-        ["whose last v1 entry of four is right", 3, 0],
+        ["whose second v1 entry is valid", 1, 0],
+        ["whose first v1 entry of two is valid", 0, 1],
+        ["whose last v1 entry of four is valid", 3, 0],
       ] as const) {
         const event = make.ping();
         const wrong = (times: number) => `,v1=${"ab".repeat(32)}`.repeat(times);
@@ -79,7 +79,7 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
       }
       const event = make.ping();
       const others = [OTHER, `${OTHER}, too`];
-      await refused(event, "a push with two wrong v1 entries", { signature: sign(write(event), others) });
+      await refused(event, "a push with two invalid v1 entries", { signature: sign(write(event), others) });
       return undefined;
     },
   },
@@ -94,7 +94,7 @@ function forged({ secrets }: PushTarget): readonly BadSignature[] {
   ];
 }
 
-/** Fails when a push with any of these is taken; answers the messages. */
+/** Throws Broken when a push with any of these signatures is not rejected. Returns the pushed messages. */
 async function refusesAll(
   { make, refused, secrets, write }: PushTarget,
   bad: readonly BadSignature[],
@@ -109,18 +109,18 @@ async function refusesAll(
   return messages;
 }
 
-/** Fails when one is taken, or shown. */
+/** Throws Broken when a push with any of these signatures is not rejected, or its message is shown. */
 async function refusesAndHidesAll(target: PushTarget, bad: readonly BadSignature[]): Promise<undefined> {
   const { chat, hides } = target;
   const messages = await refusesAll(target, bad);
-  if (chat !== undefined) await hides(chat, messages, "its signature does not hold");
+  if (chat !== undefined) await hides(chat, messages, "its signature is invalid");
 }
 
 async function refusesReSerialised({ make, refused, secrets, write }: PushTarget): Promise<undefined> {
   const event = make.create("written with spaces, signed without");
   const body = Buffer.from(JSON.stringify(event, undefined, 2));
   const signature = sign(write(event), secrets);
-  await refused(event, "a push that is signed as if its JSON had no such spaces", { body, signature });
+  await refused(event, "a push that is signed as if its JSON had no spaces", { body, signature });
 }
 
 async function refusesOld({ make, refused, secrets, write }: PushTarget): Promise<undefined> {

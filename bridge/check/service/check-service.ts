@@ -10,13 +10,13 @@ import { createServiceTarget, type ServiceTarget } from "./service-target";
 export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The service's base address. */
   readonly url: URL;
-  /** UUID of the workspace, whose games see what is accepted. */
+  /** UUID of the workspace. Its games see the accepted events. */
   readonly workspace: string;
-  /** Its signing secrets, the newest first. */
+  /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];
-  /** Go over the rate limits too. */
+  /** Whether to exceed the rate limits too. */
   readonly withLimits?: boolean;
-  /** Only these rules, by their ids, beside those that all others need. */
+  /** Ids of the rules to check. Rules that all others need are always checked. */
   readonly only?: readonly string[];
   readonly progress?: CheckProgress;
 }
@@ -32,14 +32,14 @@ export const SERVICE_RULES: readonly Rule<ServiceTarget>[] = [
 ];
 
 const BLIND: readonly string[] = [
-  "what reaches the games, and that a repeated event reaches them once",
-  "pushes: when they come, and how often again (`--url` checks the other side of that)",
-  "what takes hours: events held for 24 hours, ids remembered for as long, retired secrets",
+  "that events reach the games, and a repeated event only once",
+  "pushes: their timing and retries (`--url` checks the bridge's side)",
+  "rules that take hours: events held for 24 hours, ids remembered for 24 hours, retired secrets",
 ];
 
 /**
- * Sends the service what a bridge may send, and what it must not, and judges the answers. Rejects only where
- * the check itself has a fault: what the service does is in the result.
+ * Sends a service valid and invalid requests as a bridge, and checks the answers. Rejects only when the check itself
+ * fails; faults of the service are in the result.
  */
 export async function checkService(options: ServiceCheckOptions): Promise<CheckResult> {
   const { url, workspace, secrets, withLimits = false, only = [], progress = NO_PROGRESS } = options;

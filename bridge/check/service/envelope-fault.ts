@@ -6,8 +6,8 @@ const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const ACTION_MOST = 512;
 
 /**
- * What in an outbound event is not as the contract's tables have it, in words; undefined when all is. New fields
- * and kinds are no fault.
+ * Returns the fault of an outbound event by the contract's tables; undefined for none. New fields and kinds are not
+ * faults.
  */
 export function envelopeFault(value: unknown, workspace: string): string | undefined {
   const reading = readEvent(value);
@@ -15,25 +15,26 @@ export function envelopeFault(value: unknown, workspace: string): string | undef
   if ("unknown" in reading) return `its type is ${JSON.stringify(reading.unknown.type)}`;
   const { event } = reading;
   if (!EVENT_ID.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
-  if (event.workspace.toLowerCase() !== workspace.toLowerCase()) return "its workspace is another";
+  if (event.workspace.toLowerCase() !== workspace.toLowerCase()) return "its workspace is not the polled one";
   if (event.sequence < 1) return "its sequence is below 1";
-  if (!DATE_TIME.test(event.createdAt)) return "its createdAt is no ISO 8601 time in UTC";
+  if (!DATE_TIME.test(event.createdAt)) return "its createdAt is not an ISO 8601 time in UTC";
   if (event.expiresAt !== null && !DATE_TIME.test(event.expiresAt))
-    return "its expiresAt is no ISO 8601 time in UTC";
+    return "its expiresAt is not an ISO 8601 time in UTC";
   return "message" in event ? messageFault(event.message) : undefined;
 }
 
 function messageFault(message: unknown): string | undefined {
-  if (!isObject(message)) return "its message is no object";
+  if (!isObject(message)) return "its message is not an object";
   const { id, buttons, image, awaitsReply, data } = message;
   if (typeof id !== "string" || !MESSAGE_ID.test(id)) {
     return "its message.id is not msg_ and 26 characters of Crockford base32";
   }
-  if (!Array.isArray(buttons) || !buttons.every(isRow)) return "its message.buttons are no rows of buttons";
+  if (!Array.isArray(buttons) || !buttons.every(isRow))
+    return "its message.buttons is not a list of rows of buttons";
   if (image !== null && !(typeof image === "string" && URL.canParse(image))) {
     return "its message.image is neither null nor a URI";
   }
-  if (typeof awaitsReply !== "boolean") return "its message.awaitsReply is no boolean";
+  if (typeof awaitsReply !== "boolean") return "its message.awaitsReply is not a boolean";
   return data === null || isObject(data) ? undefined : "its message.data is neither null nor an object";
 }
 

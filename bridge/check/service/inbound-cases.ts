@@ -1,9 +1,9 @@
-/** The contract's tables of inbound events, and the cases that follow from them. */
+/** The contract's tables of inbound events, and test cases derived from them. */
 
 const USER = { id: "chat-bridge-check-user" };
 const CHANNEL = "chat-bridge-check";
 
-/** One event of each type. The message answers nothing in play, and an empty command asks for help. */
+/** One event of each type, without effects: the message answers no game, and the empty command asks for help. */
 export const EVENTS = {
   command: { type: "command", channel: CHANNEL, user: USER, text: "" },
   action: { type: "action", channel: CHANNEL, user: USER, messageId: "msg_none", action: "check:none" },
@@ -14,11 +14,12 @@ type InboundType = keyof typeof EVENTS;
 type Fields = Readonly<Record<string, unknown>>;
 
 interface TextRule {
-  /** Dotted. */
+  /** Dotted path. */
   readonly field: string;
   readonly of: readonly InboundType[];
-  /** In characters. */
+  /** Minimum length, characters. */
   readonly least: number;
+  /** Maximum length, characters. */
   readonly most: number;
   readonly isOptional?: true;
   readonly mayBeNull?: true;
@@ -40,15 +41,15 @@ const TEXT_RULES: readonly TextRule[] = [
   { field: "replyTo", of: ["message"], least: 0, most: 128, isOptional: true, mayBeNull: true },
 ];
 
-/** An event that must be taken, or must be refused with a `400` that names the field. */
+/** An event that must be accepted, or rejected with a `400` that names the field. */
 export interface InboundCase {
   readonly what: string;
   readonly event: unknown;
-  /** Undefined where it must be taken. */
+  /** The invalid field; undefined if the event must be accepted. */
   readonly field?: string;
 }
 
-/** A field that all types have is tried at its bounds in messages only: games act on commands. */
+/** Valid values of a field that all types have are sent in messages only, since games act on commands. */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {
     const to = (value: unknown) => withField(EVENTS[type], field, value);
@@ -78,7 +79,7 @@ export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
 const { command, action, message } = EVENTS;
 const { id: me } = USER;
 
-/** Fields and values that no table has. */
+/** Fields and values that are in no table. */
 export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
   { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
@@ -96,7 +97,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
       event: withField(EVENTS[type], "user.extra", 1),
       field: "user.extra",
     },
-    { what: `a user that is a text in a ${type}`, event: { ...EVENTS[type], user: me }, field: "user" },
+    { what: `a user that is a string in a ${type}`, event: { ...EVENTS[type], user: me }, field: "user" },
     { what: `no user in a ${type}`, event: { ...EVENTS[type], user: undefined }, field: "user" },
   ]),
   { what: "a command with replyTo", event: { ...command, replyTo: null }, field: "replyTo" },
@@ -106,7 +107,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
 
 const longDm = (length: number) => `dm:${"u".repeat(length - 3)}`;
 
-/** A DM is `dm:` and the event's own user.id, on actions and messages alone. */
+/** A DM channel is `dm:` and the event's own user.id, and is valid only in actions and messages. */
 export const DM_CASES: readonly InboundCase[] = [
   { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
   { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },
@@ -129,7 +130,7 @@ export const DM_CASES: readonly InboundCase[] = [
   { what: "a bare dm: on a message", event: { ...message, channel: "dm:" }, field: "channel" },
 ];
 
-/** An event with a value at a dotted path; a channel that is a text becomes an object for it. */
+/** Returns an event with a value at a dotted path. A channel that is a string becomes an object. */
 function withField(event: Fields, path: string, value: unknown): Fields {
   const [first = "", inner] = path.split(".");
   if (inner === undefined) return { ...event, [first]: value };
@@ -138,7 +139,7 @@ function withField(event: Fields, path: string, value: unknown): Fields {
   return { ...event, [first]: { ...object, [inner]: value } };
 }
 
-/** Of this length, and no channel of anybody's. */
+/** Returns a text of this length. As the id of a channel, it exists in no chat. */
 function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
 }

@@ -6,17 +6,17 @@ import { expectAccepted, expectRefused, type ServiceTarget } from "./service-tar
 
 const BODY_MAX_BYTES = 64 * 1024;
 
-/** What a `POST` may be told at first, and what the user of this check can do about it. */
+/** Advice to the user of the check, by the status of the first `POST`. */
 const FIRST_ADVICE: Readonly<Record<number, string>> = {
-  401: "the secret is not this workspace's: give the one that the dashboard showed when it was connected",
-  404: "there is no such workspace here, or it is disconnected: look at the base URL and at the id",
+  401: "the secret is not this workspace's: give the one that the dashboard showed when the workspace was connected",
+  404: "there is no such workspace, or it is disconnected: check the base URL and the id",
   409: "the two clocks are more than 5 minutes apart: set the one that is wrong",
 };
 
 export const GATE_RULE: Rule<ServiceTarget> = {
   id: "accepts",
-  says: 'A rightly signed message is answered 202 {"ok":true}.',
-  mend: "look at the base URL, the workspace and the secret, and at the service's own log",
+  says: 'A correctly signed message is answered 202 {"ok":true}.',
+  mend: "check the base URL, the workspace and the secret, and read the service's log",
   isGate: true,
   async judge({ post }) {
     const answer = await post(EVENTS.message);
@@ -30,26 +30,26 @@ export const GATE_RULE: Rule<ServiceTarget> = {
 export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "field-rules",
-    says: "Every field is taken within its bounds, and refused with a 400 that names it outside of them.",
-    mend: "judge each field by the contract's tables, and name the first at fault, dotted",
+    says: "Every field is accepted within its bounds, and otherwise rejected with a 400 that names the field.",
+    mend: "validate each field by the contract's tables, and name the first invalid one by its dotted path",
     judge: (target) => judgeCases(target, TEXT_CASES),
   },
   {
     id: "unknown-fields",
-    says: "Unknown types and fields are refused with a 400 that names the field.",
-    mend: "allow no additional properties in any inbound shape, also in channel and user",
+    says: "Unknown types and fields are rejected with a 400 that names the field.",
+    mend: "allow no additional properties in inbound events, including channel and user",
     judge: (target) => judgeCases(target, UNKNOWN_CASES),
   },
   {
     id: "dm-channels",
-    says: "A DM channel is dm: and the event's own user.id, and never that of a command.",
+    says: "A DM channel is dm: and the event's own user.id, and is rejected for a command.",
     mend: "compare the channel with the event's own user.id, and answer 400 with the field channel",
     judge: (target) => judgeCases(target, DM_CASES),
   },
   {
     id: "body-json",
-    says: "A body that is not JSON is answered 400 without a field, and one that is no object 400.",
-    mend: "parse the body before everything else, and name no field where it cannot be parsed",
+    says: "A body that is not JSON is answered 400 without a field, and JSON that is not an object 400.",
+    mend: "parse the body before everything else, and name no field when parsing fails",
     async judge({ post }) {
       for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
         expectRefused(await post(body), 400, `the body ${JSON.stringify(body)}`, null);
@@ -62,8 +62,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "body-size",
-    says: "A body of 64 KB is judged by its fields; one byte more is answered 413, without `error` in its body.",
-    mend: "bound bodies at 65,536 bytes",
+    says: "A body of 64 KB is validated by its fields; one byte more is answered 413, without `error` in the answer.",
+    mend: "limit bodies to 65,536 bytes",
     async judge({ post }) {
       const ofSize = (bytes: number) => {
         const empty = JSON.stringify({ ...EVENTS.message, text: "" });
@@ -76,8 +76,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "repeats",
-    says: "A request whose id repeats one is answered 202, however it is signed; so is the very same request.",
-    mend: "remember request ids for 24 hours, by workspace, and answer 202 to one that repeats",
+    says: "A request that repeats an id is answered 202, whatever its signature; so is an identical request.",
+    mend: "remember request ids for 24 hours, by workspace, and answer 202 to a repeat",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
       const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>
@@ -85,17 +85,17 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
       );
       for (const [what, signature] of [
         ["a request with an id", now],
-        ["the very same request", now],
+        ["an identical request", now],
         ["the same id, signed at another time", before],
       ] as const) {
         expectAccepted(await post(body, { signature: signature ?? null }), what);
       }
       const plain = JSON.stringify(EVENTS.message);
       const signature = sign(plain, secrets.slice(0, 1));
-      for (const what of ["a request without an id", "the very same request, without an id"]) {
+      for (const what of ["a request without an id", "an identical request without an id"]) {
         expectAccepted(await post(plain, { signature }), what);
       }
-      return { unseen: "whether games see such an event once" };
+      return { unseen: "whether games see the event once" };
     },
   },
 ];

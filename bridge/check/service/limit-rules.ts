@@ -6,23 +6,23 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 
 const ADDRESS_LIMIT = 500;
 const WORKSPACE_LIMIT = 250;
-/** Each burst is twice as large as the one before: a limit a second is gone over only by who is fast enough. */
+/** Sizes of the bursts, in multiples of the limit. Only a client that is fast enough exceeds a limit per second. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
-/** What whoever else sends from this address may take of its limit in a second, such as a bridge that polls. */
+/** Number of requests per second that other clients at this address may send, such as a bridge that polls. */
 const OF_OTHERS_MAX = 10;
 
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
     says: `At most ${WORKSPACE_LIMIT} signed requests a second of a workspace are let through; more are answered 429.`,
-    mend: "count signed requests by workspace, polls too, and answer 429 with Retry-After",
+    mend: "count signed requests, including polls, by workspace, and answer 429 with Retry-After",
     judge: (target) => goOver(target, WORKSPACE_LIMIT, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
     says: `At most ${ADDRESS_LIMIT} requests a second of an address are let through, signed or not; more are answered 429.`,
-    mend: "count all requests by the sender's address before anything else is looked up, and answer 429 with Retry-After",
+    mend: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
     judge: (target) =>
       goOver(target, ADDRESS_LIMIT, OF_OTHERS_MAX, {
         method: "GET",
@@ -39,10 +39,10 @@ async function goOver(
   ofOthers: number,
   request: ServiceRequest,
 ) {
-  if (!withLimits) return { unseen: "it loads the service: give --limits" };
+  if (!withLimits) return { unseen: "this check loads the service: give --limits to run it" };
   let fastest = 0;
   for (const times of BURSTS) {
-    // What was sent before must not count.
+    // Earlier requests must not count.
     await sleep(QUIET_MS);
     const size = limit * times;
     const begun = performance.now();
@@ -57,14 +57,14 @@ async function goOver(
     if (size > limit * (2 + seconds))
       throw new Broken(`all of ${size} requests in ${seconds.toFixed(1)} s were let through`);
   }
-  return { unseen: `from here only ${fastest} requests a second came through: too few to go over the limit` };
+  return { unseen: `only ${fastest} requests a second were sent: too few to exceed the limit` };
 }
 
 function isLimited(reply: Reply): reply is Answered {
   return "status" in reply && reply.status === 429;
 }
 
-/** However the seconds are cut, no more than the limit fits into each, and a sender below it is let through. */
+/** For any start of the seconds, each lets through at most `limit`, and a sender below the limit is let through. */
 function judgeBurst(
   replies: readonly Reply[],
   limited: readonly Answered[],
@@ -76,12 +76,12 @@ function judgeBurst(
     expectRefused(answer, 429, "a request over the limit");
     const retryAfter = answer.headers["retry-after"] ?? "";
     if (!/^[1-9]\d*$/.test(retryAfter))
-      throw new Broken(`Retry-After of a 429 is "${retryAfter}", no whole number of seconds`);
+      throw new Broken(`Retry-After of a 429 is "${retryAfter}", not a whole number of seconds`);
   }
   const passed = replies.length - limited.length;
   const most = limit * (2 + Math.floor(seconds));
   if (passed > most)
     throw new Broken(`${passed} requests were let through in ${seconds.toFixed(1)} s: ${most} at most`);
   if (passed < limit - ofOthers)
-    throw new Broken(`only ${passed} requests were let through before the first was refused`);
+    throw new Broken(`only ${passed} requests were let through before the first was rejected`);
 }

@@ -8,7 +8,7 @@ import { expectAccepted, expectRefused, type ServiceTarget } from "./service-tar
 const MINUTE_MS = 60_000;
 const OTHER = "a secret that is not the workspace's";
 
-/** What a request may fail at, in the order in which the first is answered. */
+/** Faults of a request, in the order of the service's checks. */
 const FAULTS = ["not JSON", "unknown workspace", "wrong secret", "signed long ago", "wrong field"] as const;
 type Fault = (typeof FAULTS)[number];
 
@@ -21,7 +21,7 @@ const STATUS_OF: Readonly<Record<Fault, number>> = {
 };
 const POLL_FAULTS: readonly Fault[] = ["unknown workspace", "wrong secret", "signed long ago", "wrong field"];
 
-/** Each fault alone, and each two together: what is judged first counts. */
+/** Returns each fault alone and each pair of faults. The answer is for the fault that is checked first. */
 function pairsOf(faults: readonly Fault[]): readonly (readonly [Fault, Fault])[] {
   return faults.flatMap((first, i) => faults.slice(i).map((second) => [first, second] as const));
 }
@@ -30,7 +30,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-refused",
     says: "A missing, malformed or wrong Service-Signature is answered 401.",
-    mend: "take t=<digits> and one or more ,v1=<hex>, and compare the whole digest with that of <t>.<raw body>",
+    mend: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with that of <t>.<raw body>",
     async judge({ post, poll, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const { what, spoil } of [...MALFORMED, ...WRONG]) {
@@ -47,8 +47,8 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "signatures-taken",
-    says: "The signature is that of the exact raw bytes, and any one right v1 entry suffices.",
-    mend: "go through all v1 entries, and compute the HMAC over the bytes as they came",
+    says: "The signature covers the exact raw bytes, and one valid v1 entry is sufficient.",
+    mend: "check all v1 entries, and compute the HMAC over the bytes as received",
     async judge({ post, secrets }) {
       const spaced = JSON.stringify(EVENTS.message, undefined, 2);
       expectAccepted(await post(spaced), "a message whose JSON has spaces");
@@ -59,15 +59,15 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         [secret, OTHER],
       ]) {
         const answer = await post(body, { signature: sign(body, list) });
-        expectAccepted(answer, "a message with two v1 entries, one of them right,");
+        expectAccepted(answer, "a message with two v1 entries, one of them valid,");
       }
       return undefined;
     },
   },
   {
     id: "clock",
-    says: "A timestamp within 5 minutes of the service's clock is taken; one further away, either way, is answered 409.",
-    mend: "judge the timestamp after the digest; where this machine's own clock is wrong, set it",
+    says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other is answered 409.",
+    mend: "check the timestamp after the digest; if this machine's clock is wrong, set it",
     async judge({ post, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const minutes of [-24 * 60, -6, -4, 4, 6, 24 * 60]) {
@@ -92,7 +92,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         const answer = await target.post(raw, changeFor(faults, raw, target));
         expectRefused(answer, STATUS_OF[first], `a message with these faults: ${wordsOf(faults)}`);
       }
-      // With a target URL there is a 403 to come, which has no place in this order.
+      // With a target URL, a valid poll is answered 403, whose place in the order is not fixed.
       const pollFaults = (await target.isPolled())
         ? POLL_FAULTS
         : POLL_FAULTS.filter((fault) => fault !== "wrong field");
@@ -107,8 +107,8 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "same-404",
-    says: "Every workspace that cannot be reached is answered 404 with the same body, signed or not.",
-    mend: "answer 404 before the signature is looked at, with one body for all reasons",
+    says: "Every request to an unavailable workspace is answered 404 with the same body, signed or not.",
+    mend: "answer 404 before the signature is checked, with one body for all reasons",
     async judge({ post, poll }) {
       const bodies = new Set<string>();
       for (const signature of [undefined, null]) {
@@ -124,11 +124,13 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "both-secrets",
-    says: "While a secret is rotated both the old and the new one are taken.",
+    says: "While a secret is rotated, both the old and the new one are accepted.",
     mend: "keep a retired secret for 24 hours",
     async judge({ post, secrets }) {
       if (secrets.length < 2)
-        return { unseen: "rotate the secret, and give both: --secret <new> --secret <old>" };
+        return {
+          unseen: "this needs two secrets: rotate the secret, and give --secret <new> --secret <old>",
+        };
       const body = JSON.stringify(EVENTS.message);
       for (const [i, secret] of secrets.entries()) {
         expectAccepted(

@@ -5,11 +5,11 @@ import { envelopeFault } from "./envelope-fault";
 import { expectRefused, type Answered, type ServiceTarget } from "./service-target";
 
 const PAGE_MOST = 100;
-/** How many held events are fetched one by one. */
+/** Maximum number of held events that are fetched one by one. */
 const WALK_MOST = 20;
-const NO_EVENTS = "no events are held: have some published, such as by Send test event in the dashboard";
+const NO_EVENTS = "no events are held: publish some, for example by Send test event in the dashboard";
 
-/** What the query must not have, and the parameter that the `400` names. */
+/** Invalid queries, each with the parameter that the `400` must name. */
 const BAD_QUERIES: readonly (readonly [string, string])[] = [
   ...["0", "101", "-1", "1.5", "abc", "", "1e1"].map((limit) => [`limit=${limit}`, "limit"] as const),
   ...["abc", "-1", "", "1.5", "LATEST", "1".repeat(19)].map((after) => [`after=${after}`, "after"] as const),
@@ -30,12 +30,12 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-mode",
     says: "A poll is answered 200 with a page, or 403 when the workspace has a target URL.",
-    mend: "answer a rightly signed poll with 200, and only where a target URL is set with 403",
+    mend: "answer a correctly signed poll with 200, or with 403 only if a target URL is set",
     async judge(target) {
       const answer = await target.poll("");
       if (answer.status === 403) {
         expectRefused(answer, 403, "a poll");
-        return { note: "it has a target URL" };
+        return { note: "the workspace has a target URL" };
       }
       pageOf(answer, "a poll", target);
       return { note: "events are held" };
@@ -43,8 +43,8 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "poll-query",
-    says: "Malformed, repeated and unknown query parameters are answered 400, and named.",
-    mend: "take after and limit, each once at most, within their bounds, and nothing else",
+    says: "Malformed, repeated and unknown query parameters are answered 400 with the parameter's name.",
+    mend: "accept after and limit, each at most once and within its bounds, and nothing else",
     judge: (target) =>
       ifPolled(target, async () => {
         for (const [query, field] of BAD_QUERIES) {
@@ -56,7 +56,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-query-signed",
     says: "A poll is signed over the query string exactly as it is sent.",
-    mend: "compute the HMAC over everything after `?` as it came, before it is decoded",
+    mend: "compute the HMAC over everything after `?` as received, before decoding",
     judge: (target) =>
       ifPolled(target, async () => {
         const { poll, secrets } = target;
@@ -69,7 +69,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           const answer = await poll(query, { signature: sign(signed, secrets) });
           expectRefused(answer, 401, `the query ?${query}, signed as ?${signed},`);
         }
-        pageOf(await poll("limit=%31%30"), "a query with escapes, signed as it is sent,", target);
+        pageOf(await poll("limit=%31%30"), "a query with escapes, signed as sent,", target);
         return undefined;
       }),
   },
@@ -87,7 +87,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           const fault = verify(header, body, secret);
           if (fault !== undefined) throw new Broken(`under secret ${i + 1}, ${SIGNATURE_FAULT_WORDS[fault]}`);
           const isInPlace = verify(`${timestamp},v1=${entries[i]}`, body, secret) === undefined;
-          // One secret alone may be the older of two.
+          // If only one secret is given, it may be the older of two.
           if (secrets.length > 1 && !isInPlace)
             throw new Broken(`v1 entry ${i + 1} is not under secret ${i + 1}`);
         }
@@ -99,7 +99,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "poll-latest",
-    says: "after=latest answers no events and the newest cursor, and a cursor with nothing after it comes back.",
+    says: "after=latest is answered with no events and the newest cursor. A poll without newer events returns its cursor.",
     mend: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
     judge: (target) =>
       ifPolled(target, async () => {
@@ -107,16 +107,17 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
         if (latest.events.length > 0) throw new Broken("after=latest was answered with events");
         if (latest.next === null) throw new Broken("after=latest was answered with next null");
         const after = pageOf(await target.poll(`after=${latest.next}`), "the newest cursor", target);
-        if (after.events.length > 0) return { unseen: "an event was published meanwhile; run it again" };
+        if (after.events.length > 0)
+          return { unseen: "an event was published during the check: run the check again" };
         if (after.next !== latest.next)
-          throw new Broken(`next is ${after.next}, not the ${latest.next} that was sent`);
+          throw new Broken(`next is ${after.next}, not the sent cursor ${latest.next}`);
         return undefined;
       }),
   },
   {
     id: "held-events",
-    says: "Held events have the contract's fields, oldest first, with ids of their own and rising sequences.",
-    mend: "look at the field tables of the envelope and of messages",
+    says: "Held events have the contract's fields, unique ids and rising sequences, and are ordered oldest first.",
+    mend: "compare with the contract's field tables of the envelope and of messages",
     judge: (target) =>
       ifPolled(target, async () => {
         const { events, gap } = pageOf(await target.poll(""), "a poll", target);
@@ -125,35 +126,36 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
         let last = 0;
         for (const [i, event] of events.entries()) {
           const fault = envelopeFault(event, target.workspace);
-          if (fault !== undefined) throw new Broken(`of the held event ${i + 1}, ${fault}`);
+          if (fault !== undefined) throw new Broken(`held event ${i + 1}: ${fault}`);
           const { id, sequence } = event as { id: string; sequence: number };
-          if (sequence <= last) throw new Broken(`the sequence of the held event ${i + 1} does not rise`);
+          if (sequence <= last) throw new Broken(`the sequence of held event ${i + 1} does not rise`);
           ids.add(id);
           last = sequence;
         }
-        if (ids.size < events.length) throw new Broken("an id is that of two events");
+        if (ids.size < events.length) throw new Broken("two events have the same id");
         return events.length === 0 ? { unseen: NO_EVENTS } : { note: `${events.length} events` };
       }),
   },
   {
     id: "cursors",
-    says: "Pages follow one another by next without a gap or a repeat, and hasMore says whether there is another.",
-    mend: "a page of limit n ends with its n-th event, and next is the cursor of that one",
+    says: "Pages that are linked by next have no gap and no repeat, and hasMore says whether there is another page.",
+    mend: "end a page of limit n with its n-th event, and set next to the cursor of that event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
-        if (whole.events.length < 2) return { unseen: `fewer than two events are held; ${NO_EVENTS}` };
+        if (whole.events.length < 2)
+          return { unseen: "fewer than two events are held: publish some, for example by Send test event" };
         let after = "";
         for (const [i, wanted] of whole.events.entries()) {
           const page = pageOf(await target.poll(`${after}limit=1`), "a page of one", target);
           const isLast = i === whole.events.length - 1;
           const [event] = page.events;
           if (page.events.length !== 1 || JSON.stringify(event) !== JSON.stringify(wanted)) {
-            throw new Broken(`one by one, event ${i + 1} is not the one that a whole page has there`);
+            throw new Broken(`event ${i + 1}, fetched alone, differs from event ${i + 1} of a larger page`);
           }
           if (!isLast && !page.hasMore) throw new Broken("hasMore is false before the last event");
           if (isLast && page.next !== whole.next)
-            throw new Broken("the last page's next is not the whole page's");
+            throw new Broken("next of the last page differs from next of the larger page");
           after = `after=${page.next}&`;
         }
         return { note: `${whole.events.length} pages` };
@@ -163,19 +165,17 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
 
 async function ifPolled({ isPolled }: ServiceTarget, judge: () => Promise<Judged>): Promise<Judged> {
   if (await isPolled()) return judge();
-  return { unseen: "the workspace has a target URL: clear it for the time of the check, or use another" };
+  return { unseen: "the workspace has a target URL: clear it during the check, or use another workspace" };
 }
 
-/** Fails unless the answer is a page. */
+/** Returns the page of an answer. Throws Broken when the answer is not a page. */
 function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): Page {
   if (answer.status !== 200) throw new Broken(`${what} was answered ${answer.status}, not 200`);
   const json = readJson(answer.body);
   const { events, next, hasMore, gap } = isObject(json) ? json : {};
   const isNext = next === null || (typeof next === "string" && isCursor(next));
   if (!Array.isArray(events) || !isNext || typeof hasMore !== "boolean" || typeof gap !== "boolean") {
-    throw new Broken(
-      `${what}: the page of ${workspace} does not have events, next, hasMore and gap as they must be`,
-    );
+    throw new Broken(`${what}: the page of ${workspace} lacks a valid events, next, hasMore or gap`);
   }
   if (events.length > PAGE_MOST) throw new Broken(`${what}: the page has ${events.length} events`);
   return { events, next, hasMore, gap };

@@ -8,9 +8,9 @@ import { Broken, noReply } from "../rule";
 
 export type Answered = Exclude<Reply, NoReply>;
 
-/** How a request differs from the right one that a bridge would send now. */
+/** The difference between a request and the valid one that a bridge would send now. */
 export interface RequestChange {
-  /** The header; null for none. */
+  /** The signature header; null for none. */
   readonly signature?: string | null;
   readonly workspace?: string;
 }
@@ -20,18 +20,19 @@ export interface ServiceTarget {
   readonly workspace: string;
   readonly secrets: readonly string[];
   readonly withLimits: boolean;
-  /** Posts an inbound event; what is no bytes and no text is made JSON. A `429` is waited out. */
+  /** Posts an inbound event. Values other than bytes and strings are sent as JSON. Retries after a `429`. */
   post(event: unknown, change?: RequestChange): Promise<Answered>;
+  /** Polls. Retries after a `429`. */
   poll(query: string, change?: RequestChange): Promise<Answered>;
-  /** One request as it is, whatever comes. */
+  /** Sends one request, without retries. */
   once(request: ServiceRequest): Promise<Reply>;
-  /** Whether events are held for polling: there is no target URL. */
+  /** Resolves to whether the workspace has no target URL, so that its events can be polled. */
   isPolled(): Promise<boolean>;
 }
 
 export interface ServiceRequest extends RequestChange {
   readonly method: "GET" | "POST";
-  /** A body, or the query string of a poll. */
+  /** The body, or the query string of a poll. */
   readonly raw: string | Uint8Array;
 }
 
@@ -62,7 +63,7 @@ export function createServiceTarget(options: {
     });
   }
 
-  /** Others may share the workspace or the address, and this check is quick. */
+  /** Retries after a `429`: the check sends quickly, and other clients may share the workspace or the address. */
   async function untilLetThrough(request: ServiceRequest): Promise<Answered> {
     for (let attempt = 1; ; attempt++) {
       const reply = await once(request);
@@ -92,21 +93,21 @@ export function createServiceTarget(options: {
   };
 }
 
-/** Fails unless the answer is the contract's `202`; fields may be added to it at any time. */
+/** Throws Broken unless the answer is the contract's `202`. Allows unknown fields, which may be added at any time. */
 export function expectAccepted(answer: Answered, what: string): void {
   const json = readJson(answer.body);
   if (answer.status === 202 && isObject(json) && json["ok"] === true) return;
   throw new Broken(`${what} was answered ${told(answer)}, not 202 {"ok":true}`);
 }
 
-/** The field that a `400` names: this one, none, or not judged. */
+/** The field that a `400` must name; null for no field, undefined for any. */
 export type WantedField = string | null | undefined;
 
-/** Fails unless the answer is this refusal, with an error body in its shape. */
+/** Throws Broken unless the answer has this status and an error body in the contract's form. */
 export function expectRefused(answer: Answered, status: number, what: string, field?: WantedField): void {
   if (answer.status !== status) throw new Broken(`${what} was answered ${told(answer)}, not ${status}`);
   const json = readJson(answer.body);
-  if (!isObject(json)) throw new Broken(`${what}: the body of the ${status} is no JSON object`);
+  if (!isObject(json)) throw new Broken(`${what}: the body of the ${status} is not a JSON object`);
   const { statusCode, message, error } = json;
   const isMessage =
     typeof message === "string" ||
@@ -114,7 +115,9 @@ export function expectRefused(answer: Answered, status: number, what: string, fi
   if (statusCode !== status)
     throw new Broken(`${what}: in the body of the ${status}, statusCode is not ${status}`);
   if (!isMessage)
-    throw new Broken(`${what}: in the body of the ${status}, message is no text and no list of texts`);
+    throw new Broken(
+      `${what}: in the body of the ${status}, message is neither a string nor a list of strings`,
+    );
   const wanted = status === 413 ? undefined : STATUS_CODES[status];
   if (error !== undefined && error !== wanted) {
     const name = wanted === undefined ? "missing" : `"${wanted}"`;
