@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** PEM files of a certificate that vouches for itself. */
+/** PEM files of a self-signed certificate. */
 export interface CertificateFiles {
   readonly certPath: string;
   readonly keyPath: string;
@@ -13,8 +13,8 @@ export interface CertificateFiles {
 const DAYS_VALID = "3650";
 
 /**
- * Makes a certificate for a host in a folder, in the place of the one before;
- * undefined where there is no openssl to make it.
+ * Makes a self-signed certificate for a host in a folder, and replaces an earlier
+ * one. Resolves to undefined when openssl is not available.
  */
 export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
   const [keyPath, certPath] = [join(folder, "push.key"), join(folder, "push.pem")];
@@ -30,7 +30,7 @@ export async function makeCertificate(folder: string, host: string): Promise<Cer
   }
 }
 
-/** A file of roots that vouch for a certificate, and for what those in another file vouch for. */
+/** Returns a PEM file with the certificate and, if given, the roots in the file `others`. */
 export function rootsWith(
   { certPath }: CertificateFiles,
   others: string | undefined,
@@ -42,7 +42,7 @@ export function rootsWith(
     writeFileSync(path, `${readFileSync(others, "utf8")}\n${readFileSync(certPath, "utf8")}`);
     return path;
   } catch {
-    // Core says what is wrong with the other file.
+    // Core reports the fault of the other file.
     return others;
   }
 }

@@ -3,15 +3,15 @@ import { reachable } from "./listen-addresses";
 import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
-/** Certificates are for processes apart, and core and the edge mean different ones by these names. */
+/** TLS settings are for processes on separate machines; core and the edge use these names for different certificates. */
 const NOT_PASSED_ON = /^CORE_TLS_/;
-/** What the edge is better off not to know. */
+/** Settings that only core gets, since they are secret. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 
 /**
- * What the processes are told: where they are, what is kept for them, and
- * the further settings of our own environment. Keys and tokens that someone set
- * hold beside the kept ones.
+ * Returns the environment of each process: its addresses, the kept tokens and
+ * keys, and the further settings of `own`. Keys and tokens in `own` are valid in
+ * addition to the kept ones.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,

@@ -13,16 +13,16 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** They give up by themselves after ten seconds. */
+/** The processes themselves limit their stop to 10 seconds. */
 const STOP_WITHIN_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const PROBE_WITHIN_MS = 2_000;
 
-/** Where each is, beside us. */
+/** Folder of each process, in the parent of this folder. */
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
-/** Starts a process of ours, and does not wait for it. */
+/** Starts a process of the service, without waiting until it is ready. */
 export function startChild(name: keyof typeof FOLDERS, env: NodeJS.ProcessEnv, logFile: string): Child {
   const main = join(__dirname, "..", FOLDERS[name], "main.js");
   const child = spawnGuarded([process.execPath, ...NODE_FLAGS, main], { logFile, env });
@@ -30,10 +30,10 @@ export function startChild(name: keyof typeof FOLDERS, env: NodeJS.ProcessEnv, l
 }
 
 /**
- * Waits until a child says that it is ready.
+ * Waits until a child is ready. Throws StartFault when it is not ready within 60 seconds.
  *
- * @param health where it answers probes, host:port
- * @param signal aborted when there is no need to wait longer, as when it has ended
+ * @param health host:port where the child answers probes
+ * @param signal stops the wait, for example when the child has exited
  */
 export async function untilReady(child: Child, health: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + READY_WITHIN_MS;
@@ -41,22 +41,22 @@ export async function untilReady(child: Child, health: string, signal: AbortSign
     const reason = await whyNotReady(health);
     signal.throwIfAborted();
     if (reason === undefined) return;
-    if (performance.now() > end) throw fault(child, `is not ready in time: ${reason}`);
+    if (performance.now() > end) throw fault(child, `was not ready in time: ${reason}`);
     await sleep(LOOK_EVERY_MS);
   }
 }
 
-/** What to say of a child that was not asked to end. */
+/** Returns the fault of a child that exited without being stopped. */
 export function endedByItself(child: Child): StartFault {
   const { signalCode, exitCode } = child.process;
-  return fault(child, `has ended by itself (${signalCode ?? `exit code ${exitCode}`})`);
+  return fault(child, `stopped unexpectedly (${signalCode ?? `exit code ${exitCode}`})`);
 }
 
 function fault({ name, logFile }: Child, what: string): StartFault {
   return new StartFault(`${name} ${what}. Its log is ${logFile}, which ends with:\n${logTail(logFile)}`);
 }
 
-/** Undefined when it is ready. */
+/** Resolves to the reason why a child is not ready; undefined when it is ready. */
 async function whyNotReady(health: string): Promise<string | undefined> {
   try {
     const answer = await fetch(`http://${health}/ready`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });

@@ -4,8 +4,8 @@ import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
 /**
- * The demo workspace: the one that is known, connected again where someone has
- * disconnected it, or a new one where core does not have it.
+ * Resolves to the demo workspace: `known`, which is connected again if it was
+ * disconnected, or a new one if core does not have it. Throws StartFault.
  */
 export async function demoWorkspace(
   operator: Operator,
@@ -16,7 +16,7 @@ export async function demoWorkspace(
     if (found === undefined || known === undefined) return shown(await operator.create("Demo"));
     return found.connected ? known : shown(await operator.connect(known.id));
   } catch (error) {
-    throw new StartFault(`Core did not give a demo workspace: ${(error as Error).message}`);
+    throw new StartFault(`Cannot get the demo workspace from core: ${(error as Error).message}`);
   }
 }
 

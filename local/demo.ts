@@ -9,11 +9,11 @@ import type { DemoWorkspace } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 import { startTargetUrlSwitch, type TargetUrlSwitch } from "./target-url-switch";
 
-/** What is to be there before core starts, so that it may push to the chat. */
+/** Preparations before core starts, so that core can push to the chat. */
 export interface DemoPlan {
-  /** Undefined where none can be made: the chat polls only. */
+  /** Certificate of the chat. If undefined, none could be made, and the chat only polls. */
   readonly certificate: CertificateFiles | undefined;
-  /** Settings of core: it goes to the one address of the chat, and trusts its certificate. */
+  /** Settings of core, which allow the chat's address and trust its certificate. */
   readonly core: NodeJS.ProcessEnv;
 }
 
@@ -48,10 +48,10 @@ export interface DemoOptions {
   readonly signal: AbortSignal;
 }
 
-/** Relative, as the path of a socket must be short: the chat runs in the same folder. */
+/** A relative path, since paths of sockets must be short. The chat runs in the same folder. */
 const SWITCH_SOCKET = "chat.sock";
 
-/** Starts the game and the chat. Resolves when both are ready, with what is to be closed after they have stopped. */
+/** Starts the game and the chat. Resolves when both are ready; close the result after they have stopped. */
 export async function startDemo(options: DemoOptions): Promise<TargetUrlSwitch> {
   const { plan, listen, workspace, operator, environments, logOf, watch, signal } = options;
   const { certificate } = plan;

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 
 /**
- * Below the ports that systems give to outgoing connections: one of those could
- * be taken between our finding it free and its use.
+ * Below the ports that systems use for outgoing connections: such a port could be
+ * taken between the check and its use.
  */
 const PORTS = { from: 20_000, to: 30_000 };
 const MOST_TRIES = 20;
 
-/** Listens on a port, or with port 0 on any that is free. Rejects with the system's error. */
+/** Listens on a port, or on any free port if `port` is 0. Rejects with the system's error. */
 export async function listenOn(host: string, port: number): Promise<Server> {
   for (let tries = 1; ; tries++) {
     const server = createServer();

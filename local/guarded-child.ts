@@ -4,23 +4,23 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync } from "node:
 import type { Socket } from "node:net";
 
 /**
- * Runs "$@", and beside it a guard that ends it when descriptor 3 closes: that
- * is when we are gone, however we went. A line on descriptor 3 sends the guard
- * home instead. The guard is a child of what it guards and names it by the
- * process id that the shell hands over in `exec`.
+ * Runs "$@", and a guard that kills it when descriptor 3 closes. This happens when
+ * our process exits, for any reason. A line on descriptor 3 makes the guard exit
+ * without killing. The shell replaces itself by "$@" with `exec`, so the guard is a
+ * child of "$@", and $$ is the process id of "$@".
  */
 const GUARDED = '{ read -r _ <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 
 export interface GuardedChildOptions {
-  /** What it prints goes straight there; the log of the run before is kept beside it, with ".1" after its name. */
+  /** File for the output of the program. The log of the previous run is renamed, with ".1" after its name. */
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Starts a program that does not outlive this process. It has a process group of
- * its own, so that Ctrl-C in a terminal reaches only us and we stop things in
- * order.
+ * Starts a program that does not outlive this process. The program has its own
+ * process group, so that Ctrl-C in a terminal reaches only this process, which
+ * stops all programs in order.
  */
 export function spawnGuarded(
   command: readonly string[],
@@ -46,7 +46,7 @@ export function spawnGuarded(
 const TAIL_LINES = 10;
 const TAIL_CHARACTERS = 4_000;
 
-/** The last lines that a child printed. */
+/** Returns the last lines of a log, indented. */
 export function logTail(logFile: string): string {
   const lines = readFileSync(logFile, "utf8").slice(-TAIL_CHARACTERS).trimEnd().split("\n");
   return lines
@@ -59,7 +59,7 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Asks a child to stop, and ends it when it has not within the bound. Harmless when it has ended. */
+/** Stops a child with SIGTERM, and kills it after `withinMs`. Does nothing if the child has exited. */
 export async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return;
   const exited = once(child, "exit");

@@ -4,28 +4,30 @@ const listeners = Object.entries(LISTENERS).map(
   ([name, { what, fallback }]) => `  ${name.padEnd(22)}${what}: ${fallback}`,
 );
 
-/** What `npm start -- --help` prints. */
-export const HELP = `npm start runs the whole service on this machine: a Redis of its own, core (gRPC, for
-games), an edge (HTTP, for bridges), the dashboard (for people), and to try them with a demo
-workspace, a game and a chat to play it in. Needs Node 20.19, better 24; openssl, if the chat is to be pushed to.
+/** The output of `npm start -- --help`. */
+export const HELP = `npm start runs the whole service on this machine: a private Redis, core (gRPC, for games), an
+edge (HTTP, for bridges) and the dashboard (for people). To try them, it also runs a demo
+workspace, a game, and a chat to play it in. It needs Node 20.19 or later, preferably 24, and
+openssl for pushes to the chat.
 
-  npm start             build, start, and print what to try; Ctrl-C stops it
-  npm start -- --help   this page
+  npm start             build, start, and print commands to try; Ctrl-C stops the service
+  npm start -- --help   print this page
 
-Redis is the one that REDIS_URL names; else a redis-server or valkey-server (7 or later) on the
-PATH is started; else apt-get, dnf, apk or brew installs one, where the rights allow.
+The service uses the Redis that REDIS_URL names. Otherwise it starts a redis-server or
+valkey-server (7 or later) on the PATH. If there is none, apt-get, dnf, apk or brew installs one,
+if the user has the rights.
 
-What is held, and what was made at the first start (tokens, keys, the demo workspace), is kept in
-.data/, so it is there at the next start. Remove the folder to begin anew. Logs are in .data/logs/.
+All data, and the tokens, keys and demo workspace of the first start, are kept in .data/ for the
+next start. Remove the folder to start from scratch. Logs are in .data/logs/.
 
 Settings, from the environment:
 
-  DATA_DIR              another folder than .data
-  DEMO                  off leaves the game and the chat out
-  REDIS_URL             a Redis that runs already: redis://host:port, rediss://… or unix:///path
+  DATA_DIR              folder to use instead of .data
+  DEMO                  off starts neither the game nor the chat
+  REDIS_URL             a running Redis: redis://host:port, rediss://… or unix:///path
 ${listeners.join("\n")}
-                        (host:port; port 0 takes any that is free)
+                        (host:port; port 0 uses any free port)
 
-The further settings of core and the edge, such as LOG_LEVEL, work too: docs/operator-guide.md has them.
+The other settings of core and the edge, such as LOG_LEVEL, work too: see docs/operator-guide.md.
 Example: EDGE_LISTEN=0.0.0.0:9000 DATA_DIR=/tmp/trial npm start
 `;

@@ -8,17 +8,18 @@ import { LISTENERS, type ListenAddresses, type Listener } from "./start-settings
 const LOOK_EVERY_MS = 100;
 
 /**
- * The addresses with a real port each, all of them free right now.
+ * Resolves to the addresses with a port each, all free at this moment. Throws
+ * StartFault when a port cannot be used.
  *
- * @param patienceMs how long to wait for one that is taken: what an earlier run
- *   left behind is still going away
+ * @param patienceMs milliseconds to wait for a port in use, since processes of an
+ *   earlier run may still be stopping
  */
 export async function freeAddresses(
   wanted: ListenAddresses,
   patienceMs: number,
   signal: AbortSignal,
 ): Promise<ListenAddresses> {
-  // All at once, so that no two of them are the same.
+  // Held until all are found, so that no port is used twice.
   const held: Server[] = [];
   try {
     const found: Partial<Record<Listener, HostPort>> = {};
@@ -33,7 +34,7 @@ export async function freeAddresses(
   }
 }
 
-/** The address to connect to a listener: one on every address is at home on loopback too. */
+/** Returns the address to connect to a listener: loopback if it listens on all addresses. */
 export function reachable({ host, port }: HostPort): string {
   const at = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return formatHostPort({ host: at, port });
@@ -66,13 +67,13 @@ async function take(
 function why(code: string | undefined): string {
   switch (code) {
     case "EADDRINUSE":
-      return "is taken by another program";
+      return "is in use by another program";
     case "EACCES":
-      return "may only be listened on by root";
+      return "needs the rights of root";
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return "is not an address of this machine";
     default:
-      return `cannot be listened on (${code})`;
+      return `cannot be used (${code})`;
   }
 }

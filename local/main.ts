@@ -10,7 +10,7 @@ const EXIT_USAGE = 64; // EX_USAGE
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 const PARENT_CHECK_EVERY_MS = 250;
 
-/** Why to stop when someone asked for it. */
+/** The reason of a stop by a signal or by npm. */
 class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
@@ -19,7 +19,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (args.length > 0) {
-    complain(`There is no argument ${args[0]}; npm start -- --help says what there is.`);
+    complain(`Unknown argument ${args[0]}; npm start -- --help lists the options.`);
     return EXIT_USAGE;
   }
   if (process.platform === "win32") {
@@ -41,7 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
   return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
 }
 
-/** Signals ask, once or more often; so does the end of the npm that runs us, which may not pass its signal on. */
+/** Aborts `over` on a signal, and when the npm that started us exits, since npm may not forward its signal. */
 function stopWhenAsked(over: AbortController): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => over.abort(new Asked(signal)));
@@ -55,8 +55,7 @@ function stopWhenAsked(over: AbortController): void {
 
 function explain(reason: unknown): number {
   if (reason instanceof StartFault || reason instanceof SettingsError) complain(reason.message);
-  else
-    complain(`npm start has a fault of its own: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  else complain(`Internal error of npm start: ${reason instanceof Error ? reason.stack : String(reason)}`);
   return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
@@ -68,6 +67,6 @@ function complain(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-// Whoever read what we print may have gone; that is no reason to leave things running.
+// The reader of the output may close it. The stop must still run to its end, so errors are ignored.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 void main(process.argv.slice(2)).then((code) => process.exit(code));

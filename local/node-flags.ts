@@ -1,7 +1,7 @@
 /**
- * What Node is told for the processes of the service; the Dockerfile and the operator's guide
- * say the same. What a request or a push needs is needed for some milliseconds. Under load the
- * 16 MB that Node has for what is young are full before that, so much of it counts as old, and
- * only a whole garbage collection frees it. With 64 MB most has gone by then.
+ * Flags of Node for the processes of the service, as in the Dockerfile and the operator's guide.
+ * Objects of a request or a push live for some milliseconds. Under load, Node's default young
+ * generation of 16 MB fills up before they die, so many are promoted, and only a full garbage
+ * collection frees them. With 64 MB, most have died by then.
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=64"];

@@ -9,13 +9,13 @@ import {
   type Workspace,
 } from "../proto/gen/chatbridge/v1/workspace";
 
-/** What an operator does with core. Everything rejects with a ServiceError. */
+/** An operator's calls of core. All of them reject with a ServiceError. */
 export interface Operator {
-  /** Undefined when core does not have it. */
+  /** Resolves to undefined when core does not have the workspace. */
   find(workspaceId: string): Promise<Workspace | undefined>;
   create(name: string): Promise<CreateWorkspaceResponse>;
   connect(workspaceId: string): Promise<ConnectWorkspaceResponse>;
-  /** An empty URL clears it. */
+  /** Sets the target URL; an empty URL clears it. */
   setTargetUrl(workspaceId: string, targetUrl: string): Promise<void>;
   close(): void;
 }

@@ -6,40 +6,43 @@ import { hasEnded, logTail, spawnGuarded, stopChild } from "./guarded-child";
 import { ask, redisAddress, type RedisAddress } from "./redis-address";
 import { StartFault } from "./start-fault";
 
-/** A Redis of our own: durable, reached by nobody else, and gone when this process is. */
+/** A durable Redis for this process alone, which stops when this process exits. */
 export interface PrivateRedis {
-  /** For REDIS_URL. */
+  /** Value for REDIS_URL. */
   readonly url: string;
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Stops it with everything written; harmless when it has stopped. */
+  /** Stops the server after it has written all data. Does nothing if the server has stopped. */
   stop(): Promise<void>;
 }
 
 export interface PrivateRedisOptions {
-  /** The command of the server, as findRedisServer found it. */
+  /** Command of the server, from `findRedisServer`. */
   readonly server: string;
-  /** Where its files and its socket are; made when it is not there. */
+  /** Folder of the server's files and socket; made if it does not exist. */
   readonly folder: string;
   /** Further settings, such as ["--maxmemory", "50mb"]. */
   readonly settings?: readonly string[];
-  /** Where it logs; a file in its folder unless told. */
+  /** Log file; by default `redis.log` in the folder. */
   readonly logFile?: string;
-  /** Gives the start up. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal;
 }
 
-/** Every write is on disk before it is answered, and nothing is ever thrown away to make room. */
+/** Every write is on disk before it is answered, and no key is evicted to free memory. */
 const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction --daemonize no".split(
   " ",
 );
 
-/** Reading a large append-only file takes its time. */
+/** Limit for the start, ms. Loading a large append-only file takes long. */
 const READY_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 10;
 
-/** Starts a Redis with its append-only file in `folder`, every write on disk before it is answered. */
+/**
+ * Starts a Redis with its append-only file in `folder`, and resolves when it is ready. Stops the Redis of an earlier
+ * run first. Throws StartFault when either fails.
+ */
 export async function startPrivateRedis({
   server,
   folder,
@@ -66,14 +69,14 @@ export async function startPrivateRedis({
   };
 }
 
-/** Whether the folder of a private Redis holds anything from before. */
+/** Returns whether the folder of a private Redis has data of an earlier run. */
 export function holdsData(folder: string): boolean {
   return existsSync(join(folder, "appendonlydir"));
 }
 
 /**
- * A server that still answers where only the folder's own can is one that was
- * left behind, and two of them must not write one file.
+ * Stops a server of an earlier run, which is the only one that can answer at this
+ * address. Two servers must not write the same file.
  */
 async function endLeftover(address: RedisAddress): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;
@@ -94,7 +97,7 @@ async function untilReady(
     signal?.throwIfAborted();
     const late = performance.now() > end;
     if (late || hasEnded(child)) {
-      const what = late ? "was not ready in time" : "ended while it started";
+      const what = late ? "was not ready in time" : "stopped during its start";
       throw new StartFault(`Redis ${what}. Its log is ${logFile}:\n${logTail(logFile)}`);
     }
     await sleep(LOOK_EVERY_MS);

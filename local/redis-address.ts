@@ -4,28 +4,28 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { giveBack, listenOn, portOf } from "./free-port";
 
-/** Where a private Redis is reached. */
+/** The address of a private Redis. */
 export interface RedisAddress {
-  /** For REDIS_URL. */
+  /** Value for REDIS_URL. */
   readonly url: string;
   readonly connect: { readonly path: string } | { readonly host: string; readonly port: number };
-  /** Empty on a socket, which the folder's rights guard. */
+  /** Empty for a socket, which the permissions of the folder protect. */
   readonly password: string;
-  /** What the server is told, as arguments. */
+  /** Arguments of the server. */
   readonly settings: readonly string[];
 }
 
-/** A socket's path may be no longer on any system. */
+/** Maximum length of a socket's path that works on all systems. */
 const SOCKET_PATH_MAX = 100;
-/** Anything else would have to be escaped in a URL. */
+/** A path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
 const LOOPBACK = "127.0.0.1";
-/** Beside the data, so that a server left behind is found again. */
+/** Kept in the folder of the data, so that the server of an earlier run can be found. */
 const PORT_FILE = "port.conf";
 
 /**
- * The address of the Redis of a folder: a socket in it or, where its path will
- * not do for one, a loopback port with a password.
+ * Resolves to the address of the Redis of a folder: a socket in the folder or, if
+ * the path is unsuitable for a socket, a loopback port with a password.
  */
 export async function redisAddress(folder: string): Promise<RedisAddress> {
   const path = join(folder, "redis.sock");
@@ -58,12 +58,12 @@ function portAddress(
     url: `redis://:${password}@${LOOPBACK}:${port}`,
     connect: { host: LOOPBACK, port },
     password,
-    // A file, as the arguments of a process are there for all to see.
+    // In a file, since all users of the machine can read the arguments of a process.
     settings: [file],
   };
 }
 
-/** The port, or any with 0, if it can be listened on; it is given back at once. */
+/** Resolves to `port`, or to any free port for 0; undefined if the port is in use. Releases the port at once. */
 async function freePort(port: number): Promise<number | undefined> {
   try {
     const server = await listenOn(LOOPBACK, port);
@@ -78,9 +78,9 @@ async function freePort(port: number): Promise<number | undefined> {
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * The first line that the Redis of an address answers a command with; "" when it
- * answered none; undefined when it is not there, or what is there does not take
- * its password.
+ * Sends a command to the Redis of an address, and resolves to the first line of the
+ * answer. Resolves to "" when there is no answer, and to undefined when there is no
+ * connection or the server rejects the password.
  */
 export function ask(
   { connect, password }: RedisAddress,

@@ -4,18 +4,18 @@ import { StartFault } from "./start-fault";
 
 const run = promisify(execFile);
 
-/** Programs that serve Redis, best first. Both must know functions, which came with Redis 7. */
+/** Server programs, in order of preference. They must support functions, which came with Redis 7. */
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
 
-/** How a system's package manager installs a server, without asking. */
+/** The commands that install a server with a package manager, without prompts. */
 interface Installer {
   readonly manager: string;
   readonly prepare: readonly string[];
   readonly install: readonly string[];
-  /** Packages to try, in turn. */
+  /** Packages to try, in order. */
   readonly packages: readonly string[];
-  /** Whether it needs the rights of root. */
+  /** Whether the package manager needs the rights of root. */
   readonly asRoot: boolean;
 }
 
@@ -33,11 +33,12 @@ const INSTALLERS: readonly Installer[] = [
 ];
 
 const NEEDED = "Redis 7 or Valkey is needed";
-const OR_SET = "or set REDIS_URL to one that runs";
+const OR_SET = "or set REDIS_URL to a running one";
 
 /**
- * The command of a Redis server on this machine. Where there is none, the
- * system's package manager installs one, if it may; `say` is told of it.
+ * Resolves to the command of a Redis server on this machine. If there is none,
+ * installs one with the system's package manager, if the user has the rights, and
+ * calls `say` with a line about it.
  *
  * Throws StartFault with one line that says what to install.
  */
@@ -48,9 +49,7 @@ export async function findRedisServer(say: (line: string) => void, signal?: Abor
     if ((await answers(installer.manager, ["--version"])) === undefined) continue;
     return install(installer, say, signal);
   }
-  throw new StartFault(
-    `${NEEDED}: install redis-server or valkey-server and have it on the PATH, ${OR_SET}.`,
-  );
+  throw new StartFault(`${NEEDED}: install redis-server or valkey-server and put it on the PATH, ${OR_SET}.`);
 }
 
 async function install(
@@ -61,7 +60,7 @@ async function install(
   const byHand = [...(asRoot ? ["sudo"] : []), manager, ...install, packages[0]].join(" ");
   const rights = asRoot ? await rootRights() : [];
   if (rights === undefined) throw new StartFault(`${NEEDED}: run ${byHand}, ${OR_SET}.`);
-  say(`There is no Redis 7 here: ${manager} installs one …`);
+  say(`Redis 7 is not installed: installing it with ${manager} …`);
   let failure: string | undefined;
   if (prepare.length > 0) failure = await fault([...rights, manager, ...prepare], signal);
   for (const name of packages) {
@@ -70,7 +69,7 @@ async function install(
     const installed = await findOnPath();
     if (installed !== undefined) return installed;
   }
-  const why = failure ?? "what it has is older";
+  const why = failure ?? "its packages are older";
   throw new StartFault(`${NEEDED}, and ${manager} could not install it (${why}): run ${byHand}, ${OR_SET}.`);
 }
 
@@ -82,7 +81,7 @@ async function findOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** What a command prints, or undefined when it is not there or fails. */
+/** Resolves to the output of a command, or to undefined when the command is missing or fails. */
 async function answers(command: string, args: readonly string[]): Promise<string | undefined> {
   try {
     return (await run(command, [...args])).stdout;
@@ -91,13 +90,13 @@ async function answers(command: string, args: readonly string[]): Promise<string
   }
 }
 
-/** What to put before a command that needs root; undefined when we may not. */
+/** Resolves to the prefix of a command that needs root; undefined without these rights. */
 async function rootRights(): Promise<readonly string[] | undefined> {
   if (process.getuid?.() === 0) return [];
   return (await answers("sudo", ["-n", "true"])) === undefined ? undefined : ["sudo", "-n"];
 }
 
-/** Runs a command, and answers its last line when it fails. */
+/** Runs a command. Resolves to its last line of output when it fails, otherwise to undefined. */
 function fault(
   [command = "", ...args]: readonly string[],
   signal: AbortSignal | undefined,

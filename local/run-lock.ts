@@ -3,21 +3,21 @@ import { existsSync, rmSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { StartFault } from "./start-fault";
 
-/** One run at a time in a data folder. */
+/** Allows one run at a time in a data folder. */
 export interface RunLock {
-  /** The run before did not end by itself: what it started may still be going away. */
+  /** Whether the previous run was killed, so that its processes may still be stopping. */
   readonly wasKilled: boolean;
   release(): void;
 }
 
-/** Relative, as the path of a socket must be short. */
+/** A relative path, since paths of sockets must be short. */
 const SOCKET = "run.sock";
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Takes the lock of the folder that this process is in. The lock is a socket
- * that is listened on, so it is free as soon as its holder is gone, however it
- * went, and no process id has to be believed. Throws StartFault when it is held.
+ * Acquires the lock of the current folder. The lock is a listening socket, so it is
+ * free as soon as its holder exits, for any reason, and no stale process id can be
+ * mistaken for a holder. Throws StartFault when the lock is held.
  */
 export async function takeRunLock(): Promise<RunLock> {
   const wasKilled = existsSync(SOCKET);
@@ -37,12 +37,12 @@ export async function takeRunLock(): Promise<RunLock> {
 
 function held(holder: string): StartFault {
   return new StartFault(
-    `The service runs already on ${process.cwd()} (process ${holder}). ` +
-      "Stop that one first, or start with another DATA_DIR and other addresses (npm start -- --help).",
+    `The service is already running in ${process.cwd()} (process ${holder}). ` +
+      "Stop it first, or start with another DATA_DIR and other addresses (npm start -- --help).",
   );
 }
 
-/** The process that listens on the socket, or undefined when it is only a file now. */
+/** Resolves to the id of the process that listens on the socket; undefined if no process does. */
 function askHolder(): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = createConnection(SOCKET);

@@ -18,21 +18,21 @@ import type { Facts } from "./what-next";
 
 export interface ServiceOptions {
   readonly settings: StartSettings;
-  /** Told of every step, one line each. */
+  /** Called with one line for every step. */
   say(line: string): void;
-  /** Told once that all of it runs. */
+  /** Called once, when everything is running. */
   ready(facts: Facts): void;
-  /** Aborted by whoever wants it to stop, and by the service when a part of it ends by itself. */
+  /** Aborted by the caller to stop the service, and by the service when one of its processes exits unexpectedly. */
   readonly over: AbortController;
 }
 
-/** How long what an earlier run left behind may take to go away. */
+/** Time that processes of an earlier run may need to stop, ms. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**
  * Runs the service: Redis, then core and an edge, then the demo's game and chat.
- * Resolves when everything has stopped again, the last first. The reason that `over` was aborted for
- * says why, whether it had started or not. Throws when there was nothing to stop.
+ * Resolves when everything has stopped, in reverse order. The abort reason of `over` says why it stopped,
+ * or why it could not start. Throws when it fails before anything was started.
  */
 export async function runService({ settings, say, ready, over }: ServiceOptions): Promise<void> {
   const { dataDir } = settings;
@@ -57,7 +57,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const server = await findRedisServer(say, signal);
     signal.throwIfAborted();
     const folder = join(dataDir, "redis");
-    say(`Redis: ${holdsData(folder) ? "reads what it held" : "begins empty"} in ${folder}`);
+    say(`Redis: ${holdsData(folder) ? "loading the data" : "starting empty"} in ${folder}`);
     const redis = await startPrivateRedis({ server, folder, logFile: logOf("redis"), signal });
     watch({ name: "redis", logFile: logOf("redis"), ...redis });
     return redis.url;
@@ -66,11 +66,11 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
   async function start(): Promise<Facts> {
     const listen = await freeAddresses(settings.listen, lock.wasKilled ? LEFTOVER_WITHIN_MS : 0, signal);
     const kept = readKeptSettings(keptFile);
-    if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, as REDIS_URL says`);
+    if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, from REDIS_URL`);
     const redisUrl = settings.redisUrl ?? (await startRedis());
     const plan = settings.demo ? await planDemo(process.env, listen, dataDir) : undefined;
     const environments = childEnvironments(process.env, listen, kept, redisUrl, plan?.core ?? {});
-    say("core and edge: start");
+    say("core and edge: starting");
     const core = startChild("core", environments.core, logOf("core"));
     watch(core);
     const edge = startChild("edge", environments.edge, logOf("edge"));
@@ -84,7 +84,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     closeLast.push(operator);
     const workspace = await demoWorkspace(operator, known);
     if (workspace !== known) {
-      say("demo workspace: made");
+      say("demo workspace: created");
       writeKeptSettings(keptFile, { ...kept, workspaces: { ...kept.workspaces, [where]: workspace } });
     }
     const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
@@ -92,7 +92,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     signal.throwIfAborted();
     if (plan !== undefined) {
       say(
-        `game and chat: start${plan.certificate === undefined ? ", without pushes: they need openssl" : ""}`,
+        `game and chat: starting${plan.certificate === undefined ? ", without pushes: they need openssl" : ""}`,
       );
       closeLast.push(
         await startDemo({ plan, listen, workspace, operator, environments, logOf, watch, signal }),
@@ -109,28 +109,28 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
       else signal.addEventListener("abort", resolve, { once: true });
     });
   } catch (error) {
-    // What ended the start is told of where it was aborted.
+    // If `over` was aborted, its reason is the cause, and this error only a consequence.
     if (!signal.aborted) over.abort(error);
   }
   for (const { name, stop } of started) {
-    say(`${name}: stops`);
+    say(`${name}: stopping`);
     await stop();
   }
   for (const each of closeLast.toReversed()) await each.close();
   lock.release();
 }
 
-/** Makes the folders that are not there, and goes to the first: the path of its lock is short from there. */
+/** Makes missing folders, and changes to `dataDir`, so that the relative paths of its sockets are short. */
 function enter(dataDir: string, logs: string): void {
   try {
     mkdirSync(logs, { recursive: true, mode: 0o700 });
     process.chdir(dataDir);
   } catch (error) {
-    throw new StartFault(`DATA_DIR: nothing can be kept in ${dataDir} (${(error as Error).message})`);
+    throw new StartFault(`DATA_DIR: cannot use ${dataDir} (${(error as Error).message})`);
   }
 }
 
-/** A Redis URL without who goes there. */
+/** Returns a Redis URL without user name and password. */
 function nameOf(url: string): string {
   if (!URL.canParse(url)) return "what REDIS_URL says";
   const { protocol, host, pathname } = new URL(url);

@@ -2,22 +2,22 @@ import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { StartFault } from "./start-fault";
 
-/** The demo workspace as its bridge knows it. */
+/** The demo workspace, with the fields that its bridge needs. */
 export interface DemoWorkspace {
   readonly id: string;
   readonly secret: string;
 }
 
-/** What is made at the first start and kept, as secret as it is. */
+/** Secret settings that are made at the first start and kept. */
 export interface KeptSettings {
-  /** Encrypts the signing secrets in Redis. */
+  /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
-  /** The demo workspace of each Redis that was started on. */
+  /** Demo workspaces, by the Redis that they are in. */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
 }
 
-/** The settings that are kept, made when there are none. */
+/** Returns the kept settings, and makes them if the file does not exist. Throws StartFault. */
 export function readKeptSettings(file: string): KeptSettings {
   if (existsSync(file)) return parse(file);
   const fresh: KeptSettings = {
@@ -29,7 +29,7 @@ export function readKeptSettings(file: string): KeptSettings {
   return fresh;
 }
 
-/** Replaces them as a whole: whenever the power goes, the old or the new ones are there. */
+/** Replaces the file atomically: after a power loss, it has either the old or the new settings. */
 export function writeKeptSettings(file: string, settings: KeptSettings): void {
   const next = `${file}.next`;
   const at = openSync(next, "w", 0o600);
@@ -45,10 +45,10 @@ function parse(file: string): KeptSettings {
     const texts = [kept.secretsKey, kept.tokens.edge, kept.tokens.game, kept.tokens.operator];
     if (texts.every((text) => typeof text === "string" && text !== "") && kept.workspaces) return kept;
   } catch {
-    // Told of below.
+    // Reported below.
   }
   throw new StartFault(
-    `${file} is not as it was written. Mend it; or remove it, and a new demo workspace is made.`,
+    `${file} is damaged. Repair it, or remove it to make new tokens, a new key and a new demo workspace.`,
   );
 }
 

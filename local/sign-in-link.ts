@@ -2,7 +2,7 @@ import { StartFault } from "./start-fault";
 
 const ANSWER_WITHIN_MS = 10_000;
 
-/** A link that signs one person in to the dashboard, once. */
+/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault. */
 export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
   try {
     const answer = await fetch(`${dashboard}/api/sign-in-links`, {
@@ -14,6 +14,6 @@ export async function signInLink(dashboard: string, operatorToken: string): Prom
     if (path === undefined) throw new Error(message);
     return `${dashboard}${path}`;
   } catch (error) {
-    throw new StartFault(`The dashboard did not give a link to sign in: ${(error as Error).message}`);
+    throw new StartFault(`Cannot get a sign-in link from the dashboard: ${(error as Error).message}`);
   }
 }

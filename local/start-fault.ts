@@ -1,4 +1,4 @@
-/** Why the service cannot run, in words for whoever started it: shown as it is, without a stack. */
+/** The reason why the service cannot run. The message is for the user, and is shown without a stack. */
 export class StartFault extends Error {
   override readonly name = "StartFault";
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { readSettings, type HostPort } from "../runtime/settings";
 
-/** The settings of the listeners, in the order in which they are told of. */
+/** The settings of the listeners, in the order of the help and of the error messages. */
 export const LISTENERS = {
   EDGE_LISTEN: { what: "where bridges are served", fallback: "127.0.0.1:8080" },
   DASHBOARD_LISTEN: { what: "where people are served: the dashboard", fallback: "127.0.0.1:8082" },
@@ -16,20 +16,20 @@ export const LISTENERS = {
 } as const;
 
 export type Listener = keyof typeof LISTENERS;
-/** Those that are needed for the demo only. */
+/** Listeners that only the demo needs. */
 const OF_DEMO = /^(?:CHAT|GAME)_/;
 const ANY_PORT = "127.0.0.1:0";
 export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
 
-/** What `npm start` can be told. */
+/** The settings of `npm start`. */
 export interface StartSettings {
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string;
-  /** Unset: a private Redis is started. */
+  /** If undefined, a private Redis is started. */
   readonly redisUrl: string | undefined;
-  /** Port 0: any that is free. */
+  /** Port 0 means any free port. */
   readonly listen: ListenAddresses;
-  /** Whether the game and the chat run, too. */
+  /** Whether the game and the chat run. */
   readonly demo: boolean;
 }
 
@@ -38,7 +38,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
-      // What does not run is in nobody's way.
+      // Listeners that do not run must not occupy the default ports.
       const fallback = !demo && OF_DEMO.test(name) ? ANY_PORT : LISTENERS[name].fallback;
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
     };

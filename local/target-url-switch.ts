@@ -5,33 +5,33 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Operator } from "./operator";
 
 /**
- * Lets the demo chat turn between polling and being pushed to, and nothing else:
- * it may set one target URL on one workspace, and clear it again. So the chat,
- * whose page anybody may open, needs no operator's token.
+ * Lets the demo chat switch between polling and pushes. The chat can only set one
+ * target URL on one workspace, and clear it. So the chat, whose page anybody may
+ * open, needs no operator token.
  */
 export interface TargetUrlSwitch {
   close(): Promise<void>;
 }
 
 export interface TargetUrlSwitchOptions {
-  /** The path of the Unix socket to listen on; who may open its folder may use it. */
+  /** Path of the Unix socket to listen on. Everybody with access to its folder can use it. */
   readonly socketPath: string;
   readonly operator: Operator;
   readonly workspaceId: string;
-  /** The only URL that may be set. One of another port there was that of an earlier run. */
+  /** The only URL that can be set. The same URL with another port is from an earlier run. */
   readonly targetUrl: string;
 }
 
 const BODY_MAX_BYTES = 4096;
 
-/** Answers `PUT /target-url` with `{"targetUrl": …}`: 204, or in words why not. */
+/** Starts a server that answers `PUT /target-url` with `{"targetUrl": …}`: 204, or an error with a text. */
 export async function startTargetUrlSwitch(options: TargetUrlSwitchOptions): Promise<TargetUrlSwitch> {
   const { socketPath, operator, workspaceId, targetUrl } = options;
 
   async function turn(wanted: string): Promise<void> {
     if (wanted !== "") return operator.setTargetUrl(workspaceId, wanted);
     const current = (await operator.find(workspaceId))?.targetUrl ?? "";
-    // A URL that somebody set for a bridge of their own stays.
+    // A URL that a user has set for another bridge is kept.
     if (isSamePlace(current, targetUrl)) await operator.setTargetUrl(workspaceId, "");
   }
 
@@ -41,12 +41,14 @@ export async function startTargetUrlSwitch(options: TargetUrlSwitchOptions): Pro
     void (async () => {
       const wanted = await readTargetUrl(request);
       if (request.method !== "PUT" || request.url !== "/target-url" || wanted === undefined) {
-        return answer(400, "there is PUT /target-url");
+        return answer(400, 'send PUT /target-url with {"targetUrl": "…"}');
       }
-      if (wanted !== "" && wanted !== targetUrl) return answer(403, `only ${targetUrl} may be set here`);
+      if (wanted !== "" && wanted !== targetUrl) return answer(403, `only ${targetUrl} can be set`);
       await turn(wanted);
       return answer(204);
-    })().catch((error: ServiceError) => answer(502, `core did not do it: ${error.details ?? error.message}`));
+    })().catch((error: ServiceError) =>
+      answer(502, `core cannot set the target URL: ${error.details ?? error.message}`),
+    );
   });
   rmSync(socketPath, { force: true });
   server.listen(socketPath);

@@ -2,14 +2,14 @@ import { reachable } from "./listen-addresses";
 import type { DemoWorkspace, KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
-/** What is to be known of a service that runs. */
+/** The facts about a running service that `npm start` prints. */
 export interface Facts {
   readonly workspace: DemoWorkspace;
   readonly listen: ListenAddresses;
   readonly tokens: KeptSettings["tokens"];
-  /** Signs one person in to the dashboard, once. */
+  /** Link that signs one person in to the dashboard, once. */
   readonly signIn: string;
-  /** Undefined when it was left out. */
+  /** Address of the chat; undefined without the demo. */
   readonly chat: string | undefined;
   readonly logs: string;
   readonly keptFile: string;
@@ -17,7 +17,7 @@ export interface Facts {
 
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
-/** The page that `npm start` ends with: where everything is, and commands to paste. */
+/** Returns the page that `npm start` prints when everything runs: addresses, and commands to paste. */
 export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFile }: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
@@ -39,12 +39,12 @@ export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFi
   };
   const open = { open: { group: "demo", consumer: "me", window: 10 } };
   return `
-The service runs. Ctrl-C stops it; what it holds is there at the next start.
+The service is running. Ctrl-C stops it; its data is kept for the next start.
 
 ${
   chat === undefined
     ? ""
-    : `  chat       ${chat}    play here, in several tabs: each is a player
+    : `  chat       ${chat}    play here, in several tabs: each tab is a player
 `
 }  dashboard  ${signIn}
              (signs you in once, within an hour; after that sign in with the operator token)
@@ -55,9 +55,9 @@ ${
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}
-             (all of them are kept in ${keptFile})
+             (tokens, workspace and secret are kept in ${keptFile})
 
-1. Be the bridge: a member ran the command (answers 202)
+1. As the bridge, report that a member ran the command (answers 202)
 
 ${indented([
   `body='${JSON.stringify(COMMAND)}'`,
@@ -65,11 +65,11 @@ ${indented([
   `curl -i ${hook} -H 'Content-Type: application/json' -H "Service-Signature: t=$t,v1=$v1" --data-binary "$body"`,
 ])}
 
-2. Be the game: show something in the channel (from this project's folder)
+2. As the game, show a message in the channel (in this project's folder)
 
 ${indented([`npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" -d '${JSON.stringify(greeting)}' http://${core}/chatbridge.v1.GameService/PublishEvents`])}
 
-3. Be the bridge again: poll for it (answers 200 and a page of events)
+3. As the bridge, poll for the message (answers 200 and a page of events)
 
 ${indented([
   "query='limit=10'",
@@ -77,11 +77,11 @@ ${indented([
   `curl -i "${hook}/events?$query" -H "Service-Signature: t=$t,v1=$v1"`,
 ])}
 
-4. Be the game again: follow what members do, then do step 1 once more in another terminal
+4. As the game, follow the events of members, then repeat step 1 in another terminal
 
 ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" --data @- http://${core}/chatbridge.v1.GameService/Follow`])}
 
-   Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked ones come again. Ctrl-D ends it.
+   Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked ones are redelivered. Ctrl-D stops it.
 
 grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents
 `;
@@ -89,7 +89,7 @@ grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d 
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
 
-/** Lines that leave the time in $t and the signature of a variable's text in $v1. */
+/** Returns shell lines that set $t to the time and $v1 to the signature of the variable's text. */
 function signature(secret: string, variable: string): readonly string[] {
   return [
     "t=$(date +%s)",

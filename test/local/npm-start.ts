@@ -159,7 +159,8 @@ export async function nothingIsLeft(folder: string): Promise<void> {
 export async function stop({ child, exited, folder, printed }: Run, kill = () => child.kill("SIGTERM")) {
   kill();
   expect(await exited).toBe(0);
-  const stops = /\n(· chat: stops\n· game: stops\n)?· edge: stops\n· core: stops\n(· redis: stops\n)?$/;
+  const stops =
+    /\n(· chat: stopping\n· game: stopping\n)?· edge: stopping\n· core: stopping\n(· redis: stopping\n)?$/;
   expect(printed()).toMatch(stops);
   await nothingIsLeft(folder);
 }

@@ -20,7 +20,7 @@ printf '#!/bin/sh\\nexec ${REAL_SERVER} "$@"\\n' > "\${0%/*}/redis-server"
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? test : test.skip;
 
-const BY_HAND = "install redis-server or valkey-server and have it on the PATH";
+const BY_HAND = "install redis-server or valkey-server and put it on the PATH";
 const TOO_OLD = 'echo "Redis server v=6.2.14 sha=00000000:0"';
 const FAILING = '[ "$1" = --version ] && exit 0\necho "E: Unable to locate package" >&2\nexit 100';
 const FAILED =
@@ -37,7 +37,7 @@ test.each<Row>([
 ])("%s, npm start fails with one line that says what to do", async (_what, scripts, words) => {
   const run = await start({ env: { PATH: pathWith(scripts) } });
   expect(await run.exited).toBe(1);
-  const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to one that runs.\n`;
+  const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to a running one.\n`;
   expect(run.printedErrors()).toBe(line);
   await nothingIsLeft(run.folder);
 });
@@ -58,7 +58,7 @@ asRoot("the package manager installs a missing Redis, once", async () => {
   const env = { PATH: pathWith({ "apt-get": fakeAptGet(notes) }), ...NO_DEMO };
   const first = await start({ env });
   const page = await first.ready();
-  expect(first.printed()).toContain("There is no Redis 7 here: apt-get installs one …");
+  expect(first.printed()).toContain("Redis 7 is not installed: installing it with apt-get …");
   expect(await paste(page, "report")).toContain("202 Accepted");
   await stop(first);
   const asked = "update\ninstall -y --no-install-recommends redis-server\n";

@@ -86,7 +86,7 @@ describe("a start on free ports", () => {
     const second = await start({ folder: run.folder });
     expect(await second.exited).toBe(1);
     expect(second.printedErrors()).toMatch(
-      new RegExp(`^The service runs already on .* \\(process ${run.child.pid}\\)\\..*\\n$`),
+      new RegExp(`^The service is already running in .* \\(process ${run.child.pid}\\)\\..*\\n$`),
     );
     expect(run.child.exitCode).toBeNull();
   });
@@ -134,7 +134,7 @@ test("with REDIS_URL no Redis is started; without openssl the chat only polls, a
   expect(await paste(page, "report")).toContain("202 Accepted");
   expect(living(run.folder).some(({ command }) => PARTS.redis.test(command))).toBe(false);
 
-  expect(run.printed()).toContain("· game and chat: start, without pushes: they need openssl\n");
+  expect(run.printed()).toContain("· game and chat: starting, without pushes: they need openssl\n");
   const ada = await joinChat(fact(page, "chat"), "Ada");
   expect(ada.link().whyFixed).toMatch(/certificate/);
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(409);
@@ -151,7 +151,7 @@ test.each(Object.keys(LISTENERS))(
     const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`;
     const run = await start({ env: { [name]: taken } });
     expect(await run.exited).toBe(1);
-    const words = `^${name}: ${taken} is taken by another program\\. Set another address.*\\n$`;
+    const words = `^${name}: ${taken} is in use by another program\\. Set another address.*\\n$`;
     expect(run.printedErrors()).toMatch(new RegExp(words));
     expect(living(run.folder)).toEqual([]);
     await new Promise((resolve) => other.close(resolve));
@@ -170,7 +170,7 @@ test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
     "the reason that core cannot start is shown, with the place of its log",
     { env: { SECRETS_KEY: "too-short" } },
     1,
-    /^core has ended by itself \(exit code 78\)\. Its log is .*logs\/core\.log[^]*SECRETS_KEY has a key that is not 32 bytes/,
+    /^core stopped unexpectedly \(exit code 78\)\. Its log is .*logs\/core\.log[^]*SECRETS_KEY has a key that is not 32 bytes/,
   ],
 ])("%s", async (_what, options, code, words) => {
   const run = await start(options);

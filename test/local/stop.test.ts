@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { until } from "../harness/wait";
 import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from "./npm-start";
 
-const STOPS = "· chat: stops\n· game: stops\n· edge: stops\n· core: stops\n· redis: stops\n";
+const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
   // The other test files stop their runs with SIGTERM to the first process only.

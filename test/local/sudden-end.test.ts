@@ -21,7 +21,7 @@ describe("when a part exits by itself, the error names the part and its log, and
     process.kill(pidOf(run.folder, command), "SIGKILL");
     expect(await run.exited).toBe(1);
     expect(run.printedErrors()).toContain(
-      `${name} has ended by itself (SIGKILL). Its log is ${join(run.folder, `logs/${name}.log`)}`,
+      `${name} stopped unexpectedly (SIGKILL). Its log is ${join(run.folder, `logs/${name}.log`)}`,
     );
     await nothingIsLeft(run.folder);
   });
