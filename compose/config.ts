@@ -1,22 +1,26 @@
 import { readSettings } from "../runtime/settings";
 
 export interface ComposeConfig {
-  /** One folder a reader below it, each a volume of its own. */
+  /** Folder with a subfolder for each reader; each subfolder is a separate volume. */
   readonly secretsDir: string;
-  /** Where core is, for who makes the demo workspace. */
+  /** Address of core, host:port, used to make the demo workspace. */
   readonly coreAddress: string;
-  /** Where the dashboard is, as containers reach it and as people do. */
+  /** Address of the dashboard for containers, and for people. */
   readonly dashboard: { readonly inside: string; readonly outside: string };
 }
 
-/** Reads what docker-compose.yml tells the one-shot programs. Throws SettingsError. */
+/** Reads the settings that docker-compose.yml gives the one-shot programs. Throws SettingsError. */
 export function readComposeConfig(environment: NodeJS.ProcessEnv): ComposeConfig {
   return readSettings(environment, (settings) => ({
-    secretsDir: settings.text("SECRETS_DIR", "the folder below which secrets are kept", "/secrets"),
-    coreAddress: settings.text("CORE_ADDRESS", "where core is, host:port", "core:50051"),
+    secretsDir: settings.text("SECRETS_DIR", "the folder of all secrets", "/secrets"),
+    coreAddress: settings.text("CORE_ADDRESS", "the address of core, host:port", "core:50051"),
     dashboard: {
-      inside: settings.text("DASHBOARD_INSIDE", "where containers reach it", "http://dashboard:8082"),
-      outside: settings.text("DASHBOARD_URL", "where people reach the dashboard", "http://127.0.0.1:8082"),
+      inside: settings.text(
+        "DASHBOARD_INSIDE",
+        "the dashboard's address for containers",
+        "http://dashboard:8082",
+      ),
+      outside: settings.text("DASHBOARD_URL", "the dashboard's address for people", "http://127.0.0.1:8082"),
     },
   }));
 }

@@ -4,12 +4,12 @@ import { signInLink } from "../local/sign-in-link";
 import { readComposeConfig, type ComposeConfig } from "./config";
 import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecrets } from "./secrets";
 
-const HELP = `What docker-compose.yml runs once at a start, and what its operators may:
+const HELP = `Commands that docker-compose.yml runs once at each start, and commands for operators:
 
-  secrets     makes the secrets that are missing and gives each container its own
-  workspace   makes the demo workspace and tells the chat of it
+  secrets     makes missing secrets and writes each container's own
+  workspace   makes the demo workspace and writes its id and secret for the chat
   sign-in     prints a link that signs one person in to the dashboard, once
-  add-key     puts a fresh key before those that encrypt signing secrets; restart core after it
+  add-key     adds a new key that encrypts signing secrets, and keeps the old ones; restart core afterwards
 `;
 
 const EXIT_FAULT = 1;

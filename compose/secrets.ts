@@ -3,13 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
 
-/** Only its owner reads it; Redis runs as somebody else, in a volume that nobody else mounts. */
+/** Modes of the files. Redis runs as another user, so its files are readable by all; no other server mounts them. */
 const OWNER_ONLY = 0o600;
 const FOR_REDIS = 0o644;
 
 const kept = (folder: string): string => join(folder, "kept", "settings.json");
 
-/** Makes what is missing, and tells each container what it may know, in a folder of its own. */
+/** Makes missing secrets, and writes the secrets of each container to its own folder. */
 export function writeSecrets(folder: string): void {
   const { secretsKey, tokens } = readKeptSettings(kept(folder));
   const password = redisPassword(join(folder, "redis", "password"));
@@ -35,7 +35,7 @@ export function writeSecrets(folder: string): void {
   write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
 }
 
-/** Puts a fresh key before those that encrypt signing secrets by now; they still decrypt. */
+/** Puts a new key, which encrypts signing secrets, before the old keys, which still decrypt them. */
 export function addSecretsKey(folder: string): void {
   const settings = readKeptSettings(kept(folder));
   const secretsKey = [randomBytes(32).toString("hex"), settings.secretsKey].join(",");
@@ -47,14 +47,14 @@ export function operatorToken(folder: string): string {
   return readKeptSettings(kept(folder)).tokens.operator;
 }
 
-/** There is one Redis, so one demo workspace. */
+/** The only key of `workspaces`, since there is one Redis. */
 const HERE = "compose";
 
 export function knownWorkspace(folder: string): DemoWorkspace | undefined {
   return readKeptSettings(kept(folder)).workspaces[HERE];
 }
 
-/** Keeps the demo workspace, and tells the chat of it. */
+/** Keeps the demo workspace, and writes its id and secret for the chat. */
 export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
   const settings = readKeptSettings(kept(folder));
   writeKeptSettings(kept(folder), { ...settings, workspaces: { [HERE]: workspace } });
