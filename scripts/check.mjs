@@ -1,8 +1,8 @@
-// Everything that must hold before a change lands. Closes with a line that counts the tests of all suites.
+// Runs all checks that a change must pass. The last line of output counts the tests of all suites.
 //
-//   node scripts/check.mjs          all of it
-//   node scripts/check.mjs static   what needs no process of ours: format, types, lint, import arrows, generated files
-//   node scripts/check.mjs tests    the tests, and those of every supported Node
+//   node scripts/check.mjs          all checks
+//   node scripts/check.mjs static   checks without processes: format, types, lint, import arrows, generated files
+//   node scripts/check.mjs tests    the tests, including those on every supported Node
 import { spawnSync } from "node:child_process";
 import { runJest } from "./run-jest.mjs";
 import { installRuntime, RUNTIMES } from "./runtimes.mjs";
@@ -21,7 +21,7 @@ const STATIC = [
   ["import arrows", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
-  // Once there is something to break: protos that name their packages, which must stay as they are.
+  // Skipped while main has no protos with `go_package`: there is nothing to be compatible with.
   ...(hasPackagesOnMain
     ? [["proto compatibility", "buf", "breaking", "proto", "--against", ".git#branch=main,subdir=proto"]]
     : []),
@@ -29,7 +29,7 @@ const STATIC = [
   ["contract page", "node", "scripts/contract-page.mjs", "--check"],
 ];
 
-/** What runs on every supported Node: the unit tests, the store tests, and one round through the whole service, until it stops. */
+/** End-to-end tests that run on every supported Node, from an inbound event to the stop of the service. */
 const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
   (name) => `test/e2e/${name}.test`,
 );
@@ -44,7 +44,7 @@ const SUITES = [
 /** @type {{ passed: number, failed: number, flaky: string[] }} */
 const total = { passed: 0, failed: 0, flaky: [] };
 
-/** Prints what was flaky and the sums of all suites, and ends. */
+/** Prints the flaky tests and the totals of all suites, and exits. */
 function close(code) {
   for (const each of total.flaky) process.stdout.write(`flaky: ${each}\n`);
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);

@@ -1,5 +1,6 @@
-// Writes test/CONTRACT.md: each sentence of the public contract with the files whose tests name it.
-// With --check, fails when the page is out of date. Fails when a sentence has no test, or a test names an unknown one.
+// Writes test/CONTRACT.md: each sentence of the public contract, with the files whose tests name it.
+// With --check, fails when the page is out of date. Fails when a sentence has no test, or a test names an unknown
+// sentence.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -7,7 +8,7 @@ import { parse } from "yaml";
 
 const PAGE = "test/CONTRACT.md";
 const NAMES = /^\s*\/\/ contract: (.+)$/;
-/** What the comment may stand above: a test, a group of them, or a row of a table. */
+/** Lines that the comment may precede: a test, a group of tests, or a row of a table. */
 const NAMED = /^\s*(test|describe|\[|\{)/;
 
 const chapters = Object.entries(parse(readFileSync("test/contract.yaml", "utf8")));

@@ -1,4 +1,4 @@
-// Copies what tsc does not into dist: the Redis functions.
+// Copies the Redis functions into dist, since tsc does not.
 import { cpSync } from "node:fs";
 
 cpSync("core/store/functions", "dist/core/store/functions", { recursive: true });

@@ -1,6 +1,6 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors
-// that server reflection answers with. `--check` writes nothing and fails when
-// what is committed differs.
+// that server reflection serves. `--check` writes nothing, and fails when the
+// committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

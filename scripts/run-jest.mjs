@@ -1,14 +1,14 @@
-// Runs jest so that one disturbed test does not fail the whole run: a test that fails is run again once, alone.
-// What passes then is reported as flaky; what fails twice has failed.
+// Runs jest so that one disturbed test does not fail the whole run: a failed test is run once more, alone.
+// A test that passes then is reported as flaky; a test that fails twice has failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 
 /**
- * @param args jest's arguments
- * @param node the Node that runs jest, and the processes that tests start
- * @returns {{ passed: number, failed: number, flaky: string[] }} flaky: `<file> › <title>` of each
+ * @param args arguments of jest
+ * @param node path of the Node that runs jest, and the processes that tests start
+ * @returns {{ passed: number, failed: number, flaky: string[] }} `flaky` has `<file> › <title>` of each flaky test
  */
 export function runJest(args, node = process.execPath) {
   const first = jestResults(args, node);
@@ -22,9 +22,9 @@ export function runJest(args, node = process.execPath) {
     const titles = assertionResults
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
-    process.stdout.write(`── again, alone: ${file}\n`);
+    process.stdout.write(`── running again, alone: ${file}\n`);
     const again = jestResults([...args, ...alone(name, titles)], node)?.testResults[0];
-    // Without titles the file could not even be loaded.
+    // Without titles, the file could not be loaded.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
       const hasPassed = (titles.length > 0 ? result : again?.status) === "passed";
@@ -48,13 +48,13 @@ function escape(title) {
   return title.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** What jest reports as JSON, or undefined where it could not even begin. */
+/** Returns jest's JSON report; undefined when jest could not start. */
 function jestResults(args, node) {
   const folder = mkdtempSync(join(tmpdir(), "run-jest-"));
   const file = join(folder, "results.json");
   try {
     const jest = ["node_modules/jest/bin/jest.js", ...args, "--json", `--outputFile=${file}`];
-    // The sum of all runs closes the check, not each run.
+    // The check prints the totals of all runs, so each run prints none.
     spawnSync(node, jest, {
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, CLOSING_LINE: "off" },

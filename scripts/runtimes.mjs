@@ -1,14 +1,14 @@
-// The Nodes that are supported beside the one that runs this, as npm packages hold their binaries.
+// Supported releases of Node, installed from npm packages that contain the binaries.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** By release line. */
+/** Versions, by release line. */
 export const RUNTIMES = { 22: "22.23.3", 24: "24.21.0", 26: "26.10.0" };
 
 const FOLDER = ".runtimes";
 
-/** Installs a Node, unless it is there already, and answers its path. Throws when npm cannot. */
+/** Installs a Node, unless it is installed already, and returns its path. Throws when npm fails. */
 export function installRuntime(line, version) {
   const folder = join(process.cwd(), FOLDER, line);
   const name = `node-${process.platform}-${process.arch}`;

@@ -1,6 +1,6 @@
-// Writes the tables of settings into docs/operator-guide.md, from what the programs
-// themselves read; `--check` writes nothing and fails when the page differs, `--list`
-// prints their names. Needs dist/.
+// Writes the tables of settings into docs/operator-guide.md, from the settings that the
+// programs read. `--check` writes nothing, and fails when the page differs. `--list`
+// prints the names of the settings. Needs dist/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { format, resolveConfig } from "prettier";
@@ -9,7 +9,7 @@ const PAGE = "docs/operator-guide.md";
 const require = createRequire(import.meta.url);
 const runtime = require("../dist/runtime/settings.js");
 
-/** What a setting's own description leaves out. Each must name a setting that exists. */
+/** Additions to the descriptions of settings. Each must be of an existing setting. */
 const NOTES = {
   CHAT_OBSERVE: "whether what it shows is answered at `/observe`, where pushes arrive, to who has the secret",
   CORE_TOKENS:
@@ -37,7 +37,7 @@ const PROGRAMS = {
   start: { file: "local/start-settings.js", read: "readStartSettings" },
 };
 
-/** Reads the settings of a program that finds each of them set, and notes what it asks for. */
+/** Runs the reader of a program's settings with all settings set, and records the settings that it reads. */
 function settingsOf({ file, read }) {
   const asked = new Map();
   const note = (name, more) => asked.set(name, { ...asked.get(name), ...more });
@@ -76,7 +76,7 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // Read past the settings: those that may be unset without a default.
+        // Read directly from the environment: a setting that may be unset without a default.
         note(name, { fallback: "" });
         return "set";
       },
@@ -108,7 +108,7 @@ async function withTables(page) {
   for (const [name, program] of Object.entries(PROGRAMS)) {
     const [begin, end] = [`<!-- settings of ${name} -->`, `<!-- end of settings of ${name} -->`];
     const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-    if (from < 0 || to < from) throw new Error(`${PAGE} has no place for the settings of ${name}`);
+    if (from < 0 || to < from) throw new Error(`${PAGE} lacks the markers ${begin} and ${end}`);
     text = `${text.slice(0, from + begin.length)}\n\n${tableOf(program)}\n\n${text.slice(to)}`;
   }
   return format(text, { ...(await resolveConfig(PAGE)), parser: "markdown" });
@@ -116,13 +116,13 @@ async function withTables(page) {
 
 const known = new Set(Object.values(PROGRAMS).flatMap((program) => [...settingsOf(program).keys()]));
 const strays = Object.keys(NOTES).filter((name) => !known.has(name));
-if (strays.length > 0) throw new Error(`notes on settings that nothing reads: ${strays.join(", ")}`);
+if (strays.length > 0) throw new Error(`NOTES has settings that no program reads: ${strays.join(", ")}`);
 
 const page = readFileSync(PAGE, "utf8");
 const fresh = await withTables(page);
 if (process.argv.includes("--list")) process.stdout.write(`${[...known].join("\n")}\n`);
 else if (!process.argv.includes("--check")) writeFileSync(PAGE, fresh);
 else if (fresh !== page) {
-  process.stderr.write(`${PAGE} does not have the settings as they are. Run: npm run settings-table\n`);
+  process.stderr.write(`${PAGE} has outdated settings. Run: npm run settings-table\n`);
   process.exitCode = 1;
 }
