@@ -1,5 +1,5 @@
-// The arrows: an import may only point along one of them. `to` lists where a
-// folder may import from, besides itself and packages. The parser knows no JSX:
+// The allowed imports ("arrows"). Each value lists the paths that a folder may
+// import from, besides itself and packages. The parser does not support JSX, so
 // the arrows of dashboard/ and demo/chat/page/ are lint rules instead.
 const ARROWS = {
   "^core/domain/": [],
@@ -16,9 +16,9 @@ const ARROWS = {
   "^bench/": ["^proto/gen/", "^local/"],
   "^demo/game/": ["^bridge/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^bridge/", "^proto/gen/"],
-  // A bridge: it speaks the public contract only.
+  // The chat is a bridge, so it may use only the public contract.
   "^demo/chat/": ["^bridge/", "^runtime/"],
-  // The words of workspaces in JSON, and the bridge's half of signatures and events.
+  // The JSON of workspaces from the dashboard's API, and signatures and event types from the kit.
   "^cli/": [
     "^proto/gen/",
     "^runtime/",
@@ -48,7 +48,7 @@ module.exports = {
     {
       name: "bridge-needs-no-package",
       severity: "error",
-      // Those of the kit that need an optional peer: fastify's types, and a Markdown parser.
+      // These files of the kit need an optional peer: fastify's types, or a Markdown parser.
       from: { path: "^bridge/", pathNot: "^bridge/(fastify-receiver|message-text)\\.ts$" },
       to: { path: "node_modules" },
     },

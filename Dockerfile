@@ -1,4 +1,4 @@
-# One image for every process; docker-compose.yml says which one a container runs.
+# One image for all processes; docker-compose.yml sets the process of each container.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -20,10 +20,10 @@ COPY dashboard dashboard
 RUN npm run --silent build && npm prune --omit=dev
 
 FROM ${NODE_IMAGE}
-# Why is in local/node-flags.ts.
+# local/node-flags.ts gives the reason for NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
-# A volume that is new takes its owner from the folder that it covers.
+# A new volume gets its owner from the folder at its mount point.
 RUN for each in kept redis core edge game chat operator; do mkdir -p "/secrets/$each"; done \
   && chown -R 1000:1000 /secrets
 COPY --from=build /app/node_modules node_modules

@@ -1,4 +1,4 @@
-/** What `npm test` runs: the service, its contract, and the fast tests of the packages. */
+/** The tests of `npm test`: the service, its contract, and the fast tests of the packages. */
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
@@ -8,10 +8,10 @@ module.exports = {
   modulePathIgnorePatterns: ["<rootDir>/dist"],
   globalSetup: "<rootDir>/test/harness/global-setup.ts",
   globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
-  // Two workers on a two-core machine: the tests start real processes beside them.
+  // The tests start real processes besides the workers, so two workers suit a machine of two cores.
   maxWorkers: 2,
   workerIdleMemoryLimit: "512MB",
-  // A bound for hangs alone.
+  // Ends only tests that hang.
   testTimeout: 120_000,
   reporters: ["default", "<rootDir>/test/harness/closing-line.js"],
 };

@@ -1,6 +1,6 @@
 const base = require("./jest.config.js");
 
-/** What `npm run test:extras` runs: the programs around the service, in a browser and on the command line. */
+/** The tests of `npm run test:extras`: the programs around the service, in a browser and on the command line. */
 /** @type {import("jest").Config} */
 module.exports = {
   ...base,
