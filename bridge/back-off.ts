@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Clock, timers and random numbers of the kit, which tests replace. */
 export interface Timing {
-  /** ms since the epoch. */
+  /** Returns the time, ms since the epoch. */
   now(): number;
   /** Waits; resolves early, without an error, when the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;

@@ -12,7 +12,7 @@ export interface CursorStore {
 
 /**
  * Keeps the cursor in a file. After a crash, the file holds either the old or the new cursor, complete.
- * `load` rejects when the file cannot be read or is not a cursor, and resolves to undefined when it does not exist.
+ * `load` rejects when the file cannot be read or holds no cursor, and resolves to undefined when it does not exist.
  */
 export function cursorFile(path: string): CursorStore {
   return {

@@ -86,9 +86,9 @@ export interface EventHead {
   readonly type: string;
   /** UUID of the workspace. */
   readonly workspace: string;
-  /** Rises within the workspace, with gaps; below 2^53. */
+  /** Number that rises within the workspace, with gaps; below 2^53. */
   readonly sequence: number;
-  /** ISO 8601, UTC. */
+  /** Time of creation, ISO 8601, UTC. */
   readonly createdAt: string;
   /** Time at which the event expires, ISO 8601, UTC; null for never. */
   readonly expiresAt: string | null;
@@ -133,7 +133,7 @@ export type OutboundEvent = MessageCreate | MessageUpdate | MessageEphemeral | D
 
 /** The answer to a poll ("Event page"). */
 export interface EventPage {
-  /** At most 100, oldest first. */
+  /** At most 100 events, oldest first. */
   readonly events: readonly OutboundEvent[];
   /** Opaque cursor to pass as `after` in the next poll; null only when there is no cursor yet. */
   readonly next: string | null;

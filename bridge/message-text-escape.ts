@@ -41,6 +41,6 @@ export function escapeLine(text: string): string {
 }
 
 function escapeMarkup(text: string): string {
-  // Markdown shows NUL as the replacement character, and JSON in UTF-8 cannot carry a lone surrogate.
+  // Markdown shows NUL as the replacement character, and UTF-8 cannot encode a lone surrogate.
   return text.toWellFormed().replaceAll("\0", "\uFFFD").replaceAll(MARKUP, "\\$&");
 }

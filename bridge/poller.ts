@@ -28,9 +28,9 @@ const BACK_OFF_MOST_MS = 30_000;
 
 /**
  * Polls until `signal` is aborted. Fetches the next page at once while `hasMore`, and otherwise waits for the
- * interval. Checks the signature of every page before using it. Retries with growing waits, and never before
- * `Retry-After`, after a timeout, a dropped connection, a `5xx`, a `429` or a page with an invalid signature. Polls
- * a page again when `handle` rejects it.
+ * interval. Checks the signature of every page before using it. Polls again, with growing waits and never before
+ * `Retry-After`, after a timeout, a dropped connection, a `5xx`, a `429`, an invalid page, or a page that `handle`
+ * rejected.
  *
  * Resolves after an abort. Rejects with `PollRefused` for any other status, with RangeError or TypeError for an
  * invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then unchanged, so that

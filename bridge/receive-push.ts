@@ -31,7 +31,7 @@ export interface PushOptions {
 export interface PushAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty on success, else an error body. */
+  /** Empty on success, otherwise an error body. */
   readonly body: string;
 }
 

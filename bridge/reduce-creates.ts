@@ -43,7 +43,7 @@ export function dropCreate(draft: Draft, event: MessageCreate | DmCreate): void 
   drop(draft, event, "expired");
 }
 
-/** Drops the creates that have expired, and starts the next one of each channel or DM. */
+/** Drops the creates that have expired, and starts the next one of each channel or DM if it is due. */
 export function advanceCreates(draft: Draft): void {
   for (const create of draft.creates) {
     if (create.isPosting) continue;

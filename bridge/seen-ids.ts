@@ -5,7 +5,7 @@ export interface SeenIds {
   add(id: string, nowMs: number): void;
 }
 
-/** @param forMs period for which an id is remembered; @param most maximum number of ids */
+/** Remembers each id for `forMs`, and at most `most` ids. */
 export function createSeenIds({ forMs, most }: { readonly forMs: number; readonly most: number }): SeenIds {
   // A Map keeps insertion order, so the oldest ids are first.
   const seenAt = new Map<string, number>();

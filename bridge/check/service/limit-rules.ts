@@ -64,7 +64,7 @@ function isLimited(reply: Reply): reply is Answered {
   return "status" in reply && reply.status === 429;
 }
 
-/** For any start of the seconds, each lets through at most `limit`, and a sender below the limit is let through. */
+/** Any second lets through at most `limit` requests, wherever it starts; a client below the limit is let through. */
 function judgeBurst(
   replies: readonly Reply[],
   limited: readonly Answered[],

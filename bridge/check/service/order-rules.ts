@@ -92,7 +92,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         const answer = await target.post(raw, changeFor(faults, raw, target));
         expectRefused(answer, STATUS_OF[first], `a message with these faults: ${wordsOf(faults)}`);
       }
-      // With a target URL, a valid poll is answered 403, whose place in the order is not fixed.
+      // With a target URL, polls are answered 403, which is not part of this order.
       const pollFaults = (await target.isPolled())
         ? POLL_FAULTS
         : POLL_FAULTS.filter((fault) => fault !== "wrong field");
