@@ -181,12 +181,7 @@ function readMail(settings: Settings): CoreConfig["mail"] {
     parseSmtpUrl,
     " ",
   );
-  const from = settings.parsed(
-    "MAIL_FROM",
-    "sender of emails, e.g. bridges@example.com",
-    parseSender,
-    " ",
-  );
+  const from = settings.parsed("MAIL_FROM", "sender of emails, e.g. bridges@example.com", parseSender, " ");
   if ((smtpUrl === "") !== (from === "")) settings.fault("SMTP_URL and MAIL_FROM must be set together");
   return smtpUrl ? { smtpUrl, from } : undefined;
 }
@@ -206,10 +201,7 @@ function parseSender(text: string): string {
 function readTls(settings: Settings): ServerTls | undefined {
   const cert = settings.file("CORE_TLS_CERT", "PEM certificate of core's listener");
   const key = settings.file("CORE_TLS_KEY", "PEM key of core's listener");
-  const clientCa = settings.file(
-    "CORE_TLS_CLIENT_CA",
-    "PEM certificate authority of callers' certificates",
-  );
+  const clientCa = settings.file("CORE_TLS_CLIENT_CA", "PEM certificate authority of callers' certificates");
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert !== undefined || key !== undefined || clientCa !== undefined) {
     settings.fault("CORE_TLS_CERT and CORE_TLS_KEY must be set together; CORE_TLS_CLIENT_CA requires both");

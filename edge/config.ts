@@ -19,7 +19,11 @@ export interface EdgeConfig {
 /** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
   return readSettings(environment, (settings) => ({
-    listen: settings.hostPort("EDGE_LISTEN", "address of the listener for bridges, host:port", "127.0.0.1:8080"),
+    listen: settings.hostPort(
+      "EDGE_LISTEN",
+      "address of the listener for bridges, host:port",
+      "127.0.0.1:8080",
+    ),
     healthListen: settings.hostPort(
       "HEALTH_LISTEN",
       "address of the listener for probes, host:port",

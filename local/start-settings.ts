@@ -3,16 +3,16 @@ import { readSettings, type HostPort } from "../runtime/settings";
 
 /** The settings of the listeners, in the order of the help and of the error messages. */
 export const LISTENERS = {
-  EDGE_LISTEN: { what: "where bridges are served", fallback: "127.0.0.1:8080" },
-  DASHBOARD_LISTEN: { what: "where people are served: the dashboard", fallback: "127.0.0.1:8082" },
-  CORE_LISTEN: { what: "where games and operators are served (gRPC)", fallback: "127.0.0.1:50051" },
-  EDGE_HEALTH_LISTEN: { what: "where the edge answers probes", fallback: "127.0.0.1:8081" },
-  CORE_HEALTH_LISTEN: { what: "where core answers probes", fallback: "127.0.0.1:50052" },
-  CHAT_LISTEN: { what: "where people are served: the chat to play in", fallback: "127.0.0.1:8083" },
-  CHAT_PUSH_LISTEN: { what: "where the chat is pushed to", fallback: "127.0.0.1:8084" },
-  CHAT_HEALTH_LISTEN: { what: "where the chat answers probes", fallback: "127.0.0.1:8085" },
-  GAME_PICTURES_LISTEN: { what: "where the game serves its pictures", fallback: "127.0.0.1:8090" },
-  GAME_HEALTH_LISTEN: { what: "where the game answers probes", fallback: "127.0.0.1:8091" },
+  EDGE_LISTEN: { what: "address of the edge for bridges", fallback: "127.0.0.1:8080" },
+  DASHBOARD_LISTEN: { what: "address of the dashboard", fallback: "127.0.0.1:8082" },
+  CORE_LISTEN: { what: "address of core for games and operators (gRPC)", fallback: "127.0.0.1:50051" },
+  EDGE_HEALTH_LISTEN: { what: "address of the edge for probes", fallback: "127.0.0.1:8081" },
+  CORE_HEALTH_LISTEN: { what: "address of core for probes", fallback: "127.0.0.1:50052" },
+  CHAT_LISTEN: { what: "address of the demo chat", fallback: "127.0.0.1:8083" },
+  CHAT_PUSH_LISTEN: { what: "address of the demo chat for pushes", fallback: "127.0.0.1:8084" },
+  CHAT_HEALTH_LISTEN: { what: "address of the demo chat for probes", fallback: "127.0.0.1:8085" },
+  GAME_PICTURES_LISTEN: { what: "address of the demo game for pictures", fallback: "127.0.0.1:8090" },
+  GAME_HEALTH_LISTEN: { what: "address of the demo game for probes", fallback: "127.0.0.1:8091" },
 } as const;
 
 export type Listener = keyof typeof LISTENERS;
@@ -43,7 +43,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
     };
     return {
-      dataDir: resolve(settings.text("DATA_DIR", "the folder of everything that is kept", ".data")),
+      dataDir: resolve(settings.text("DATA_DIR", "folder of all data", ".data")),
       redisUrl: environment["REDIS_URL"] || undefined,
       listen: {
         EDGE_LISTEN: address("EDGE_LISTEN"),

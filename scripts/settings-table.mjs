@@ -11,21 +11,23 @@ const runtime = require("../dist/runtime/settings.js");
 
 /** Additions to the descriptions of settings. Each must be of an existing setting. */
 const NOTES = {
-  CHAT_OBSERVE: "whether what it shows is answered at `/observe`, where pushes arrive, to who has the secret",
+  CHAT_OBSERVE:
+    "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the secret",
   CORE_TOKENS:
-    "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and refuses every call",
+    "tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
-  DEMO: "whether the game and the chat run, too",
+  DEMO: "whether the demo game and chat run",
   DNS_SERVERS: "unset: the system's",
   EDGE_LISTEN: "put TLS in front of it",
   LOG_LEVEL: "how much is logged",
-  MAIL_FROM: "goes with `SMTP_URL`",
-  MODE_SOCKET: "the Unix socket of who sets the target URL for the page's switch, as `npm start` does",
+  MAIL_FROM: "requires `SMTP_URL`",
+  MODE_SOCKET:
+    "Unix socket of the program that sets the target URL for the page's switch; `npm start` provides one",
   PUBLIC_URL: "unset: where the edge listens",
   REDIS_URL: "see [Redis](#redis)",
   REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",
-  SHARDS: "a start with another number is refused",
-  SMTP_URL: "unset: mail is logged",
+  SHARDS: "a start with another number fails",
+  SMTP_URL: "unset: emails are logged",
   TARGET_URL: "unset: where it listens",
 };
 

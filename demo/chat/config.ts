@@ -57,7 +57,11 @@ export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
 function readPush(settings: Settings, environment: NodeJS.ProcessEnv): PushConfig | undefined {
   const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
   const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");
-  const listen = settings.hostPort("PUSH_LISTEN", "address of the listener for pushes, host:port", "127.0.0.1:8084");
+  const listen = settings.hostPort(
+    "PUSH_LISTEN",
+    "address of the listener for pushes, host:port",
+    "127.0.0.1:8084",
+  );
   const targetUrl = environment["TARGET_URL"]
     ? settings.parsed("TARGET_URL", "URL at which the service reaches the listener for pushes", parseHttpUrl)
     : undefined;

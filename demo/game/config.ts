@@ -37,8 +37,18 @@ export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
     picturesUrl: environment["PICTURES_URL"]
       ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
       : undefined,
-    lobbySeconds: settings.integer("LOBBY_SECONDS", "seconds that a lobby stays open", { min: 1, max: 600 }, 60),
-    revealSeconds: settings.integer("REVEAL_SECONDS", "seconds that an answer is shown", { min: 1, max: 60 }, 6),
+    lobbySeconds: settings.integer(
+      "LOBBY_SECONDS",
+      "seconds that a lobby stays open",
+      { min: 1, max: 600 },
+      60,
+    ),
+    revealSeconds: settings.integer(
+      "REVEAL_SECONDS",
+      "seconds that an answer is shown",
+      { min: 1, max: 60 },
+      6,
+    ),
     rounds: settings.integer("ROUNDS", "number of questions in a game", ROUNDS, 5),
     secondsPerQuestion: settings.integer(
       "QUESTION_SECONDS",
