@@ -8,16 +8,16 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 
-/** A caller's role. Each has the services that ROLE_OF_SERVICE gives it. */
+/** A caller's role. `ROLE_OF_SERVICE` says which services a role may call. */
 export type CallerRole = "edge" | "game" | "operator";
 
-/** A token that core knows. */
+/** A token that core accepts. */
 export interface KnownToken {
   readonly role: CallerRole;
   readonly token: string;
 }
 
-/** The two ends of a connection. */
+/** The local and the remote address of a connection. */
 export type Connection = ReturnType<ServerInterceptingCall["getConnectionInfo"]>;
 
 type Refusal = Pick<StatusObject, "code" | "details">;
@@ -26,24 +26,24 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">>
   "chatbridge.v1.BridgeService": "edge",
   "chatbridge.v1.GameService": "game",
   "chatbridge.v1.WorkspaceService": "operator",
-  // What probes call, which can send none.
+  // Probes cannot send a token.
   "grpc.health.v1.Health": "no token",
   "grpc.reflection.v1.ServerReflection": "any",
   "grpc.reflection.v1alpha.ServerReflection": "any",
 };
 
-/** The names of all that core serves. */
+/** The full names of all services of core. */
 export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
- * Lets calls through whose bearer token is of the service's role. A service that is not listed is for nobody.
- * @param onCall is called for each call that is let through, with its connection
+ * Accepts a call when its bearer token has the role of the service. Calls to a service that is not listed are refused.
+ * @param onCall is called with the connection of each accepted call
  */
 export function createAuthorization(
   tokens: readonly KnownToken[],
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
-  // Digests have one length, so that comparing tells nothing of a token's.
+  // All digests have the same length, so the comparison does not reveal the length of a token.
   const known = tokens.map(({ role, token }) => ({ role, digest: digest(token) }));
 
   function judge(
@@ -60,11 +60,11 @@ export function createAuthorization(
     if (roles.length === 0) {
       return refuse(
         status.UNAUTHENTICATED,
-        "send a token that core knows, as metadata 'authorization: Bearer <token>'",
+        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'",
       );
     }
     if (needed === "any" || (needed !== undefined && roles.includes(needed))) return undefined;
-    return refuse(status.PERMISSION_DENIED, `this needs a token of the role ${needed ?? "that nobody has"}`);
+    return refuse(status.PERMISSION_DENIED, `this service accepts only the role ${needed ?? "(none)"}`);
   }
 
   return (method, call) =>

@@ -8,12 +8,12 @@ import {
 import { LANE_METHOD } from "../../proto/lane-method";
 import { bytesTo, eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
-/** A ReceiveRequest whose event is still the bytes that the edge wrote: core stores them, and reads its id alone. */
+/** A `ReceiveRequest` with the event in the bytes of the edge. Core stores these bytes, and decodes only the id. */
 export type ReceiveCall = Omit<ReceiveRequest, "reading"> & {
   reading: Exclude<ReceiveRequest["reading"], { $case: "event" }> | { $case: "event"; value: Buffer };
 };
 
-/** A LaneCall as core reads it. */
+/** A `LaneCall` as core reads it. */
 export interface LaneCall {
   readonly number: number;
   readonly call:
@@ -22,14 +22,13 @@ export interface LaneCall {
     | undefined;
 }
 
-/** A LaneRequest as core reads it. The bytes in its calls are slices of the message. */
+/** A `LaneRequest` as core reads it. The bytes in its calls are slices of the message. */
 export interface LaneRequest {
   readonly calls: readonly LaneCall[];
 }
 
 /**
- * BridgeService as core reads it: as it is generated, but for events. The generated code decodes them, only for core
- * to encode them again.
+ * The generated `BridgeService`, except that events are not decoded: core would only have to encode them again.
  */
 export const BRIDGE_METHODS = {
   ...BridgeServiceService,
@@ -40,7 +39,7 @@ export const BRIDGE_METHODS = {
   lane: { ...LANE_METHOD, requestDeserialize: readLane },
 } as const;
 
-/** The tags of the fields that an event is nested in, by their numbers in bridge.proto. */
+/** The tags of an event and of the fields around it, by their numbers in bridge.proto. */
 const CALLS = tagOf(1, WireType.LengthDelimited);
 const CALL = {
   number: tagOf(1, WireType.Varint),
@@ -57,7 +56,7 @@ const RECEIVE = {
 } as const;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Throws where the bytes are no message, as the generated code does. What is wrong within an event is its call's. */
+/** Throws when the bytes are not a message, as the generated code does. A fault within an event fails only its call. */
 function readLane(bytes: Buffer): LaneRequest {
   const reader = new WireReader(bytes);
   const calls: LaneCall[] = [];

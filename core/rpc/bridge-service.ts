@@ -26,11 +26,11 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly tally: Tally;
-  /** Aborted when core stops: lanes are ended once what is under way is answered. */
+  /** Aborted when core stops: each lane is closed once its pending calls are answered. */
   readonly stopping: AbortSignal;
 }
 
-/** The handlers of BRIDGE_METHODS. */
+/** The handlers of `BRIDGE_METHODS`. */
 export interface BridgeHandlers {
   readonly receive: handleUnaryCall<ReceiveCall, ReceiveResponse>;
   readonly poll: handleUnaryCall<PollRequest, PollResponse>;
@@ -82,13 +82,13 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
 }
 
 const findEventFault = createWireCheck("chatbridge.v1.InboundEvent");
-/** The tag of InboundEvent.id. */
+/** The tag of `InboundEvent.id`. */
 const EVENT_ID = tagOf(1, WireType.LengthDelimited);
 
 function readEvent(reading: ReceiveCall["reading"]): ReceiveInput["reading"] {
   switch (reading?.$case) {
     case "event": {
-      // What is stored is what followers get, so nothing is that they could not decode.
+      // Games get the bytes that are stored here, so bytes that they could not decode are refused.
       const fault = findEventFault(new WireReader(reading.value), reading.value.length);
       if (fault !== undefined) {
         const field = fault.field === "" ? "reading.event" : `reading.event.${fault.field}`;

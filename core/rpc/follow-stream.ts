@@ -14,18 +14,18 @@ export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
   readonly tally: Tally;
-  /** Aborted when core stops: open streams are ended, so that their clients open them elsewhere. */
+  /** Aborted when core stops: open streams are closed, so that clients open them at another core. */
   readonly stopping: AbortSignal;
 }
 
 export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
 
-/** Makes the handler of GameService.Follow. It takes CORE_STREAMS_MAX streams at once. */
+/** Returns the handler of `GameService.Follow`, which serves at most `CORE_STREAMS_MAX` streams at once. */
 export function createFollowHandler(
   context: FollowContext,
   report: ReportFault,
 ): (stream: FollowStream) => void {
-  /** Those that have said nothing yet count too. */
+  /** Streams that are open, including those that have not sent a request yet. */
   let streams = 0;
   return (stream) => {
     if (streams >= CORE_STREAMS_MAX) {
@@ -43,7 +43,7 @@ const ACK_DEADLINE_DEFAULT_MS = 30_000;
 const ACK_DEADLINE_MIN_MS = 1_000;
 const ACK_DEADLINE_MAX_MS = 600_000;
 
-/** Serves one stream: the open first, then acks, until the client or core ends it. Then it calls `onOver`, once. */
+/** Serves one stream: the open first, then acks, until the client or core closes it. Then it calls `onOver` once. */
 function serveFollow(
   context: FollowContext,
   stream: FollowStream,
@@ -57,7 +57,7 @@ function serveFollow(
   let opening: Promise<void> | undefined;
 
   function fail(error: unknown): void {
-    // Before the abort, which would end the stream as if all were well.
+    // The abort ends the stream with OK, so the error must be sent before it.
     if (!stream.cancelled) stream.emit("error", toStatus("Follow", error, report));
     over.abort();
   }
@@ -101,7 +101,7 @@ function serveFollow(
     } else {
       throw new StatusError(
         status.INVALID_ARGUMENT,
-        "the first request must be an open, every further one an ack",
+        "the first request must be an open, and every later one an ack",
       );
     }
   }
@@ -121,7 +121,7 @@ function serveFollow(
     () => {
       context.stopping.removeEventListener("abort", end);
       onOver();
-      // A stream that never opened has nobody else to end it.
+      // Once an open has arrived, `open()` ends the stream.
       if (opening !== undefined) return;
       if (context.stopping.aborted) fail(coreStops());
       else stream.end();
@@ -135,19 +135,19 @@ function serveFollow(
 function groupIsFull({ streamsMax }: FollowLog): StatusError {
   return new StatusError(
     status.RESOURCE_EXHAUSTED,
-    `the group has ${streamsMax} streams already, which is the limit: end one of them, or retry later`,
+    `the group already has ${streamsMax} streams, which is the limit: close one of them, or retry later`,
   );
 }
 
 function coreIsFull(): StatusError {
   return new StatusError(
     status.RESOURCE_EXHAUSTED,
-    `this core has ${CORE_STREAMS_MAX} streams of Follow already, which is the limit: use another core, or retry later`,
+    `this core already has ${CORE_STREAMS_MAX} streams of Follow, which is the limit: use another core, or retry later`,
   );
 }
 
 function coreStops(): StatusError {
-  return new StatusError(status.UNAVAILABLE, "core is stopping: open again");
+  return new StatusError(status.UNAVAILABLE, "core is stopping: open the stream again");
 }
 
 function readOpen({ group, consumer, window, ackDeadline }: FollowOpen): {

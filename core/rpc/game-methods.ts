@@ -7,24 +7,23 @@ import { StatusError } from "./status";
 import { createWireCheck, UNREADABLE, type WireFault } from "./wire-fault";
 import { eachField, tagOf, WireReader } from "./wire-fields";
 
-/** A message as it was decoded, or why it was not; the field at fault by its full name. */
+/** A decoded message, or why it could not be decoded, with the full name of the invalid field. */
 export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
 
-/** A PublishEventsRequest whose events are decoded each by itself. */
+/** A `PublishEventsRequest` whose events were decoded one by one. */
 export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
   /**
-   * The first PUBLISH_BATCH_MAX of them. The handler takes them out: Node keeps a call that is over until it next
-   * collects garbage in the whole heap, and with it everything that the call's request still holds.
+   * The first `PUBLISH_BATCH_MAX` events. The handler removes them from this array: Node keeps a finished call and its
+   * request in memory until the next full garbage collection.
    */
   readonly events: Decoded<OutboundEvent>[];
 }
 
 /**
- * GameService as core reads it: as it is generated, but for requests that cannot be decoded, or not as they were
- * meant. The generated code ends the whole call for them, or changes them silently; here the fault is data, of the
- * event that it is in.
+ * The generated `GameService`, except for requests that cannot be decoded without loss. The generated code fails the
+ * whole call for such a request, or changes the request silently. Here the fault is data, and belongs to one event.
  */
 export const GAME_METHODS = {
   ...GameServiceService,
@@ -35,7 +34,7 @@ export const GAME_METHODS = {
   },
 } as const;
 
-/** The tag of PublishEventsRequest.events. */
+/** The tag of `PublishEventsRequest.events`. */
 const EVENTS = tagOf(1, WireType.LengthDelimited);
 const decodeFollow = createDecoder("chatbridge.v1.FollowRequest", FollowRequest);
 const decodeEvent = createDecoder("chatbridge.v1.OutboundEvent", OutboundEvent);
@@ -48,7 +47,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
     eachField(reader, request.length, (tag, end) => {
       if (tag !== EVENTS) return;
       count += 1;
-      // A request that is refused for their number is not worth decoding.
+      // A request with too many events is refused, so the rest need not be decoded.
       if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(reader, end));
     });
   } catch {
@@ -57,7 +56,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
   return { message: { bytes: request.length, count, events } };
 }
 
-/** Makes the decoder of a message between where the reader is and an end. */
+/** Returns a decoder of the message between the reader's position and `end`. */
 function createDecoder<Message>(
   typeName: string,
   { decode }: { decode(reader: WireReader, length: number): Message },
@@ -71,7 +70,7 @@ function createDecoder<Message>(
       reader.pos = start;
       return { message: decode(reader, end - start) };
     } catch {
-      return undecoded(UNREADABLE); // A number of more bytes than numbers have.
+      return undecoded(UNREADABLE); // A varint has more bytes than a varint may have.
     }
   };
 }
@@ -80,7 +79,7 @@ function undecoded({ field, problem }: WireFault): { readonly fault: OutboundFau
   return { fault: { field, message: `${field || "the message"} ${problem}` } };
 }
 
-/** The message of a request; throws INVALID_ARGUMENT where it could not be decoded. */
+/** The message of a request. Throws INVALID_ARGUMENT when the message could not be decoded. */
 export function messageOf<Message>(request: Decoded<Message>): Message {
   if ("message" in request) return request.message;
   throw new StatusError(status.INVALID_ARGUMENT, request.fault.message);

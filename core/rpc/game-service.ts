@@ -15,10 +15,10 @@ import { StatusError, unary, type ReportFault } from "./status";
 
 export type GameServiceContext = PublishContext & FollowContext;
 
-/** Bytes of the requests of PublishEvents that a core takes at once: eight of the largest. */
+/** Bytes of `PublishEvents` requests that a core accepts at once: eight requests of the largest size. */
 const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
 
-/** The handlers of GAME_METHODS. */
+/** The handlers of `GAME_METHODS`. */
 export interface GameHandlers {
   readonly publishEvents: handleUnaryCall<Decoded<EventsRequest>, PublishEventsResponse>;
   readonly follow: (stream: FollowStream) => void;
@@ -32,11 +32,14 @@ export function createGameService(context: GameServiceContext, report: ReportFau
       if (count < 1 || count > PUBLISH_BATCH_MAX) {
         throw new StatusError(
           status.INVALID_ARGUMENT,
-          `events must be 1 to ${PUBLISH_BATCH_MAX}, there are ${count}`,
+          `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
         );
       }
       if (publishing.bytes + bytes > PUBLISHING_MAX_BYTES) {
-        throw new StatusError(status.UNAVAILABLE, "core has too many events to publish: send the call again");
+        throw new StatusError(
+          status.UNAVAILABLE,
+          "core is publishing too many events: send the call again later",
+        );
       }
       publishing.bytes += bytes;
       try {
@@ -49,7 +52,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-/** Publishes one event. It is not an async function, which would take two more promises for each event of a call. */
+/** Publishes one event. It is not `async`, because that would allocate two more promises for each event. */
 function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
   const { published } = context.tally;
   const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
@@ -73,7 +76,7 @@ function resultOf(event: OutboundEvent, outcome: PublishOutcome): PublishResult 
       return refusedResult(
         PublishRefusal.UNKNOWN_WORKSPACE,
         "workspace_id",
-        "no workspace of that id is connected to a bridge",
+        "no workspace with this id is connected to a bridge",
       );
     case "invalid": {
       const field = faultField(event, outcome.fault);

@@ -13,15 +13,15 @@ export interface HealthServiceContext {
   whyNotReady(): Promise<string | undefined>;
 }
 
-/** Anybody may ask, so however many do, readiness is looked up once in this time. */
+/** Milliseconds for which readiness is cached: anyone may call this service, and as often as they like. */
 const REMEMBER_MS = 1_000;
 
-/** gRPC's health service without Watch, which would hold a stream open for callers without a token: they get UNIMPLEMENTED. */
+/** gRPC's health service. `Watch` answers UNIMPLEMENTED: callers without a token may not keep a stream open. */
 export const HEALTH_METHODS = { check: HealthService.check };
 
 /**
- * Tells probes and load balancers whether core is ready, as /ready does: the same for every service, and for
- * the empty name. A name that core does not serve is NOT_FOUND.
+ * Answers probes and load balancers whether core is ready, as `/ready` does. The answer is the same for every service
+ * and for the empty name. Throws NOT_FOUND for a name that core does not serve.
  */
 export function createHealthService(
   context: HealthServiceContext,
@@ -40,7 +40,7 @@ export function createHealthService(
   return {
     check: unary("Check", report, async ({ service }) => {
       if (service !== "" && !SERVICES.includes(service)) {
-        throw new StatusError(status.NOT_FOUND, "core serves nothing of that name");
+        throw new StatusError(status.NOT_FOUND, "core has no service of this name");
       }
       return HealthCheckResponse.create({
         status: (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,

@@ -24,72 +24,72 @@ export interface LaneCalls {
 export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
-  /** What is under way on all lanes. */
+  /** Calls and bytes in progress on all lanes. */
   readonly load: Tally["lanes"];
 }
 
-/** Calls of one lane that may be under way, and the bytes of their bodies; an edge keeps to fewer. */
+/** Pending calls of one lane, and bytes of the bodies of unanswered calls. An edge's own bounds are not higher. */
 const UNDER_WAY_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
-/** With so many answers, or so many bytes of them, a message is full: it leaves at once, as the edge's do. */
+/** A message that has this many answers, or this many bytes, is full and is sent at once, as an edge does. */
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
-/** With so many bytes of answers that have not left, a lane takes no more calls: they wait in the edge. */
+/** Bytes of unsent answers from which on a lane reads no more calls, so that they wait in the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
-/** Answers that a lane holds, and all lanes together; one that would be more is dropped, and its call faulted. */
+/** Bytes of answers that one lane, and all lanes together, may hold. A further answer is replaced by a fault. */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
 const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
-/** What an answer takes, but for a page, or the edge's words that it repeats. */
+/** Bytes of an answer without its page or the violation of the edge that it repeats. */
 const ANSWER_BYTES = 64;
 
 /**
- * Serves one lane: makes the calls as they come, and sends the answers of one
- * turn of the event loop together, in several messages where they are many. No
- * call waits for another of its message.
+ * Serves one lane: makes each call when it arrives, and sends the answers of one
+ * turn of the event loop together, in as many messages as they need. No call
+ * waits for another call of its message.
  *
- * A call is under way until its answer has left, as far as HTTP/2's flow control
- * lets it. An edge that does not read therefore stops being read, once PAUSE_BYTES
- * or UNDER_WAY_MAX are reached, and is read again when it has taken answers. The
- * calls that core had taken by then end in faults where their answers do not fit.
+ * A call is pending until HTTP/2's flow control has let its answer leave. When an
+ * edge does not read its answers, core therefore stops reading the lane at
+ * `PAUSE_BYTES` or `UNDER_WAY_MAX`, and resumes when the edge has read some. A call
+ * that core had already read ends in a fault when there is no room for its answer.
  */
 export function serveLane(
   stream: LaneStream,
   calls: LaneCalls,
   { stopping, report, load }: LaneContext,
 ): void {
-  // By this an edge knows, before it has anything to ask, that it was let in.
+  // The edge learns from these headers that its token was accepted, before it makes a call.
   stream.sendMetadata(new Metadata());
   load.open += 1;
-  /** Calls that have no answer yet, and the bytes of their bodies. */
+  /** Calls without an answer, and the bytes of their bodies. */
   const unanswered = { calls: 0, bytes: 0 };
-  /** Answers that have not left. */
+  /** Answers that have not been sent. */
   const unsent = { answers: 0, bytes: 0 };
-  /** Those of them that go into the next message. */
+  /** Unsent answers of the next message. */
   let answers: Answer[] = [];
   let bytes = 0;
-  /** Something was answered in this turn of the event loop, so its end is waited for. */
+  /** Whether a flush is scheduled for the end of this turn of the event loop. */
   let turnEnds = false;
   let over = false;
 
   const underWay = (): number => unanswered.calls + unsent.answers;
 
-  /** Counts calls that are made, or, below zero, that have their answer. */
+  /** Counts calls that begin, or, with negative numbers, calls that have their answer. */
   function begin(count: number, size: number): void {
     unanswered.calls += count;
     unanswered.bytes += size;
     load.bytes += size;
   }
 
-  /** Counts answers that are to leave, or, below zero, that have left. */
+  /** Counts answers that wait to be sent, or, with negative numbers, answers that were sent. */
   function hold(count: number, size: number): void {
     unsent.answers += count;
     unsent.bytes += size;
     load.answerBytes += size;
-    // While it is paused HTTP/2 holds what the edge sends, and soon the edge itself.
+    // While the stream is paused, HTTP/2 buffers what the edge sends, and soon makes the edge wait.
     if (underWay() >= UNDER_WAY_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
     else if (stream.isPaused()) stream.resume();
   }
@@ -168,7 +168,7 @@ export function serveLane(
     stream.end();
   }
 
-  /** What is under way is answered; whatever comes from now on finds the stream ended. */
+  /** Ends the stream once no call is pending. Calls that arrive later get no answer. */
   function stop(): void {
     if (underWay() === 0) end();
   }

@@ -4,42 +4,42 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createAuthorization, type Connection, type KnownToken } from "./authorization";
 
 export interface ListenerOptions {
-  /** Port 0 takes a free one. */
+  /** Port 0 selects a free port. */
   readonly at: { readonly host: string; readonly port: number };
   readonly tokens: readonly KnownToken[];
-  /** PEM; with a client CA callers must show a certificate of it. */
+  /** In PEM. With a client CA, callers must present a certificate that this CA has issued. */
   readonly tls:
     { readonly cert: Buffer; readonly key: Buffer; readonly clientCa: Buffer | undefined } | undefined;
 }
 
-/** How long the two ends of a connection may be silent. */
+/** How long a connection may be silent. */
 export interface Patience {
-  /** How long a connection may stay without a call that core lets through. */
+  /** Milliseconds that a connection may stay open without an accepted call. */
   readonly silentMs: number;
-  /** How often core pings a connection, and how soon it must be answered. */
+  /** Milliseconds between core's pings of a connection. */
   readonly pingEveryMs: number;
+  /** Milliseconds within which a ping must be answered. */
   readonly pongWithinMs: number;
 }
 
 export interface RpcServer {
   readonly port: number;
-  /** Stops accepting, lets calls finish for a while, then cuts them. */
+  /** Stops accepting calls, and aborts those that have not finished within 5 seconds. */
   close(): Promise<void>;
 }
 
-/** Above 100 published events of the largest size. */
+/** More than 100 published events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const FINISH_WITHIN_MS = 5_000;
 const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs: 10_000 };
 
 /**
- * Listens for gRPC. `addServices` says what is served; tokens are checked before.
+ * Listens for gRPC calls to the services that `addServices` adds, and checks their tokens.
  *
- * A connection ends when `silentMs` have passed and no call with a token of the right
- * role has come, whether it has sent nothing, half of a TLS handshake, a slow preface,
- * or only calls that were refused; a call that needs no token begins that time again.
- * A connection that has had its call stays as long as it answers pings, however
- * seldom it calls.
+ * A connection is closed when it has not made a call with a token of the right role within
+ * `silentMs`, whether it has sent nothing, half of a TLS handshake, a slow preface, or only
+ * calls that were refused. A call that needs no token restarts this time. After an accepted
+ * call with a token, the connection stays open as long as it answers pings.
  */
 export async function listen(
   { at, tokens, tls }: ListenerOptions,
@@ -62,7 +62,7 @@ export async function listen(
         tls.clientCa !== undefined,
       )
     : ServerCredentials.createInsecure();
-  // gRPC's own listener shows nobody its sockets.
+  // gRPC's own listener does not expose its sockets.
   const injector = server.createConnectionInjector(credentials);
   const listener = createServer((socket) => {
     connections.add(socket);
@@ -75,7 +75,7 @@ export async function listen(
     const lastIsClosed = once(listener, "close");
     listener.close();
     connections.endSilent();
-    // Its callback is of no use: from Node 24 on it comes at once, and after a ping timeout never.
+    // The callback is not used: since Node 24 it is called at once, and after a ping timeout it is never called.
     server.tryShutdown(() => undefined);
     const late = setTimeout(() => connections.endAll(), FINISH_WITHIN_MS);
     await lastIsClosed;
@@ -90,7 +90,7 @@ export async function listen(
   };
 }
 
-/** The connections that are open, and for those without a call so far, how long they may stay. */
+/** The open connections. Closes each that has not made a call with a token within `silentMs`. */
 function createConnections(silentMs: number) {
   interface Open {
     readonly socket: Socket;
@@ -109,7 +109,7 @@ function createConnections(silentMs: number) {
         open.delete(key);
       });
     },
-    /** Takes note of a call that was let through. */
+    /** Notes an accepted call. */
     onCall(connection: Connection, neededToken: boolean): void {
       const known = open.get(keyOf(connection));
       if (known === undefined || !known.isSilent) return;
@@ -126,7 +126,7 @@ function createConnections(silentMs: number) {
   };
 }
 
-/** No two connections that are open at once have the same four. */
+/** These four values identify an open connection. */
 function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Connection): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
 }

@@ -11,7 +11,7 @@ import {
 } from "../domain/outbound-event";
 import type { OutboundFault } from "../domain/outbound-rules";
 
-/** The field names of the content in the proto, which faults are named by. */
+/** The content's field names in the proto, which faults use. */
 const CONTENT_FIELDS: Readonly<Record<OutboundContent["type"], string>> = {
   "message.create": "message_create",
   "message.update": "message_update",
@@ -29,12 +29,12 @@ const MESSAGE_PATHS = {
 /** Fields that belong to the event itself, not to its content. */
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
-/** The full name of a field at fault, as the proto has it. */
+/** The full name of the invalid field, as in the proto. */
 export function faultField(event: OutboundEvent, fault: OutboundFault): string {
   return EVENT_FIELDS.has(fault.field) ? fault.field : `${CONTENT_FIELDS[event.content.type]}.${fault.field}`;
 }
 
-/** Reads an event as the rules see it, or the first thing that has no place in them. */
+/** Returns the event in the form that the rules of `core/domain` judge, or its first fault. */
 export function readOutboundEvent(
   event: EventMessage,
 ): { readonly event: OutboundEvent } | { readonly fault: OutboundFault } {
@@ -48,7 +48,7 @@ export function readOutboundEvent(
   const path = MESSAGE_PATHS[content.$case];
   if (message === undefined) return fault(path, `${path} is required`);
   if (content.$case !== "messageUpdate" && message.id !== "") {
-    return fault(`${path}.id`, `${path}.id must be empty: the service mints it and answers it`);
+    return fault(`${path}.id`, `${path}.id must be empty: the service assigns the id and returns it`);
   }
   const body = readMessage(message);
   if (typeof body === "string") return fault(`${path}.${body}`, `${path}.${body} is required`);
@@ -79,7 +79,7 @@ function toContent(
   }
 }
 
-/** The message, or the name of the field that is missing. */
+/** The message, or the name of the first missing field. */
 function readMessage(message: Message): MessageBody | string {
   const kind = KIND_NAMES.get(message.kind);
   if (kind === undefined) return "kind";
@@ -102,7 +102,7 @@ function readMessage(message: Message): MessageBody | string {
   };
 }
 
-/** The contract's name of each kind: the proto's, in lower case. */
+/** The contract's name of each kind: the name in the proto, in lower case. */
 const KIND_NAMES: ReadonlyMap<KindCode, MessageKind> = new Map(
   MESSAGE_KINDS.map((kind) => [KindCode[kind.toUpperCase() as keyof typeof KindCode], kind]),
 );

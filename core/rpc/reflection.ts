@@ -3,9 +3,9 @@ import { ReflectionService } from "@grpc/reflection";
 import { FILE_DESCRIPTOR_SET } from "../../proto/gen/descriptors";
 import { eachField, WireReader } from "./wire-fields";
 
-/** Adds server reflection, from the very descriptors that buf made of the protos. */
+/** Adds server reflection, with the descriptors that buf generated from the protos. */
 export function addReflection(server: Server): void {
-  // The library reads nothing of a package definition but these bytes.
+  // The library reads only these bytes of a package definition.
   const definition = {
     protos: { fileDescriptorProtos: splitFiles(Buffer.from(FILE_DESCRIPTOR_SET, "base64")) },
   };
@@ -15,7 +15,7 @@ export function addReflection(server: Server): void {
   reflection.addToServer(server);
 }
 
-/** The files of a FileDescriptorSet, which is nothing but a list of them. */
+/** The files of a `FileDescriptorSet`, whose only field is the list of files. */
 function splitFiles(set: Buffer): Buffer[] {
   const files: Buffer[] = [];
   const reader = new WireReader(set);

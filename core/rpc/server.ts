@@ -19,7 +19,7 @@ export interface RpcOptions extends ListenerOptions {
   readonly report: ReportFault;
 }
 
-/** Serves all that core offers by gRPC. */
+/** Serves all gRPC services of core. */
 export function listenForRpc(context: RpcContext, options: RpcOptions): Promise<RpcServer> {
   return listen(options, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>

@@ -3,7 +3,7 @@ import { parseWorkspaceId } from "../domain/workspace-id";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspace-change";
 import { StoreUnavailable } from "../ports/store-unavailable";
 
-/** An answer of a gRPC status other than OK, in words for the caller. */
+/** An answer with a gRPC status other than OK; the message is for the caller. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   constructor(
@@ -14,20 +14,20 @@ export class StatusError extends Error {
   }
 }
 
-/** Logs a fault that is a bug, once. */
+/** Logs an unexpected error, which is a bug. Called once for each. */
 export type ReportFault = (where: string, error: unknown) => void;
 
-/** What a caller is told of an error: never the text of an unexpected one, which is reported instead. */
+/** The status that the caller gets for an error. The text of an unexpected error is reported, and never sent. */
 export function toStatus(where: string, error: unknown, report: ReportFault): Partial<StatusObject> {
   if (error instanceof StatusError) return { code: error.code, details: error.message };
   if (error instanceof StoreUnavailable) {
-    return { code: status.UNAVAILABLE, details: "the store is out of reach: try again" };
+    return { code: status.UNAVAILABLE, details: "the store is unavailable: try again" };
   }
   report(where, error);
   return { code: status.INTERNAL, details: "internal error" };
 }
 
-/** A handler of unary calls out of a function that answers or throws. */
+/** Makes a handler of unary calls from a function that returns the response or throws. */
 export function unary<Request, Response>(
   where: string,
   report: ReportFault,
@@ -41,7 +41,7 @@ export function unary<Request, Response>(
   };
 }
 
-/** Throws the status of a refusal; what is not refused comes back. */
+/** Returns the outcome unless it is a refusal. Throws the status of a refusal. */
 export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
   if (!isRefusal(outcome)) return outcome;
   switch (outcome.refused) {
@@ -54,7 +54,7 @@ export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
   }
 }
 
-/** The id of a workspace as a request names it. Throws NOT_FOUND for what is no uuid: it names no workspace. */
+/** The workspace id in a request. Throws NOT_FOUND when the text is not a uuid, because no workspace has such an id. */
 export function readWorkspaceId(text: string): string {
   return parseWorkspaceId(text) ?? accepted(NOT_FOUND as never);
 }

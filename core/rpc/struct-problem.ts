@@ -6,20 +6,20 @@ const NOT_UTF8 = "contains text that is not UTF-8";
 const NO_KIND = "contains a value that is not set: use null_value for null";
 const PROTO_KEY = Buffer.from("__proto__");
 
-/** @param depth how many objects and lists there are from the outermost to where this is */
+/** @param depth the number of objects and lists around the reader's position */
 type FindProblem = (reader: WireReader, end: number, depth: number) => string | undefined;
 
 /**
- * Finds what JSON cannot express in a google.protobuf.Struct, or nesting that is too deep. Answers the problem in
- * words, or undefined. The decoded object does not show it: decoding drops and replaces such values.
+ * Finds the first value of a `google.protobuf.Struct` that JSON cannot express or that is nested too deeply. Returns
+ * the problem in words, or undefined. The decoded object would not show it: decoding drops or replaces such values.
  *
- * Throws where the bytes are no message.
+ * Throws when the bytes are not a message.
  */
 export function findStructProblem(reader: WireReader, end: number): string | undefined {
   return findInEach(reader, end, findEntryProblem, 1);
 }
 
-/** The first problem of the members of a Struct or ListValue, both of which are nothing but a field 1 for each. */
+/** The first problem among the members of a `Struct` or `ListValue`. Both consist of one field 1 for each member. */
 function findInEach(
   reader: WireReader,
   end: number,

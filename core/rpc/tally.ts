@@ -6,24 +6,25 @@ import type { Refusal } from "../operations/refusal";
 type Refused = Refusal["refused"];
 
 /**
- * What core has done for its callers and has under way: plain numbers, for whoever
- * watches the service.
+ * Counts of what core has done for its callers, and of what is in progress. They are the
+ * source of the metrics.
  */
 export interface Tally {
   /**
-   * Streams of edges, the calls on them whose answers have not left, the bytes of the bodies of
-   * those that are not answered, and the bytes of answers that have not left.
+   * Open streams of edges; calls on them whose answers have not been sent; bytes of the bodies
+   * of calls without an answer; bytes of answers that have not been sent.
    */
   readonly lanes: { open: number; calls: number; bytes: number; answerBytes: number };
   /** Answers to the requests of bridges. */
   readonly receives: Record<Accepted["accepted"] | Refused, number>;
   readonly polls: Record<"page" | Refused, number>;
-  /** Bytes of the requests of PublishEvents that are under way. */
+  /** Bytes of the `PublishEvents` requests in progress. */
   readonly publishing: { bytes: number };
-  /** Events that games published, by what became of them. */
+  /** Events that games published, by outcome. */
   readonly published: Record<PublishOutcome["outcome"], number>;
-  /** Streams of game services, and what was sent on them. */
+  /** Open streams of games. */
   readonly followers: Set<Follower>;
+  /** Events sent on these streams, by first or further attempt. */
   readonly delivered: { first: number; again: number };
 }
 

@@ -8,18 +8,18 @@ import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } fr
 
 export interface WatchContext extends HealthContext {
   readonly workspaces: Workspaces;
-  /** Aborted when core stops: watches are ended. */
+  /** Aborted when core stops: all watches are closed. */
   readonly stopping: AbortSignal;
 }
 
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
-/** Watches that a core serves at once; each looks at the store three times a second. */
+/** Watches that a core serves at once. Each reads from the store three times a second. */
 const WATCHES_MAX = 1_000;
-/** Changes that a client may leave unread, of at most 1 KB each; one that is further behind does not read any more. */
+/** Unread changes, of at most 1 KB each, after which core takes it that the client has stopped reading. */
 const UNREAD_MAX = 1_000;
 
-/** Makes the handler of WorkspaceService.WatchWorkspace. */
+/** Returns the handler of `WorkspaceService.WatchWorkspace`. */
 export function createWatchHandler(
   context: WatchContext,
   report: ReportFault,
@@ -27,7 +27,7 @@ export function createWatchHandler(
   let watches = 0;
   return (stream) => {
     if (watches >= WATCHES_MAX) {
-      const full = `a core serves ${WATCHES_MAX} watches at once: watch again later`;
+      const full = `this core already has ${WATCHES_MAX} watches, which is the limit: use another core, or retry later`;
       stream.emit("error", toStatus("WatchWorkspace", tooMany(full), report));
       return;
     }
@@ -36,7 +36,7 @@ export function createWatchHandler(
   };
 }
 
-/** Serves one watch until its client, core or the workspace's deletion ends it. */
+/** Serves one watch until the client cancels it, core stops, or the workspace is deleted. */
 async function serveWatch(context: WatchContext, stream: WatchStream, report: ReportFault): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();
@@ -55,7 +55,7 @@ async function serveWatch(context: WatchContext, stream: WatchStream, report: Re
     const id = readWorkspaceId(stream.request.workspaceId);
     accepted((await watchWorkspace(context, id, tell, over.signal)) ?? {});
     if (isUnread)
-      throw tooMany(`${UNREAD_MAX} changes were not read: watch again, and read them as they come`);
+      throw tooMany(`${UNREAD_MAX} changes were not read: watch again, and read changes as they arrive`);
     if (!stream.cancelled) throw new StatusError(status.UNAVAILABLE, "core is stopping: watch again");
   } catch (error) {
     if (!stream.cancelled) stream.emit("error", toStatus("WatchWorkspace", error, report));

@@ -5,39 +5,39 @@ import { FILE_DESCRIPTOR_SET } from "../../proto/gen/descriptors";
 import { findStructProblem } from "./struct-problem";
 import { eachField, isText, tagOf, WireReader } from "./wire-fields";
 
-/** What is wrong with the bytes of a message. */
+/** A fault in the bytes of a message. */
 export interface WireFault {
-  /** The full name of the field, dotted and with indexes, as the protos have it; empty for the message as a whole. */
+  /** The full name of the field as in the protos, dotted and with indexes; empty for the whole message. */
   readonly field: string;
   /** A clause without its subject, such as "is not UTF-8". */
   readonly problem: string;
 }
 
-/** The fault of bytes that are no message. */
+/** The fault of bytes that are not a message. */
 export const UNREADABLE: WireFault = {
   field: "",
   problem: "cannot be decoded: its bytes are not a protobuf message",
 };
 const NOT_UTF8: WireFault = { field: "", problem: "is not UTF-8" };
 
-/** Finds what is wrong with the message between where the reader is and an end. */
+/** Finds the first fault of the message between the reader's position and `end`. */
 type FindFault = (reader: WireReader, end: number) => WireFault | undefined;
 
 const PROTOS = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
 );
 
-/** The types whose values the generated code throws on, or changes silently, and what is wrong with a value, in words. */
+/** Checks for the types with values that the generated code throws on or changes silently. They return the problem. */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
   "google.protobuf.Duration": findDurationProblem,
 };
 
 /**
- * Makes the check of a message type by its full name: it finds the first field whose bytes protobuf does not allow,
- * or that JSON cannot express. What passes is decoded by the generated code as it was meant.
+ * Makes the check of the message type with this full name. The check finds the first field that protobuf does not
+ * allow or JSON cannot express. The generated code decodes a message that passes without changing it.
  *
- * The type must not contain itself, but for the values of a Struct.
+ * Throws when the protos do not have the type. Only the values of a `Struct` may be recursive.
  */
 export function createWireCheck(typeName: string): FindFault {
   const type = PROTOS.getMessage(typeName);
@@ -64,14 +64,14 @@ function nameOf({ name, fieldKind }: DescField, index: number): string {
   return fieldKind === "list" ? `${name}[${index}]` : name;
 }
 
-/** How many fields of a tag there are from where the reader is to before the one that ends at `end`. */
+/** The number of fields with this tag between the reader's position and the field that ends at `end`. */
 function countBefore(reader: WireReader, tag: number, end: number): number {
   let count = -1;
   eachField(reader, end, (each) => void (count += each === tag ? 1 : 0));
   return count;
 }
 
-/** Undefined for fields that nothing can be wrong with, as numbers. */
+/** The check of a field. Undefined for fields of which every value is valid, e.g. numbers. */
 function createFieldCheck({ message, scalar }: DescField): FindFault | undefined {
   if (scalar === ScalarType.STRING) return (reader, end) => (isText(reader, end) ? undefined : NOT_UTF8);
   if (message === undefined) return undefined;
@@ -83,7 +83,7 @@ function createFieldCheck({ message, scalar }: DescField): FindFault | undefined
   });
 }
 
-/** Answers UNREADABLE where reading throws. */
+/** Makes a check return `UNREADABLE` when reading throws. */
 function orUnreadable(find: FindFault): FindFault {
   return (reader, end) => {
     try {
@@ -94,7 +94,7 @@ function orUnreadable(find: FindFault): FindFault {
   };
 }
 
-/** What duration.proto allows. */
+/** The bounds that duration.proto sets. */
 const DURATION_SECONDS_MAX = 315_576_000_000n;
 const DURATION_NANOS_MAX = 999_999_999n;
 const SECONDS = tagOf(1, WireType.Varint);

@@ -1,23 +1,22 @@
 import { isUtf8 } from "node:buffer";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
-/** A reader whose bytes can be looked at where they are. */
+/** A reader that exposes its bytes, so that they can be examined without a copy. */
 export class WireReader extends BinaryReader {
   constructor(readonly source: Buffer) {
     super(source);
   }
 }
 
-/** What a field begins with on the wire. */
+/** The tag that a field begins with on the wire. */
 export const tagOf = (field: number, wireType: WireType): number => (field << 3) | wireType;
 
 /**
- * Reads the fields of a protobuf message, without copies or views: every published event is read by it.
- *
- * Throws where the bytes are no message.
- * @param end where the message ends; the reader stands at its beginning
- * @param take is called with the tag of a field and where its value ends, the reader standing at the value's
- *   beginning. What it answers first ends the reading and is the answer of all.
+ * Reads the fields of a protobuf message. Every published event passes through this function, so it makes no copies
+ * and no views. Throws when the bytes are not a message.
+ * @param end the end of the message; the reader is at its beginning
+ * @param take is called for each field with its tag and the end of its value; the reader is at the beginning of the
+ *   value. The first defined result of `take` ends the reading and is returned.
  */
 export function eachField<Answer>(
   reader: WireReader,
@@ -27,7 +26,7 @@ export function eachField<Answer>(
   while (reader.pos < end) {
     const tag = reader.uint32();
     const next = endOfValue(reader, tag);
-    if (next > end) throw new RangeError("a field goes on behind the end of its message");
+    if (next > end) throw new RangeError("a field extends beyond the end of its message");
     const answer = take(tag, next);
     if (answer !== undefined) return answer;
     reader.pos = next;
@@ -35,7 +34,7 @@ export function eachField<Answer>(
   return undefined;
 }
 
-/** Where a value ends that the reader is before. It is left at its first byte, behind a length. */
+/** The end of the next value. Leaves the reader at the first byte of the value, after its length if it has one. */
 function endOfValue(reader: WireReader, tag: number): number {
   const field = tag >>> 3;
   const wireType: WireType = tag & 7;
@@ -51,22 +50,22 @@ function endOfValue(reader: WireReader, tag: number): number {
   return end;
 }
 
-/** To look at each byte of so short a text takes less than a call into Node. */
+/** Up to this length, checking each byte takes less time than a call into Node. */
 const SHORT_BYTES = 64;
 
-/** Whether the bytes from where the reader is to an end are UTF-8. */
+/** Whether the bytes between the reader's position and `end` are UTF-8. */
 export function isText({ source, pos }: WireReader, end: number): boolean {
   let at = pos;
   if (end - pos <= SHORT_BYTES) while (at < end && (source[at] ?? 0) < 0x80) at += 1;
   return at === end || isUtf8(source.subarray(at, end));
 }
 
-/** The bytes from where the reader is to an end, where they are. */
+/** The bytes between the reader's position and `end`, as a view. */
 export function bytesTo({ source, pos }: WireReader, end: number): Buffer {
   return source.subarray(pos, end);
 }
 
-/** The text from where the reader is to an end; a byte that is not UTF-8 becomes U+FFFD. */
+/** The text between the reader's position and `end`. A byte that is not UTF-8 becomes U+FFFD. */
 export function textTo({ source, pos }: WireReader, end: number): string {
   return source.toString("utf8", pos, end);
 }

@@ -92,7 +92,7 @@ export function createWorkspaceService(
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
-      // One more than asked for tells whether there is another page.
+      // One more delivery than the page has shows whether there is a next page.
       const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
       return {
@@ -125,7 +125,7 @@ function readPlatform(code: PlatformCode): Platform {
     case PlatformCode.NATIVE:
       return "native";
     default:
-      throw new StatusError(status.INVALID_ARGUMENT, "platform is none of the list");
+      throw new StatusError(status.INVALID_ARGUMENT, "platform is not a value of Platform");
   }
 }
 
