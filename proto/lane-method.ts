@@ -1,23 +1,22 @@
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { BridgeServiceService, LaneAnswer, LaneRequest, SignedPage } from "./gen/chatbridge/v1/bridge";
 
-/** A page as core answers it. */
+/** A page that core returns. */
 export interface PageAnswer {
   readonly number: number;
   readonly page: Readonly<SignedPage>;
 }
 
-/** A LaneResponse as core sends it. */
+/** A `LaneResponse` as core sends it. */
 export interface LaneAnswers {
   readonly answers: readonly (LaneAnswer | PageAnswer)[];
 }
 
 /**
- * BridgeService.Lane as both of its ends speak it: as it is generated, but for how
- * messages are written. Lanes carry every request and every page, so each end keeps
- * what it writes into from message to message, where the generated code grows it
- * anew for each; and the bytes of a page are copied once, where the generated code
- * copies them once for each of the messages that they are nested in.
+ * The generated `BridgeService.Lane` with faster serialization, for core and the edge.
+ * Lanes carry every request and every page. So the buffer is reused, while the
+ * generated code grows a new one for each message; and the bytes of a page are copied
+ * once, while the generated code copies them once for each level of nesting.
  */
 export const LANE_METHOD = {
   ...BridgeServiceService.lane,
@@ -34,22 +33,22 @@ function write(encode: (writer: BinaryWriter) => BinaryWriter): Uint8Array {
   try {
     return encode(shared).finish();
   } catch (error) {
-    shared = new BinaryWriter(); // What is in the old one is half a message.
+    shared = new BinaryWriter(); // The old writer contains half a message.
     throw error;
   }
 }
 
-/** The tags of the fields that a page is nested in, by their numbers in bridge.proto: `number << 3 | 2`, a length follows. */
+/** The tags of a page and of the fields around it, by their numbers in bridge.proto. `| 2`: a length follows. */
 const TAGS = {
   response: { answers: (1 << 3) | 2 },
   answer: { number: 1 << 3, poll: (3 << 3) | 2 },
   pollResponse: { page: (1 << 3) | 2 },
   page: { body: (1 << 3) | 2, signature: (2 << 3) | 2, workspaceId: (3 << 3) | 2 },
 } as const;
-/** More than the tags and lengths around a page take. */
+/** An upper bound of the tags and lengths around a page, in bytes. */
 const HEADS_MAX_BYTES = 64;
 
-/** Grows to the largest message, and is written over by the next one: grpc-js copies what it gets at once. */
+/** Grows to the largest message, and is overwritten by the next one: grpc-js copies the bytes that it gets at once. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
 function serializeAnswers({ answers }: LaneAnswers): Buffer {
@@ -72,7 +71,7 @@ function writePage({ number, page }: PageAnswer, start: number): number {
   const signatureBytes = Buffer.byteLength(page.signature);
   const idBytes = Buffer.byteLength(page.workspaceId);
   const bodyBytes = page.body.length;
-  // From the inside out: a field is its tag, its length and what is in it.
+  // From the inside out: a field is its tag, its length and its content.
   const pageBytes = fieldBytes(bodyBytes) + fieldBytes(signatureBytes) + fieldBytes(idBytes);
   const pollBytes = fieldBytes(pageBytes);
   const answerBytes = 1 + numberBytes(number) + fieldBytes(pollBytes);
@@ -102,14 +101,14 @@ function fieldBytes(length: number): number {
   return 1 + numberBytes(length) + length;
 }
 
-/** How many bytes a number takes as protobuf writes it: seven bits in each. */
+/** Bytes of a number as a varint, with seven bits in each byte. */
 function numberBytes(value: number): number {
   let bytes = 1;
   for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 128)) bytes += 1;
   return bytes;
 }
 
-/** Writes a number, and answers where it ends. */
+/** Writes a number as a varint. Returns its end. */
 function writeNumber(value: number, start: number): number {
   let at = start;
   let rest = value;
