@@ -70,7 +70,7 @@ function createDecoder<Message>(
       reader.pos = start;
       return { message: decode(reader, end - start) };
     } catch {
-      return undecoded(UNREADABLE); // A varint has more bytes than a varint may have.
+      return undecoded(UNREADABLE); // A varint is too long.
     }
   };
 }

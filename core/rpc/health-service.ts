@@ -13,15 +13,15 @@ export interface HealthServiceContext {
   whyNotReady(): Promise<string | undefined>;
 }
 
-/** Milliseconds for which readiness is cached: anyone may call this service, and as often as they like. */
+/** Milliseconds for which readiness is cached: anybody may call this service, at any rate. */
 const REMEMBER_MS = 1_000;
 
 /** gRPC's health service. `Watch` answers UNIMPLEMENTED: callers without a token may not keep a stream open. */
 export const HEALTH_METHODS = { check: HealthService.check };
 
 /**
- * Answers probes and load balancers whether core is ready, as `/ready` does. The answer is the same for every service
- * and for the empty name. Throws NOT_FOUND for a name that core does not serve.
+ * Reports to probes and load balancers whether core is ready, as `/ready` does. The answer is the same for every
+ * service and for the empty name. Throws NOT_FOUND for a name that core does not serve.
  */
 export function createHealthService(
   context: HealthServiceContext,

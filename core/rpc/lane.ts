@@ -34,11 +34,11 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
-/** A message that has this many answers, or this many bytes, is full and is sent at once, as an edge does. */
+/** A message with this many answers or bytes is full, and is sent at once. An edge does the same. */
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
-/** Bytes of unsent answers from which on a lane reads no more calls, so that they wait in the edge. */
+/** A lane with this many bytes of unsent answers reads no more calls: they wait in the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 /** Bytes of answers that one lane, and all lanes together, may hold. A further answer is replaced by a fault. */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
@@ -168,7 +168,7 @@ export function serveLane(
     stream.end();
   }
 
-  /** Ends the stream once no call is pending. Calls that arrive later get no answer. */
+  /** Ends the stream if no call is pending. Calls that arrive after that get no answer. */
   function stop(): void {
     if (underWay() === 0) end();
   }

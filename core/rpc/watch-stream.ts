@@ -16,7 +16,7 @@ export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorks
 
 /** Watches that a core serves at once. Each reads from the store three times a second. */
 const WATCHES_MAX = 1_000;
-/** Unread changes, of at most 1 KB each, after which core takes it that the client has stopped reading. */
+/** Unread changes, of at most 1 KB each, at which core ends a watch: its client does not read. */
 const UNREAD_MAX = 1_000;
 
 /** Returns the handler of `WorkspaceService.WatchWorkspace`. */

@@ -27,7 +27,7 @@ const PROTOS = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
 );
 
-/** Checks for the types with values that the generated code throws on or changes silently. They return the problem. */
+/** Checks of the types with values on which the generated code throws, or which it changes silently. */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
   "google.protobuf.Duration": findDurationProblem,
