@@ -1,14 +1,14 @@
 import { parseCoreToken } from "./core-token";
 import type { Settings } from "./settings";
 
-/** How core's certificate is checked, and what it is shown, in PEM. */
+/** The authority of core's certificate, and the client's own certificate and key, in PEM. */
 export interface ClientTls {
   readonly ca: Buffer;
   readonly cert: Buffer | undefined;
   readonly key: Buffer | undefined;
 }
 
-/** Where core is, and how to come in. */
+/** The address of core, and the credentials to call it with. */
 export interface CoreConnection {
   /** A gRPC target. */
   readonly address: string;
@@ -16,7 +16,7 @@ export interface CoreConnection {
   readonly tls: ClientTls | undefined;
 }
 
-/** Reads the CORE_ settings of a process that calls core, with a token of a role. */
+/** Reads the CORE_ settings of a process that calls core with a token of `role`. */
 export function readCoreConnection(settings: Settings, role: string): CoreConnection {
   return {
     address: settings.parsed(
@@ -34,7 +34,7 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
   };
 }
 
-/** gRPC would take any text, and fail when it is too late to say so. */
+/** gRPC accepts any text and fails later, so the form is checked here. */
 const TARGET_FORM =
   /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
 
@@ -48,10 +48,10 @@ function readTls(settings: Settings): ClientTls | undefined {
   const cert = settings.file("CORE_TLS_CERT", "PEM certificate that core is shown");
   const key = settings.file("CORE_TLS_KEY", "PEM key of that certificate");
   if (ca === undefined && (cert !== undefined || key !== undefined)) {
-    settings.fault("CORE_TLS_CA is missing: it turns TLS on, CORE_TLS_CERT and CORE_TLS_KEY go with it");
+    settings.fault("CORE_TLS_CA is missing: CORE_TLS_CERT and CORE_TLS_KEY have no effect without it");
   }
   if ((cert === undefined) !== (key === undefined)) {
-    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together");
+    settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together: set both or neither");
   }
   return ca === undefined ? undefined : { ca, cert, key };
 }

@@ -1,14 +1,14 @@
 /**
  * Whether a text may be a token of core. Tokens travel in gRPC metadata and HTTP
- * headers, which take visible ASCII alone; gRPC fails on any other with a message
- * that repeats the token, so none gets that far.
+ * headers, which accept only visible ASCII. gRPC rejects other text with an error
+ * that repeats the token, so tokens are checked before gRPC gets them.
  */
 export function isCoreToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
 }
 
-/** Reads a token for settings; the fault says what is allowed, and never the token. */
+/** Parses a token in the settings. The error says what is allowed, and never contains the token. */
 export function parseCoreToken(text: string): string {
-  if (!isCoreToken(text)) throw new Error("may only have letters, digits and signs of ASCII, and no blanks");
+  if (!isCoreToken(text)) throw new Error("may only have visible ASCII characters and no blanks");
   return text;
 }

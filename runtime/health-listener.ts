@@ -8,7 +8,7 @@ import type { HostPort } from "./settings";
 /** Why a process is not ready for requests, or undefined when it is. */
 export type WhyNotReady = () => Promise<string | undefined>;
 
-/** The listener for probes, apart from the one for users. */
+/** The HTTP listener for probes, separate from the listener for users. */
 export interface HealthListener {
   readonly port: number;
   close(): Promise<void>;
@@ -16,7 +16,7 @@ export interface HealthListener {
 
 /**
  * Answers `GET /live` (the process runs: 200) and `GET /ready` (200, or 503 with
- * the reason) as JSON; and `GET /metrics`, where the process has some.
+ * the reason) as JSON, and `GET /metrics` when the process has metrics.
  */
 export async function listenForProbes(
   at: HostPort,
@@ -51,7 +51,7 @@ export async function listenForProbes(
         );
         return undefined;
       default:
-        return answer(404, { message: "there are /live, /ready and /metrics" });
+        return answer(404, { message: "not found: the paths are /live, /ready and /metrics" });
     }
   });
   server.listen(at.port, at.host);

@@ -3,29 +3,29 @@ import { destination, pino, type DestinationStream, type LogFn, type Logger } fr
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What is kept of entries that cannot be written, for when they can be again; later ones are dropped. */
+/** Bytes of entries that are kept while the log cannot be written. Later entries are dropped. */
 const UNWRITTEN_MAX_BYTES = 1_048_576;
 
-/** Entries of one kind that are written in a minute. */
+/** Entries of one kind that are written each minute. */
 const REPEATS_MAX = 100;
 const MINUTE_MS = 60_000;
 const FATAL = pino.levels.values["fatal"] ?? Infinity;
-/** Kinds that are counted at once. Messages are the code's own, so there are fewer. */
+/** Kinds that are counted at once. The code has fewer, because its messages are constants. */
 const KINDS_MAX = 256;
 
 /**
- * The log of a process: a JSON line an entry on stdout. What callers put in it
- * are ids, counts, names of errors and their stacks; never secrets, signatures,
- * bodies, message text or names of users.
+ * The log of a process: one JSON line on stdout for each entry. Callers log ids,
+ * counts, and the names and stacks of errors; never secrets, signatures, bodies,
+ * message text or names of users.
  *
- * An entry is written before the call returns: none is lost or overtaken by a later
- * one when the process ends. Whoever takes the log must go on reading, as the process
- * waits for it; a log that cannot be written, on a full disk say, stops nothing.
+ * An entry is written before the call returns, so none is lost or reordered when the
+ * process stops. The reader of stdout must keep reading, because the process waits for
+ * it. A log that cannot be written, e.g. on a full disk, does not stop the process.
  *
- * Of entries with the same level, message and `where`, REPEATS_MAX are written in a
- * minute; the rest are suppressed, and one more entry says how many. That bounds what
- * a hostile or broken caller can add to the log. Fatal entries are all written, and so
- * is every entry where the level is `debug` or `trace`.
+ * Entries with the same level, message and `where` are one kind. Each minute,
+ * `REPEATS_MAX` entries of a kind are written; the rest are suppressed, and one more
+ * entry says how many. That bounds what a hostile or broken caller can add to the log.
+ * Fatal entries are always written. At level `debug` or `trace`, all entries are.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";
@@ -46,7 +46,7 @@ function openStdout(): DestinationStream {
   return stdout;
 }
 
-/** The hook that writes an entry, or counts it as suppressed. */
+/** Makes the hook that writes an entry, or counts the entry as suppressed. */
 function limitRepeats() {
   interface Kind {
     seen: number;

@@ -6,17 +6,17 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What a metric is now: a number, or one for each set of labels; undefined or none while it is not known. */
+/** Returns the current value of a metric, or one for each set of labels; undefined or none while it is unknown. */
 export type Read = () => number | undefined | Iterable<Sample>;
 
-/** Takes values into the buckets of a histogram. */
+/** Adds values to the buckets of a histogram. */
 export interface Observer {
   observe(value: number): void;
 }
 
 /**
- * The metrics of a process, in the format of Prometheus. Whoever counts does so in
- * plain numbers, which are read when somebody looks; so counting costs an addition.
+ * The metrics of a process, in the format of Prometheus. The code counts in plain
+ * numbers, which are read only when the metrics are, so counting costs one addition.
  */
 export interface Metrics {
   readonly contentType: string;
@@ -24,7 +24,7 @@ export interface Metrics {
   gauge(name: string, help: string, read: Read): void;
   /** @param bounds upper bounds of the buckets, ascending */
   histogram(name: string, help: string, bounds: readonly number[]): Observer;
-  /** A histogram for each value of a label; `values` are there from the start. */
+  /** A histogram for each value of a label. Those of `values` exist from the start. */
   histograms(
     name: string,
     help: string,
@@ -32,20 +32,20 @@ export interface Metrics {
     label: string,
     values?: readonly string[],
   ): (value: string) => Observer;
-  /** Called before every reading, which waits for it. What it rejects with is of no matter. */
+  /** Calls `prepare` before every reading, and waits for it. Rejections are ignored. */
   beforeReading(prepare: () => Promise<void>): void;
   text(): Promise<string>;
 }
 
-/** Buckets of durations in seconds, from a call on the same machine to one that has timed out. */
+/** Upper bounds of buckets of durations, in seconds: from a call on the same machine to a timeout. */
 export const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** Buckets of how many went together. */
+/** Upper bounds of buckets of batch sizes. */
 export const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128];
 
 type Type = "counter" | "gauge" | "histogram";
 type NamedSample = Sample & { readonly metricName?: string };
 
-/** Includes what Node.js and the system say about the process. */
+/** Creates the metrics of a process, including those of Node.js and the operating system. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const preparations: (() => Promise<void>)[] = [];
@@ -53,7 +53,7 @@ export function createMetrics(): Metrics {
 
   function add(name: string, help: string, type: Type, samples: () => readonly NamedSample[]): void {
     const get = async () => ({ name, help, type, aggregator: "sum", values: samples() });
-    // All that the registry needs of a metric. Its own kinds hash labels at every count.
+    // The registry needs no more of a metric. prom-client's own metrics hash their labels at every count.
     registry.registerMetric({ name, help, get, reset: () => undefined } as unknown as Metric);
   }
 
@@ -93,12 +93,12 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The samples of counts by the values of a label. */
+/** One sample for each count. The name of the count is the value of `label`. */
 export function byLabel(label: string, counts: Readonly<Record<string, number>>): readonly Sample[] {
   return Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
-/** A count for each of a closed list, from zero. */
+/** A count for each name, all zero. */
 export function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }

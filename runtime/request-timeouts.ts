@@ -1,6 +1,6 @@
 /**
- * How long an HTTP listener waits for a whole request, as options of Node's server. A
- * connection that sends no whole request is ended after 10 to 11 seconds.
+ * Timeouts of an HTTP listener in milliseconds, as options of Node's server. A connection
+ * that does not send a whole request is closed after 10 to 11 seconds.
  */
 export const REQUEST_TIMEOUTS = {
   headersTimeout: 10_000,

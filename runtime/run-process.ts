@@ -10,9 +10,9 @@ const STOP_WITHIN_MS = 10_000;
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 
 /**
- * Runs a process: starts it, and on SIGTERM or SIGINT stops it gracefully within
- * ten seconds. Faulty settings are one message on stderr and exit code 78; what
- * could not be closed, or not in time, is logged: exit code 1.
+ * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings
+ * give one message on stderr and exit code 78. Any other fault at the start, and a stop
+ * that fails or takes more than 10 seconds, gives a message and exit code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,
@@ -35,13 +35,13 @@ export async function runProcess(
   const signal = await asked;
   log.info({ signal }, "stopping");
   const late = setTimeout(() => {
-    log.error("did not stop in time, giving up");
+    log.error("did not stop within 10 seconds: exiting");
     process.exit(1);
   }, STOP_WITHIN_MS);
   try {
     await running.close();
   } catch (error) {
-    log.error({ err: error }, "did not stop as it should");
+    log.error({ err: error }, "could not stop cleanly");
     process.exit(1);
   }
   clearTimeout(late);

@@ -6,34 +6,34 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** All that is wrong with a process's settings, one line each. */
+/** All faults of a process's settings, one line each. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
   constructor(readonly faults: readonly string[]) {
-    super(["cannot start, the settings are at fault:", ...faults.map((fault) => `  - ${fault}`)].join("\n"));
+    super(["cannot start: these settings are invalid:", ...faults.map((fault) => `  - ${fault}`)].join("\n"));
   }
 }
 
-/** Reads one setting after the other and gathers the faults. */
+/** Reads settings one by one and collects their faults. */
 export interface Settings {
-  /** The text of a setting, `fallback` when it is unset or empty; without a fallback it is required. */
+  /** The text of a setting, or `fallback` when it is unset or empty. Without a fallback the setting is required. */
   text(name: string, what: string, fallback?: string): string;
-  /** A setting in a form of its own; `parse` throws an Error that says what is wrong. */
+  /** A setting that `parse` reads. `parse` throws an `Error` whose message continues the setting's name. */
   parsed<T>(name: string, what: string, parse: (text: string) => T, fallback?: string): T;
   /** "host:port" or "[host]:port". */
   hostPort(name: string, what: string, fallback?: string): HostPort;
   integer(name: string, what: string, range: { min: number; max: number }, fallback: number): number;
-  /** One of a closed list. */
+  /** A setting that is one of `choices`. */
   choice<T extends string>(name: string, choices: readonly T[], fallback: T): T;
-  /** The content of the file that a setting names, undefined when it is unset. */
+  /** The content of the file that a setting names; undefined when the setting is unset. */
   file(name: string, what: string): Buffer | undefined;
-  /** Says that something is wrong beyond a single setting. */
+  /** Adds a fault that concerns several settings. */
   fault(line: string): void;
 }
 
 /**
- * Reads a process's settings with `read`. Throws one SettingsError that lists
- * every fault; values are never repeated in it, as they may be secret.
+ * Reads a process's settings with `read`. Throws one `SettingsError` that lists
+ * every fault. The error contains no values, because they may be secret.
  */
 export function readSettings<T extends object>(
   environment: Readonly<Record<string, string | undefined>>,
@@ -45,7 +45,7 @@ export function readSettings<T extends object>(
     const text = environment[name] || fallback;
     if (text === undefined) {
       faults.push(`${name} is missing: ${what}`);
-      return undefined as V; // Never seen: the faults are thrown below.
+      return undefined as V; // Never returned to the process: the faults are thrown below.
     }
     try {
       return parse(text);
@@ -76,7 +76,7 @@ export function readSettings<T extends object>(
         `one of ${choices.join(", ")}`,
         (text) => {
           const choice = choices.find((each) => each === text);
-          if (choice === undefined) throw new Error("is none of its choices");
+          if (choice === undefined) throw new Error("is not a valid choice");
           return choice;
         },
         fallback,

@@ -48,7 +48,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   const { code, stdout, stderr } = await run(name, settings);
   expect([code, stdout]).toEqual([78, ""]);
   const [title, ...faults] = stderr.trimEnd().split("\n");
-  expect(title).toBe("cannot start, the settings are at fault:");
+  expect(title).toBe("cannot start: these settings are invalid:");
   const named = faults.map((line) => /^ {2}- ([A-Z_]+) \S/.exec(line)?.[1] ?? line);
   expect(named.toSorted()).toEqual(faulty.toSorted());
   expect(stderr).not.toMatch(/value[- ]/);

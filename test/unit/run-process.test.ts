@@ -36,7 +36,7 @@ test.each(["SIGTERM", "SIGINT"] as const)("on %s a process closes, says so, exit
 test("a process that cannot close logs why and exits with 1", async () => {
   const err = new Error("it is stuck");
   const said = await stop("SIGTERM", () => Promise.reject(err));
-  expect(said).toEqual([STOPPING, ["error", "did not stop as it should", { err }], 1]);
+  expect(said).toEqual([STOPPING, ["error", "could not stop cleanly", { err }], 1]);
 });
 
 // time: controlled
@@ -45,5 +45,5 @@ test("a process that does not close within ten seconds exits with 1", async () =
   await jest.advanceTimersByTimeAsync(9_999);
   expect(said).toEqual([STOPPING]);
   await expect(jest.advanceTimersByTimeAsync(1)).rejects.toThrow("exited");
-  expect(said).toEqual([STOPPING, ["error", "did not stop in time, giving up"], 1]);
+  expect(said).toEqual([STOPPING, ["error", "did not stop within 10 seconds: exiting"], 1]);
 });
