@@ -1,35 +1,34 @@
 import { LRUCache } from "lru-cache";
 
 /**
- * Refuses early what the shared limit of sending addresses must refuse too
- * (check 2), so that a flood from one address costs core nothing.
+ * Refuses requests over the limit of their sending address (check 2) in the edge, so
+ * that a flood from one address costs core nothing.
  *
- * It is exact in one direction: it refuses only when core itself let as many
- * requests of this edge through within the last second as the limit allows; all
- * else core decides. What it forgets, of one address among very many, costs core
- * a question and lets nothing more through.
+ * The shield refuses a request only when core has admitted the full limit of requests
+ * of this edge within the last second. Core decides on all other requests. With very
+ * many addresses the shield forgets some, which costs core calls but admits no more.
  */
 export interface AddressShield {
-  /** Seconds until the address may try again, or undefined when core is to decide. */
+  /** Seconds until the address may retry, or undefined when core must decide. */
   refuse(address: string, now: number): number | undefined;
-  /** How many it has refused. */
+  /** Requests refused so far. */
   readonly refusals: number;
-  /** Notes that core let a request of the address through that was sent to it at `sentAt`. Times are performance.now(). */
+  /** Notes that core admitted a request that was sent to it at `sentAt`. All times are `performance.now()`. */
   admitted(address: string, sentAt: number): void;
 }
 
 /** The contract's limit for one address. */
 const LIMIT_PER_SECOND = 500;
 const SECOND_MS = 1_000;
-/** Each may hold up to 4 KB. */
+/** Addresses that are remembered, with up to 4 KB each. */
 const ADDRESSES_MAX = 5_000;
 
-/** Until a request that was sent at a time is a whole second old. */
+/** Milliseconds until a request that was sent at `sentAt` is one second old. */
 function waitMs(sentAt: number, now: number): number {
   return sentAt + SECOND_MS - now;
 }
 
-/** When the last requests were sent, in the order in which they were answered; from `at` on once it is full. */
+/** The times at which the last requests were sent, in the order of their answers. Once full, it begins at `at`. */
 interface Ring {
   readonly times: number[];
   at: number;
@@ -46,7 +45,7 @@ export function createAddressShield(): AddressShield {
       const ring = rings.get(address);
       if (ring === undefined || ring.times.length < LIMIT_PER_SECOND) return undefined;
       if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
-      // They are noted as they are answered: what was sent first may have been noted later.
+      // Times are noted in the order of the answers, so the first is not always the oldest.
       const oldestWaitMs = waitMs(Math.min(...ring.times), now);
       if (oldestWaitMs <= 0) return undefined;
       refusals += 1;

@@ -7,11 +7,11 @@ export interface EdgeConfig {
   readonly listen: HostPort;
   readonly healthListen: HostPort;
   readonly core: CoreConnection;
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustProxy: readonly string[];
-  /** Where people are served; undefined leaves the dashboard off. */
+  /** The address of the dashboard; undefined when the dashboard is off. */
   readonly dashboardListen: HostPort | undefined;
-  /** Where bridges reach this edge, without a slash at its end; undefined when nobody said so. */
+  /** The URL at which bridges reach this edge, without a trailing slash; undefined when it is not set. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
 }

@@ -13,32 +13,32 @@ import { CoreUnavailable } from "./core-unavailable";
 import type { LaneLoad } from "./lane-load";
 import { createLanes } from "./lanes";
 
-/** Core as the edge sees it. Calls reject with CoreUnavailable when there is no answer. */
+/** The edge's client of core. Calls reject with `CoreUnavailable` when there is no answer. */
 export interface CoreClient {
   receive(request: ReceiveRequest): Promise<ReceiveResponse>;
   poll(request: PollRequest): Promise<PollResponse>;
   readonly load: Readonly<LaneLoad>;
-  /** Throws when no connection to core stands, CoreRefusesToken when it lets nobody in. */
+  /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
   probe(): Promise<void>;
   close(): void;
 }
 
 export interface CoreClientOptions extends CoreConnection {
-  /** Told in core's words when it refuses the token. */
+  /** Is called with core's message when core rejects the token. */
   onRefused(why: string): void;
 }
 
-/** Lanes that are kept open; those of one channel go to its cores in turn. */
+/** Lanes that are kept open. The channel distributes them over all cores in turn. */
 const LANES = 4;
 const UNDER_WAY_MAX = 4_096;
 const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
-/** Above what core bounds its own calls by, so that it is core that gives up first. */
+/** Longer than core's own time limits, so that core fails first. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
-/** A page of 100 events of the largest size. */
+/** Room for a page of 100 events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
-/** What core may send before it hears that we have read it: HTTP/2's own 64 KB is a page or two. */
+/** Bytes that core may send before the edge has read them. HTTP/2's default of 64 KB is only a page or two. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions): CoreClient {
@@ -82,13 +82,14 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     async receive(request) {
       const bytes = request.body.length + headBytes(request);
       const answer = await lanes.call({ $case: "receive", value: request }, bytes);
-      if (answer.$case !== "receive") throw new Error("core answered a receive with something else");
+      if (answer.$case !== "receive")
+        throw new Error("core answered a receive with an answer of another kind");
       return answer.value;
     },
     async poll(request) {
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
       const answer = await lanes.call({ $case: "poll", value: request }, bytes);
-      if (answer.$case !== "poll") throw new Error("core answered a poll with something else");
+      if (answer.$case !== "poll") throw new Error("core answered a poll with an answer of another kind");
       return answer.value;
     },
     async probe() {
@@ -114,15 +115,15 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** What a character of a header or a path may take. */
+/** Bytes of one character of a header or a path, at most. */
 const UTF8_BYTES_MAX = 2;
 
-/** What a request takes in a message at most, but for its body: a sender may make its path and its headers long. */
+/** Bytes of a request in a message without its body, at most. A sender may send a long path and long headers. */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);
 }
 
-/** Statuses that tell of no answer. */
+/** Statuses of calls that got no answer from core. */
 export const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,

@@ -1,7 +1,7 @@
-/** Core, or its answer, is out of reach: whether it did what it was asked is unknown. */
+/** Core is unavailable, or its answer was lost. It is unknown whether the call took effect. */
 export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
 }
 
-/** Core is there, and does not let this edge in. */
+/** Core is available, and rejects the token of this edge. */
 export class CoreRefusesToken extends CoreUnavailable {}

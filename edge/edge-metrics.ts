@@ -7,11 +7,11 @@ import type { UnsentPages } from "./unsent-pages";
 export interface EdgeMetrics extends Pick<Metrics, "contentType" | "text"> {
   /** Counts an answer. */
   readonly onResponse: onResponseHookHandler;
-  /** Counts the answer to what is not a readable request. */
+  /** Counts the answer to a request that could not be parsed. */
   onUnreadable(status: number): void;
 }
 
-/** The endpoints by their routes; whatever else is asked for is "none". */
+/** The endpoint of each route. The endpoint of every other path is "none". */
 const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
   ["/hooks/:workspaceId", "post"],
   ["/hooks/:workspaceId/events", "poll"],
@@ -19,7 +19,7 @@ const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
 const NO_ENDPOINT = "none";
 const MS_PER_SECOND = 1_000;
 
-/** Each metric, with these words, stands in docs/metrics.md. */
+/** docs/metrics.md lists each metric with its help text. */
 export function createEdgeMetrics({
   load,
   shield,
@@ -32,7 +32,7 @@ export function createEdgeMetrics({
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** By endpoint, then by status. */
   const answers = new Map<string, Map<number, number>>();
-  counter("chatbridge_edge_requests_total", "Requests that were answered, by endpoint and status.", () =>
+  counter("chatbridge_edge_requests_total", "Answered requests, by endpoint and status.", () =>
     [...answers].flatMap(([endpoint, byStatus]) =>
       [...byStatus].map(([status, value]) => ({ labels: { endpoint, status: String(status) }, value })),
     ),
@@ -49,21 +49,21 @@ export function createEdgeMetrics({
     "Requests over the limit of their address that were refused without asking core.",
     () => shield.refusals,
   );
-  gauge("chatbridge_edge_lanes", "Streams to core that are open.", () => load.open);
+  gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);
   counter(
     "chatbridge_edge_lanes_opened_total",
-    "Streams to core that were opened, the first ones included.",
+    "Streams to core opened so far, including the first ones.",
     () => load.opened,
   );
-  gauge("chatbridge_edge_lane_calls", "Calls of core that are under way.", () => load.calls);
+  gauge("chatbridge_edge_lane_calls", "Calls to core in progress.", () => load.calls);
   gauge("chatbridge_edge_lane_bytes", "Bytes of these calls.", () => load.bytes);
-  counter("chatbridge_edge_lane_failures_total", "Calls of core without an answer, by why.", () =>
+  counter("chatbridge_edge_lane_failures_total", "Calls to core without an answer, by reason.", () =>
     byLabel("reason", load.failures),
   );
 
   gauge(
     "chatbridge_edge_unsent_page_bytes",
-    "Bytes of pages that bridges have not taken yet.",
+    "Bytes of pages that bridges have not received yet.",
     () => unsent.bytes,
   );
 

@@ -15,24 +15,24 @@ import { shieldCore } from "./shielded-core";
 import { createPublicListener } from "./public-listener";
 import { createUnsentPages } from "./unsent-pages";
 
-/** What tests put in the place of the world outside. */
+/** Replacements that tests use. */
 export interface EdgeOverrides {
   readonly core?: CoreClient;
 }
 
 export interface Edge {
-  /** Where bridges are served and where probes are answered. */
+  /** The ports for bridges and for probes. */
   readonly port: number;
   readonly healthPort: number;
-  /** Where people are served, when the dashboard is on. */
+  /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
-  /** Stops accepting, finishes, closes. */
+  /** Stops accepting requests, finishes those in progress, and closes. */
   close(): Promise<void>;
 }
 
 const FINISH_WITHIN_MS = 5_000;
 
-/** Puts an edge together and starts it. It serves at once, and answers 503 while core is out of reach. */
+/** Creates and starts an edge. The edge accepts requests at once, and answers 503 while core is unavailable. */
 export async function createEdge(
   config: EdgeConfig,
   log: Logger = pino({ level: "silent" }),
@@ -43,10 +43,7 @@ export async function createEdge(
     createCoreClient({
       ...config.core,
       onRefused: (why) =>
-        log.error(
-          { why },
-          "core refuses CORE_TOKEN: it must be one of core's CORE_TOKENS, for the role edge",
-        ),
+        log.error({ why }, "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge"),
     });
   let stopping = false;
   const shield = createAddressShield();
@@ -56,7 +53,7 @@ export async function createEdge(
     if (stopping) return "stopping";
     return core.probe().then(
       () => undefined,
-      (error) => (error instanceof CoreRefusesToken ? "core refuses CORE_TOKEN" : "core is out of reach"),
+      (error) => (error instanceof CoreRefusesToken ? "core rejects CORE_TOKEN" : "core is unavailable"),
     );
   };
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
@@ -72,7 +69,7 @@ export async function createEdge(
     if (config.dashboardListen !== undefined) {
       if (!isLoopback(config.dashboardListen.host) && config.trustProxy.length === 0) {
         log.warn(
-          "DASHBOARD_LISTEN goes beyond this machine without TLS: put a proxy before it, in TRUST_PROXY",
+          "DASHBOARD_LISTEN is reachable from other machines without TLS: put a TLS proxy in front, and set TRUST_PROXY",
         );
       }
       dashboard = await startDashboard({
@@ -99,7 +96,7 @@ export async function createEdge(
     close() {
       stopping = true;
       closing ??= (async () => {
-        // A request that never becomes whole must not hold up the stop.
+        // A request that never arrives completely must not delay the stop.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
         await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);

@@ -1,17 +1,17 @@
 import { STATUS_CODES } from "node:http";
 
-/** The contract's error body ("Error body"). */
+/** The contract's error body (section "Error body"). */
 export interface ErrorBody {
   readonly statusCode: number;
   /** For people; never the text of an internal fault. */
   readonly message: string;
   /** The status text; a 413 has none. */
   readonly error?: string;
-  /** The first field at fault, on a schema 400. */
+  /** The first invalid field, on a 400 for a field rule. */
   readonly field?: string;
 }
 
-/** An answer that is an error: its status, headers and body. */
+/** An error answer: its status, headers and body. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
@@ -31,11 +31,14 @@ export function errorBody({ status, message, field }: ErrorAnswer): ErrorBody {
   };
 }
 
-/** The same answer for every path, method and workspace that is not there. */
-export const NOT_FOUND: ErrorAnswer = { status: 404, message: "there is nothing here" };
+/** The same answer for every path, method and workspace that does not exist. */
+export const NOT_FOUND: ErrorAnswer = { status: 404, message: "no such path or workspace" };
 export const UNAVAILABLE: ErrorAnswer = {
   status: 503,
-  message: "the service cannot take this now: send it again",
+  message: "the service is temporarily unavailable: send the request again",
   retryAfterSeconds: 1,
 };
-export const INTERNAL: ErrorAnswer = { status: 500, message: "the service has made a mistake" };
+export const INTERNAL: ErrorAnswer = {
+  status: 500,
+  message: "internal error of the service: send the request again",
+};

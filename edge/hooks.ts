@@ -11,7 +11,7 @@ import type { UnsentPages } from "./unsent-pages";
 
 const BODY_MAX_BYTES = 65_536;
 const SIGNATURE_HEADER = "service-signature";
-/** What each body is taken for. Fastify remembers the parser of a named type; for "*" it parses the type every time. */
+/** The type as which every body is parsed. Fastify caches the parser of a named type; for "*" it parses each header. */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [
@@ -23,9 +23,9 @@ const ACCEPTED_HEADERS = [
 
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
-/** The two endpoints of the public contract ("Endpoints"). */
+/** Adds the two endpoints of the public contract (section "Endpoints"). */
 export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
-  // A body is its bytes, whatever its Content-Type or Content-Encoding says.
+  // A body is read as bytes, whatever its Content-Type or Content-Encoding says.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     ANY_TYPE,
@@ -41,7 +41,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const json = readJson(body); // check 1
     if (json === undefined) return sendError(reply, { status: 400, message: "the body must be valid JSON" });
-    const read = readInboundEvent(json.value); // check 7, answered by core after check 6
+    const read = readInboundEvent(json.value); // check 7; core answers a violation after check 6
     const { outcome } = await core.receive({
       ...caller(request),
       body,
@@ -67,7 +67,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
           : { $case: "violation", value: read.violation },
     });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
-    if (outcome === undefined) throw new Error("core answered a poll with nothing");
+    if (outcome === undefined) throw new Error("core answered a poll without an outcome");
     const { body, signature, workspaceId } = outcome.value;
     const owner = { workspaceId, address: by.sourceAddress };
     if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);
@@ -85,7 +85,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   });
 }
 
-/** What checks 2 to 5 need of a request. Two headers come joined, which is malformed. */
+/** The parts of a request that checks 2 to 5 need. Node joins repeated headers, so two signatures are malformed. */
 function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
   return {
@@ -103,9 +103,9 @@ function rawQuery(request: FastifyRequest): string {
 }
 
 /**
- * Sends an answer without Fastify's serialization and its onSend hooks, of which there are none here. onResponse, and
- * whatever listens to the raw response, still run. Throws when a header is not valid; Fastify then answers 500.
- * @param headers names and values in turn
+ * Sends an answer without Fastify's serialization and onSend hooks, of which there are none. The onResponse hooks and
+ * listeners of the raw response still run. Throws when a header is invalid; Fastify then answers 500.
+ * @param headers alternating names and values
  */
 function sendPastFastify(
   reply: FastifyReply,

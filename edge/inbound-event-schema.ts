@@ -1,13 +1,13 @@
 /**
- * The contract's `InboundEvent` as JSON Schema, one schema a type. Properties
- * stand in the order of the contract's field table, which is the order in which
- * faults are looked for. Lengths count code points.
+ * The contract's `InboundEvent` as JSON Schema, one schema for each type. Properties
+ * are in the order of the contract's field table, because faults are searched for in
+ * this order. Lengths count code points.
  */
 
 const ID_MAX = 128;
 const DM_CHANNEL_ID_MAX = 131;
 
-/** A string that has no lone surrogates: what has them is no Unicode text and could not be kept as it is. */
+/** A string without lone surrogates. A string with them is not Unicode text, and could not be stored unchanged. */
 const text = (minLength: number, maxLength: number) => ({
   type: "string",
   minLength,
@@ -73,7 +73,7 @@ export const INBOUND_EVENT_SCHEMAS = {
 
 export type InboundType = keyof typeof INBOUND_EVENT_SCHEMAS;
 
-/** An inbound event as its schema lets it through. */
+/** An inbound event that its schema accepts. */
 export type InboundEventBody = {
   readonly id?: string;
   readonly channel: string | { readonly id: string; readonly name?: string | null };

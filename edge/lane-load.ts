@@ -1,12 +1,12 @@
-/** Why calls of core got no answer. */
+/** Why a call to core got no answer. */
 export type LaneFailure = "full" | "no-connection" | "broken" | "late" | "store-away" | "core-fault";
 
-/** What is under way to core, and what went wrong: plain numbers, for whoever watches the service. */
+/** Counts of calls to core in progress, and of failures. They are the source of the metrics. */
 export interface LaneLoad {
-  /** Streams that are open, and how many were opened so far. */
+  /** Open streams, and streams opened so far. */
   open: number;
   opened: number;
-  /** Calls that are under way, and their bytes. */
+  /** Calls in progress, and their bytes. */
   calls: number;
   bytes: number;
   readonly failures: Record<LaneFailure, number>;

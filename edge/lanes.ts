@@ -14,23 +14,23 @@ export type Call = NonNullable<LaneCall["call"]>;
 export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
 
 export interface LanesOptions {
-  /** Opens a stream to core; the channel's load balancing says to which. */
+  /** Opens a stream to the core that the channel's load balancing selects. */
   open(): LaneStream;
-  /** How many streams are kept open. */
+  /** Streams that are kept open. */
   readonly lanes: number;
-  /** Calls that may be under way at once, and their bytes; what comes on top is refused at once. */
+  /** Calls that may be pending at once, and their bytes. A further call is rejected at once. */
   readonly underWayMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
-  /** Told in core's words when it refuses the token, once until it takes a lane on. */
+  /** Is called with core's message when core rejects the token; only once until core accepts a lane. */
   onRefused(why: string): void;
 }
 
 export interface Lanes {
   readonly load: Readonly<LaneLoad>;
-  /** Resolves once core has taken a lane on, which is opened where none stands; rejects when it does not. */
+  /** Opens a lane if none is open. Resolves once core has accepted a lane, and rejects when core does not. */
   greet(): Promise<void>;
-  /** Rejects with CoreUnavailable when there is no answer: what became of the call is then unknown. */
+  /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
   call(call: Call, bytes: number): Promise<Answer>;
   close(): void;
 }
@@ -45,31 +45,34 @@ interface Waiting {
 
 interface Lane {
   stream: LaneStream | undefined;
-  /** Core has taken it on. */
+  /** Whether core has accepted the stream. */
   accepted: boolean;
-  /** When it may be opened again after it broke, by performance.now(). */
+  /** When the lane may be opened again after a break, by `performance.now()`. */
   openAt: number;
   failures: number;
 }
 
-/** How core says that it does not know the token, or not for this. */
+/** Core's statuses for a token that is unknown or has another role. */
 const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
 const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 const CHECK_DEADLINES_EVERY_MS = 250;
 const NUMBERS = 2 ** 32;
-/** With so many calls, or so many bytes, a message is full: it leaves at once. */
+/** A message with this many calls or bytes is full, and is sent at once. */
 const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
 
 /**
- * Carries calls to core over a few long streams. The calls of one turn of the
- * event loop travel together on one of them, turn and turn about, so that all
- * cores get their part. Many calls travel in several messages: what HTTP/2 is given
- * during a turn it sends at the turn's end, and what it is given at the end, only
- * after the next turn, by which time a busy edge has read a hundred requests more
- * and core has stood idle. When a lane breaks, what was under way on it is rejected
- * at once, never guessed; it is opened again after a pause that grows.
+ * Carries calls to core over a few long streams. The calls of one turn of the event
+ * loop travel together on one lane, and those of the next turn on the next lane, so
+ * that all cores get their part.
+ *
+ * Many calls travel in several messages. HTTP/2 sends a message that is written during
+ * a turn at the end of that turn, but a message that is written at the end only after
+ * the next turn. By then a busy edge has read a hundred more requests, and core was idle.
+ *
+ * When a lane breaks, its pending calls are rejected at once, because their outcome is
+ * unknown. The lane is opened again after a pause that grows.
  */
 export function createLanes({
   open,
@@ -85,10 +88,10 @@ export function createLanes({
     openAt: 0,
     failures: 0,
   }));
-  /** By number, in the order of their deadlines. */
+  /** Pending calls by number, in the order of their deadlines. */
   const underWay = new Map<number, Waiting>();
   const load = createLaneLoad();
-  /** Core has refused a lane, and taken on none since. */
+  /** Whether core has rejected the token, and has accepted no lane since. */
   let isRefused = false;
   let lastNumber = 0;
   let turn: { readonly lane: Lane; readonly calls: LaneCall[]; bytes: number } | undefined;
@@ -111,7 +114,7 @@ export function createLanes({
     settle(number)?.reject(error);
   }
 
-  /** The rejection of a call that is not begun. */
+  /** Rejects a call that was not begun. */
   async function refuse(failure: LaneFailure, why: string): Promise<never> {
     load.failures[failure] += 1;
     throw new CoreUnavailable(why);
@@ -125,7 +128,7 @@ export function createLanes({
     }
   }
 
-  /** The next lane that stands or may be opened. */
+  /** The next lane that is open or may be opened. */
   function pick(): Lane | undefined {
     const now = performance.now();
     for (let tries = 0; tries < all.length; tries++) {
@@ -156,18 +159,18 @@ export function createLanes({
       }
       breakLane(lane, stream);
     });
-    // An end without an error, too, is core's leave.
+    // Core may also end the stream without an error.
     stream.on("end", () => breakLane(lane, stream));
     return stream;
   }
 
   function receive(number: number, answer: LaneAnswer["answer"]): void {
-    if (!underWay.has(number)) return; // It came too late.
-    if (answer === undefined) fail(number, "core-fault", new Error("core sent an answer with nothing in it"));
+    if (!underWay.has(number)) return; // The answer is too late.
+    if (answer === undefined) fail(number, "core-fault", new Error("core sent an empty answer"));
     else if (answer.$case !== "fault") settle(number)?.resolve(answer);
     else if (answer.value === LaneFault.UNAVAILABLE)
       fail(number, "store-away", new CoreUnavailable("core cannot reach its store"));
-    else fail(number, "core-fault", new Error("core made a mistake"));
+    else fail(number, "core-fault", new Error("core answered with a fault"));
   }
 
   function breakLane(lane: Lane, stream: LaneStream): void {
@@ -178,7 +181,7 @@ export function createLanes({
     lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
     lane.failures += 1;
     stream.cancel();
-    // What has not left is given up with the rest, so it must not be done after all.
+    // The unsent calls are rejected with the others below, so they must not be sent later.
     if (turn?.lane === lane) turn = undefined;
     for (const [number, waiting] of underWay) {
       if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
@@ -194,7 +197,7 @@ export function createLanes({
 
   function noLane(): CoreUnavailable {
     return isRefused
-      ? new CoreRefusesToken("core refuses the token")
+      ? new CoreRefusesToken("core rejects the token")
       : new CoreUnavailable("no lane to core");
   }
 
@@ -217,7 +220,7 @@ export function createLanes({
     greet,
     call(call, bytes) {
       if (closed || load.calls >= underWayMax || load.bytes + bytes > bytesMax) {
-        return refuse("full", "too many calls are under way");
+        return refuse("full", "too many calls are pending");
       }
       if (turn === undefined) {
         const lane = pick();
@@ -245,7 +248,7 @@ export function createLanes({
         const { stream } = lane;
         if (stream !== undefined) breakLane(lane, stream);
       }
-      // Those of a lane that was not opened yet.
+      // The remaining calls wait for a lane that was not opened yet.
       for (const number of underWay.keys())
         fail(number, "broken", new CoreUnavailable("the edge is stopping"));
     },

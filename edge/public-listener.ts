@@ -8,25 +8,25 @@ import { createTurns } from "./request-turns";
 
 export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
-  /** Told of the status that was answered to what is not a readable request. */
+  /** Is called with the status of the answer to a request that could not be parsed. */
   onUnreadable?(status: number): void;
-  /** How long a client may take nothing of its answer before its connection is ended. */
+  /** Milliseconds that a client may read nothing of its answer before its connection is closed. */
   readonly stalledMs?: number;
-  /** Told of faults that are bugs. */
+  /** Is called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Also of an answer too small for UnsentPages to count. */
+/** Also bounds answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
 const HEADERS_MAX_BYTES = 16_384;
-/** How much more of an oversized body is read, so that its sender sees the answer instead of a reset. */
+/** Further bytes of an oversized body that are read, so that its sender sees the answer instead of a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
 const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 
-/** The HTTP server that bridges talk to, without its routes: every answer it makes itself has the error body's shape. */
+/** Creates the HTTP server for bridges, without its routes. Its own answers all have the contract's error body. */
 export function createPublicListener({
   trustProxy,
   report,
@@ -41,27 +41,27 @@ export function createPublicListener({
     http: {
       ...REQUEST_TIMEOUTS,
       maxHeaderSize: HEADERS_MAX_BYTES,
-      // Refused below: Node's own answer to a request without one has no body.
+      // Checked below, because Node's own answer to a request without a Host header has no body.
       requireHostHeader: false,
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    // What has arrived when the edge stops is still answered, and not with a body of another shape.
+    // Requests that have arrived when the edge stops are still answered; Fastify's 503 would have another body.
     return503OnClosing: false,
-    // A path segment of any length is a workspace id that is not known.
+    // A long path segment is an unknown workspace id, so its length is not limited here.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
-    // A path that is no path: it names nothing.
+    // A malformed path is answered like an unknown one.
     frameworkErrors: (_error, _request, reply) => {
       void sendError(reply, NOT_FOUND);
     },
   });
   app.removeAllContentTypeParsers();
-  // Headers are limited by their bytes. Beyond a count Node drops them without an error.
+  // Headers are limited by their bytes. Beyond a maximum count, Node would drop headers without an error.
   app.server.maxHeadersCount = 0;
-  // A sender that ends its half of the connection still gets its answer. Node does not document this property.
+  // A client that closes its half of the connection still gets its answer. Node does not document this property.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Any expectation but 100-continue is ignored, and there is no tunnel to open.
+  // Expectations other than 100-continue are ignored. CONNECT is answered 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
   const takeTurn = createTurns();
@@ -76,7 +76,7 @@ export function createPublicListener({
   });
   app.setNotFoundHandler((_request, reply) => sendError(reply, NOT_FOUND));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    // Whatever else is wrong with it, such as its Content-Type.
+    // An unknown path is answered 404 even if something else is invalid, e.g. its Content-Type.
     if (request.is404) return sendError(reply, NOT_FOUND);
     if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
     if (error.statusCode === 413) {
@@ -84,17 +84,17 @@ export function createPublicListener({
       return sendError(reply, { status: 413, message: "the body must be at most 65536 bytes" });
     }
     if (error.statusCode === 400)
-      return sendError(reply, { status: 400, message: "the body did not arrive whole" });
+      return sendError(reply, { status: 400, message: "the body did not arrive completely" });
     report(request.routeOptions.url ?? "", error);
     return sendError(reply, INTERNAL);
   });
   return app;
 }
 
-/** Of two, `headers` has only the first. */
+/** The number of Host headers. Counts raw headers, because `headers` has only the first. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
-  // Names and values in turn.
+  // Names and values alternate.
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.length === HOST.length && rawHeaders[i]?.toLowerCase() === HOST) count++;
   }
@@ -110,7 +110,7 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyRepl
     .send(JSON.stringify(errorBody(answer)));
 }
 
-/** Reads on and throws away, up to a bound in bytes and time. */
+/** Reads and discards the rest of a body, up to a bound in bytes and time. */
 function drain(body: Readable): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
@@ -128,7 +128,7 @@ function drain(body: Readable): Promise<void> {
   });
 }
 
-/** Answers what is not HTTP, has too long headers, or did not arrive in time; then the connection ends. */
+/** Answers a request that is not HTTP, has too long headers, or did not arrive in time. Closes the connection. */
 function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
@@ -143,11 +143,11 @@ function answerBrokenRequest(
   endWith(socket, answer);
 }
 
-/** Answers past the HTTP server, and ends the connection. */
+/** Writes an answer directly to the socket, and closes the connection. */
 function endWith(socket: Duplex, answer: ErrorAnswer): void {
   const body = JSON.stringify(errorBody(answer));
   const { error: reason = "" } = errorBody(answer);
-  // Node has let go of the socket of a CONNECT: whoever resets it would end the process.
+  // Node does not handle errors of a CONNECT socket, so without this a reset would end the process.
   socket.on("error", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${answer.status} ${reason}\r\nContent-Type: application/json\r\n` +

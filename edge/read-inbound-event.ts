@@ -4,7 +4,7 @@ import type { FieldViolation } from "../proto/gen/chatbridge/v1/bridge";
 import { INBOUND_EVENT_SCHEMAS, type InboundEventBody, type InboundType } from "./inbound-event-schema";
 
 const DM_PREFIX = "dm:";
-/** Names of unknown fields are the sender's own and may be long. */
+/** Characters of an unknown field's name in an answer: the sender may send a long name. */
 const FIELD_NAME_MAX = 256;
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, ownProperties: true, logger: false });
@@ -23,7 +23,7 @@ interface Schema {
   readonly then?: Schema;
 }
 
-/** A type's schema as a whole, which says yes or no, and by field, which says where. */
+/** A type's schema as a whole, which accepts or rejects a body, and by field, which finds the fault. */
 interface Rules {
   readonly whole: ValidateFunction<InboundEventBody>;
   readonly object: ObjectRules;
@@ -36,7 +36,7 @@ interface ObjectRules {
 interface FieldRules {
   readonly required: boolean;
   readonly valid: ValidateFunction;
-  /** For a field that is or may be an object. */
+  /** The rules of the inner fields, for a field that is or may be an object. */
   readonly object: ObjectRules | undefined;
 }
 
@@ -62,7 +62,7 @@ function compileObject(schema: Schema): ObjectRules {
   return { fields: new Map(fields) };
 }
 
-/** The event in a JSON body, or the first field rule of the contract that it breaks (check 7). */
+/** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
 export function readInboundEvent(
   body: unknown,
 ): { readonly event: InboundEvent } | { readonly violation: FieldViolation } {
@@ -77,7 +77,7 @@ export function readInboundEvent(
   return violationOf(body, rules.object);
 }
 
-/** Finds what the whole schema says is there: known fields first, in the table's order, then unknown ones. */
+/** The first fault of a body that its schema rejects: known fields in the contract's order, then unknown fields. */
 function violationOf(
   body: Readonly<Record<string, unknown>>,
   rules: ObjectRules,
@@ -85,7 +85,7 @@ function violationOf(
   for (const [name, field] of rules.fields) {
     const found = findFieldFault(body, name, field);
     if (name === "channel" && isDm(body["channel"])) {
-      // Where the id of a DM is at fault, the channel is, however it was written.
+      // An invalid DM id is a fault of `channel`, whether the id is bare or in an object.
       if (found?.field === "channel" || found?.field === "channel.id") return noDmHere();
       if (namesAnotherMember(body)) return otherMember();
     }
@@ -93,7 +93,7 @@ function violationOf(
   }
   const unknown = findUnknownField(body, rules);
   if (unknown === undefined) throw new Error("a body broke its schema, but none of its fields did");
-  return violation(unknown, `${unknown} is not a field here`);
+  return violation(unknown, `${unknown} is not a known field`);
 }
 
 interface FieldFault {
@@ -120,10 +120,10 @@ function findFieldFault(
   const unknown = findUnknownField(value, rules.object);
   return unknown === undefined
     ? { field: name, message: wording(message) }
-    : { field: `${name}.${unknown}`, message: "is not a field here" };
+    : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
-/** Ajv's words, but for keywords that only we know. */
+/** Ajv's message, except for the keyword that this file adds. */
 function wording(message: string): string {
   return message.includes("wellFormed") ? "must be well-formed Unicode" : message;
 }
@@ -134,7 +134,7 @@ function findUnknownField(object: Readonly<Record<string, unknown>>, rules: Obje
     ?.slice(0, FIELD_NAME_MAX);
 }
 
-/** Whether the channel is a DM, but not the one of the event's own user. */
+/** Whether the channel is the DM of a member other than the event's user. */
 function namesAnotherMember(body: Readonly<Record<string, unknown>> | InboundEventBody): boolean {
   if (!isDm(body.channel)) return false;
   const user: unknown = body.user;
@@ -153,7 +153,10 @@ function channelId(channel: unknown): string | undefined {
 }
 
 function noDmHere() {
-  return violation("channel", "channel must not be a DM on a command, and is dm: and a user.id elsewhere");
+  return violation(
+    "channel",
+    "channel must not be a DM on a command; elsewhere a DM must be dm: and a user.id",
+  );
 }
 
 function otherMember() {

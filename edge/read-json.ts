@@ -1,4 +1,4 @@
-/** Strict: wrong UTF-8 is an error, and a byte order mark is no JSON. */
+/** Strict: invalid UTF-8 is an error, and a byte order mark is not JSON. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The JSON value of a body, or undefined when it is not JSON in UTF-8 (check 1). */

@@ -7,8 +7,8 @@ const KNOWN = ["after", "limit"] as const;
 const FIELD_NAME_MAX = 256;
 
 /**
- * The query of a poll, or its first fault: malformed and repeated parameters in
- * the order of the contract's table, then unknown ones as sent.
+ * Returns the query of a poll, or its first fault: malformed and repeated parameters
+ * in the order of the contract's table, then unknown parameters in the order sent.
  */
 export function readPollQuery(
   queryString: string,
@@ -19,13 +19,13 @@ export function readPollQuery(
     const value = sent.get(name);
     if (value === null) continue;
     if (name === "after" && value !== "latest" && !CURSOR_FORM.test(value)) {
-      return violation(name, "must be a cursor as next gave it, or latest");
+      return violation(name, "must be latest, or a cursor from next of an earlier page");
     }
     if (name === "limit" && !isLimit(value))
       return violation(name, `must be an integer from 1 to ${LIMIT_MAX}`);
   }
   for (const name of sent.keys()) {
-    if (!isKnown(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a parameter here");
+    if (!isKnown(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
   }
   return { query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? LIMIT_DEFAULT) } };
 }

@@ -1,7 +1,7 @@
 import { Refusal, type Refused } from "../proto/gen/chatbridge/v1/bridge";
 import { NOT_FOUND, type ErrorAnswer } from "./error-body";
 
-/** The statuses of core's refusals ("Errors"). */
+/** The answers to core's refusals (section "Errors" of the contract). */
 const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswer>> = {
   [Refusal.ADDRESS_LIMIT]: { status: 429, message: "too many requests from this address" },
   [Refusal.UNKNOWN_WORKSPACE]: NOT_FOUND,
@@ -18,7 +18,7 @@ const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswe
   },
 };
 
-/** What a bridge is answered for a refusal of core. */
+/** The answer that a bridge gets for a refusal of core. */
 export function refusalAnswer({ refusal, violation, retryAfterSeconds }: Refused): ErrorAnswer {
   if (refusal === Refusal.UNSPECIFIED) throw new Error("core refused without a reason");
   const answer = ANSWERS[refusal];

@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Calls `start` when it is the request's turn; never, if its connection has ended by then. */
+/** Calls `start` when it is the request's turn, unless its connection has closed before. */
 export type TakeTurn = (response: ServerResponse, start: () => void) => void;
 
 export interface WaitingMax {
-  /** Requests that may wait on a connection, and on all of them. */
+  /** Requests that may wait on one connection, and on all connections. */
   readonly onConnection: number;
   readonly inAll: number;
 }
 
 /**
- * Signed requests stay below the first bound: Node reads 64 KB at a time, and nothing is read while a request
- * waits. A waiting request takes about 3 KB, so all of them take 48 MB.
+ * Signed requests stay below the first bound, because Node reads 64 KB at a time, and nothing while a request
+ * waits. A waiting request takes about 3 KB, so all of them take at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
 
@@ -23,10 +23,10 @@ interface Line {
 }
 
 /**
- * Starts the requests of a connection one at a time: each once the kernel has taken
- * the answer before it. So a client that pipelines and reads nothing has one
- * answer in memory, and its other requests cost core nothing. A connection on which
- * too many requests wait is ended.
+ * Starts the requests of a connection one at a time, each when the kernel has accepted
+ * the previous answer. So a client that pipelines and reads nothing has one answer in
+ * memory, and its other requests cost core nothing. A connection on which too many
+ * requests wait is closed.
  */
 export function createTurns(max = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();
@@ -40,8 +40,8 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
   function open(socket: Socket, last: ServerResponse): void {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
-    // Node reads on when a body is read to its end. Its listener stops reading upon "pause", which
-    // pause() does not emit where the stream was paused between resume() and "resume".
+    // Node resumes reading at the end of a body, and stops again when the socket emits "pause". `pause()` does
+    // not emit "pause" if the socket was paused between `resume()` and "resume", so it is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });
@@ -65,7 +65,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     wait(line, 1);
     socket.pause();
     last.once("close", () => {
-      // The "close" of the socket uncounts its waiting requests.
+      // The "close" listener of the socket uncounts its waiting requests.
       if (!socket.writable) return;
       wait(line, -1);
       if (line.waiting === 0) socket.resume();

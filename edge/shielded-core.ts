@@ -2,7 +2,7 @@ import { Refusal, type Refused } from "../proto/gen/chatbridge/v1/bridge";
 import type { AddressShield } from "./address-shield";
 import type { CoreClient } from "./core-client";
 
-/** Core behind the shield: what the limit of addresses must refuse is refused without asking core. */
+/** Core behind the shield, which refuses requests over the limit of their address without calling core. */
 export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient {
   async function ask<Response extends { outcome?: { $case: string; value: unknown } | undefined }>(
     address: string,

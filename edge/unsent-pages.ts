@@ -1,36 +1,36 @@
 import type { ServerResponse } from "node:http";
 
-/** Who asked for a page. Each has a share of the room, so a bridge that reads nothing cannot take that of others. */
+/** The source of a poll. Workspaces and addresses have separate bounds, so one that reads nothing harms no other. */
 export interface PageOwner {
   readonly workspaceId: string;
   /** In canonical form. */
   readonly address: string;
 }
 
-/** The pages that are on their way to bridges, so that one that does not take them cannot fill the memory. */
+/** Counts the pages on their way to bridges, so that bridges that do not read cannot fill the memory. */
 export interface UnsentPages {
-  /** Bytes of the pages that are not taken yet. */
+  /** Bytes of the pages that bridges have not received yet. */
   readonly bytes: number;
-  /** Notes a page until it is sent; false when there is no room for it. */
+  /** Counts a page until it is sent. Returns false when there is no room for it. */
   add(response: ServerResponse, bytes: number, owner: PageOwner): boolean;
   close(): void;
 }
 
-/** Pages up to this fit into what the system holds for a connection anyway. */
+/** Smaller pages are not counted: they fit into the buffer that the system has for each connection. */
 const SMALL_BYTES = 16_384;
 const MB = 1_048_576;
-/** Bytes. Five of the largest pages fit into a workspace's room, and ten into an address's. */
+/** Bytes of pages. A workspace has room for five of the largest pages, and an address for ten. */
 const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
 /** A page of 100 events of the largest size takes a minute at 100 KB a second. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** A page that is not taken within `takenWithinMs` is given up, with its connection: the bridge polls again. */
+/** Closes the connection of a page that is not received within `takenWithinMs`. The bridge then polls again. */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
   takenWithinMs = TAKEN_WITHIN_MS,
 ): UnsentPages {
-  /** When each page was begun, oldest first. */
+  /** When each page was added, by `performance.now()`, oldest first. */
   const unsent = new Map<ServerResponse, number>();
   const byWorkspace = new Map<string, number>();
   const byAddress = new Map<string, number>();
@@ -60,11 +60,11 @@ export function createUnsentPages(
         (byAddress.get(owner.address) ?? 0) + bytes > room.address
       )
         return false;
-      // Whoever asked is gone, and nothing will say so again.
+      // The client has disconnected, so "close" is not emitted again.
       if (response.req.socket.destroyed) return true;
       unsent.set(response, performance.now());
       count(owner, bytes);
-      // After the last byte was sent, or with the connection.
+      // Emitted after the last byte is sent, or when the connection closes.
       response.once("close", () => {
         unsent.delete(response);
         count(owner, -bytes);
@@ -75,7 +75,7 @@ export function createUnsentPages(
   };
 }
 
-/** Adds to the bytes of one owner; an owner without any is removed. */
+/** Adds to the bytes of one owner. Removes an owner without any. */
 function change(bytesOf: Map<string, number>, key: string, bytes: number): void {
   const sum = (bytesOf.get(key) ?? 0) + bytes;
   if (sum === 0) bytesOf.delete(key);

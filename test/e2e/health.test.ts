@@ -81,7 +81,7 @@ test("gRPC's health service says without a token whether core is ready, for itse
 
 test("an edge whose token core does not know is never ready, says why, and logs it once", async () => {
   const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
-  const refused = JSON.stringify(notReady("core refuses CORE_TOKEN"));
+  const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
   // A core that is slow to answer is out of reach at first.
   for (let i = 0; i < 6; i++) {
     await until("the edge says that core refuses its token", async () => {
@@ -93,5 +93,5 @@ test("an edge whose token core does not know is never ready, says why, and logs 
   const errors = () => edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
   await until("it is logged", () => errors().length > 0);
   expect(await edge.stop()).toBe(0);
-  expect(errors()).toEqual([expect.stringContaining("core refuses CORE_TOKEN")]);
+  expect(errors()).toEqual([expect.stringContaining("core rejects CORE_TOKEN")]);
 });

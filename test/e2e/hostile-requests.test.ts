@@ -123,7 +123,7 @@ test.each([
       "service-workspace": workspace.id,
     }),
   );
-  const notFound = '{"statusCode":404,"message":"there is nothing here","error":"Not Found"}';
+  const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
   expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
 });
 

@@ -105,7 +105,7 @@ test("when Redis is back empty, service resumes without the workspaces", async (
 test("while core is away, every post is answered 503 with Retry-After, and the edge is live but not ready; then service resumes", async () => {
   await postThrough(() => core.stop("SIGKILL"));
   await expectOutage();
-  expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is out of reach"));
+  expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is unavailable"));
   expect(await probe(service.edge, "/live")).toEqual(LIVE);
 
   await restartCore();

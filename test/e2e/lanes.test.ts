@@ -196,9 +196,9 @@ test("a call over the bound of calls or bytes is refused at once, and accepted a
   await start({ underWayMax: 3, bytesMax: 100 });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
-  await expect(ask("too large", 11)).rejects.toThrow("too many calls are under way");
+  await expect(ask("too large", 11)).rejects.toThrow("too many calls are pending");
   const small = [ask("a", 1), ask("b", 1)];
-  await expect(ask("one too many", 1)).rejects.toThrow("too many calls are under way");
+  await expect(ask("one too many", 1)).rejects.toThrow("too many calls are pending");
   expect(lanes.load).toMatchObject({ calls: 3, bytes: 92, failures: { full: 2 } });
   release();
   expect(await Promise.all([large, ...small])).toEqual(["large", "a", "b"]);
@@ -271,11 +271,11 @@ test("of the bodies of its calls a lane holds 64 MB at most; a call beyond that 
 test("a call that breaks a rule is a fault of its own, and no bug that core logs", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
-  await expect(ask("wrong")).rejects.toThrow("core made a mistake");
+  await expect(ask("wrong")).rejects.toThrow("core answered with a fault");
   expect(lanes.load.failures).toMatchObject({ "core-fault": 1, "store-away": 0 });
   expect(report).not.toHaveBeenCalled();
   answerPoll = () => Promise.reject(new Error("a bug"));
-  await expect(ask("unlucky")).rejects.toThrow("core made a mistake");
+  await expect(ask("unlucky")).rejects.toThrow("core answered with a fault");
   expect(report).toHaveBeenCalledWith("Lane", new Error("a bug"));
 });
 
