@@ -5,7 +5,7 @@ import { refusalAnswer } from "./refusal-answer";
 
 export const ERROR_BODY: Schema = {
   type: "object",
-  description: "What is wrong. Branch on the status code: the words are not stable.",
+  description: "An error. Branch on the status code: the text of `message` is not stable.",
   properties: {
     statusCode: { type: "integer", description: "The status of the answer." },
     message: {
@@ -15,7 +15,8 @@ export const ERROR_BODY: Schema = {
     error: { type: "string", description: "The status text; a 413 has none." },
     field: {
       type: "string",
-      description: "On a 400 for a field: the first at fault, dotted for nested ones, such as `user.id`.",
+      description:
+        "On a 400 for a field or parameter: the first invalid one. Nested names are dotted, such as `user.id`.",
     },
   },
   required: ["statusCode", "message"],
@@ -23,24 +24,26 @@ export const ERROR_BODY: Schema = {
 
 type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 
-/** Core's refusals by status, in words that tell which they are. */
+/** The description of each refusal of core. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
-  [Refusal.ADDRESS_LIMIT]: "over 500 requests a second from the sending address",
-  [Refusal.UNKNOWN_WORKSPACE]: "no such workspace, none with hooks, or disconnected: the same answer for all",
+  [Refusal.ADDRESS_LIMIT]: "more than 500 requests a second from the sending address",
+  [Refusal.UNKNOWN_WORKSPACE]:
+    "the workspace does not exist, has no hooks, or is disconnected: the answer is the same",
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
-  [Refusal.TIMESTAMP]: "signed well, but over 5 minutes from the service clock",
-  [Refusal.WORKSPACE_LIMIT]: "over 250 signed requests a second for the workspace",
+  [Refusal.TIMESTAMP]:
+    "the signature is valid, but its timestamp is more than 5 minutes from the service clock",
+  [Refusal.WORKSPACE_LIMIT]: "more than 250 signed requests a second for the workspace",
   [Refusal.INVALID]: "a field or query parameter breaks a rule; `field` names it",
-  [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL: events are pushed, none are held",
+  [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL, so events are pushed and not held",
 };
 
-/** What the edge answers by itself, whatever core would say. */
+/** Errors of every request that are not refusals of core. */
 const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = [
   [400, "the request is not valid HTTP"],
   [408, "the request did not arrive in time"],
   [431, "the headers are too long"],
-  [INTERNAL.status, "a fault of the service's own"],
-  [UNAVAILABLE.status, "the service cannot take this now: send it again, with the same `id`"],
+  [INTERNAL.status, "an internal error of the service"],
+  [UNAVAILABLE.status, "the service is temporarily unavailable: send the request again, with the same `id`"],
 ];
 const OF_BODIES: readonly (readonly [status: number, words: string])[] = [
   [400, "the body is not JSON in UTF-8, or not an object; without `field`"],
@@ -58,10 +61,10 @@ const REFUSALS_OF_BOTH: readonly Reason[] = [
 
 const RETRY_AFTER: Header = {
   required: true,
-  description: "Seconds until it may be sent again.",
+  description: "Seconds until the request may be sent again.",
   schema: { type: "integer", minimum: 1 },
 };
-/** Statuses after which the same request may be sent again. */
+/** Statuses of answers that have the header Retry-After. */
 const WITH_RETRY_AFTER: readonly number[] = [refusalStatus(Refusal.ADDRESS_LIMIT), UNAVAILABLE.status];
 
 export function errorsOfPost(): Readonly<Record<string, Response>> {

@@ -7,14 +7,14 @@ type Value = string | Html | readonly Html[];
 
 export const EMPTY: Html = { text: "" };
 
-/** A template of markup: texts that are put in are escaped, other HTML is not. */
+/** A template tag for markup. It escapes strings, and inserts `Html` values unchanged. */
 export function html(markup: TemplateStringsArray, ...values: readonly Value[]): Html {
   return {
     text: markup.reduce((before, part, index) => before + rendered(values[index - 1] ?? EMPTY) + part),
   };
 }
 
-/** A text with code in backticks. */
+/** Converts a text with code in backticks to HTML. */
 export function prose(text: string): readonly Html[] {
   return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

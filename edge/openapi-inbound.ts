@@ -1,7 +1,7 @@
 import { INBOUND_EVENT_SCHEMAS, type InboundType } from "./inbound-event-schema";
 import { refTo, type Schema } from "./openapi-shape";
 
-/** How the validator writes its schemas: with a keyword of its own, and a choice by type. */
+/** A schema of the validator. It has our own keyword `wellFormed`, and `if` for a choice by type. */
 interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf"> {
   readonly wellFormed?: boolean;
   readonly if?: OwnSchema;
@@ -17,34 +17,35 @@ const NAMES: Readonly<Record<InboundType, { readonly name: string; readonly desc
   action: { name: "ActionEvent", description: "A member pressed a button." },
   message: {
     name: "MessageEvent",
-    description: "A member typed a message. One that answers nothing in play is accepted and dropped.",
+    description: "A member typed a message. A message that answers no running game is accepted and dropped.",
   },
 };
 
-/** Of fields that all events have, and of those that only some have. */
+/** Descriptions of fields by name, except `text`. */
 const FIELD_WORDS: Readonly<Record<string, string>> = {
-  type: "Selects the shape.",
+  type: "The type of the event, which selects its schema.",
   id: "Request id, unique per request: a repeat within 24 hours is answered 202 and ignored.",
   messageId: "`message.id` of the message that the button was on.",
-  action: "The button's `action`, untouched.",
-  replyTo: "`message.id` of the message replied to.",
+  action: "The button's `action`, unchanged.",
+  replyTo: "`message.id` of the message that this one replies to.",
 };
 const TEXT_WORDS: Readonly<Record<InboundType, string>> = {
-  command: "What followed the command, for example a sub-command and its arguments; empty asks for help.",
+  command:
+    "The text after the command, for example a sub-command and its arguments. An empty text asks for help.",
   action: "",
-  message: "What was typed.",
+  message: "The text that the member typed.",
 };
 
 const DM_WORDS =
-  "`dm:` and the event's own `user.id`, exactly, is the member's direct conversation; one of another member is " +
+  "`dm:` and exactly the event's own `user.id` is the member's direct conversation. That of another member is " +
   "refused with `field` `channel`.";
 
-/** The components of everything that a bridge sends, out of what the edge checks it by. */
+/** The schemas of everything that a bridge sends, made from the schemas that the edge checks requests with. */
 export function inboundSchemas(): Readonly<Record<string, Schema>> {
   const types = Object.keys(NAMES) as InboundType[];
   return {
     InboundEvent: {
-      description: "What a member did. Fields that are not listed are refused.",
+      description: "An action of a member. Events with unknown fields are refused.",
       oneOf: types.map((type) => refTo(NAMES[type].name)),
       discriminator: {
         propertyName: "type",
@@ -53,7 +54,8 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     },
     ...Object.fromEntries(types.map((type) => [NAMES[type].name, eventSchema(type)])),
     Channel: {
-      description: "A channel: its id, or an object with it. The bridge's own, opaque; `dm:` is reserved.",
+      description:
+        "A channel: its id, or an object with its id. The bridge chooses the opaque id; the prefix `dm:` is reserved.",
       ...toSchema(fieldsOf("command")["channel"]),
     },
     MemberChannel: {
@@ -62,8 +64,8 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     },
     User: {
       description:
-        "A member. The id is opaque and stable: scores and DMs follow it. The name is shown in results: send it " +
-        "whenever it is known.",
+        "A member. The id is opaque and must be stable, because scores and DMs depend on it. The name is shown in " +
+        "results: send it whenever you know it.",
       ...toSchema(fieldsOf("command")["user"]),
     },
   };
@@ -88,7 +90,7 @@ function eventSchema(type: InboundType): Schema {
 function toSchema(own: OwnSchema | undefined): Schema {
   if (own === undefined) throw new Error("the schema of inbound events lacks a field that is documented");
   const { wellFormed, if: condition, then, else: otherwise, properties, not, anyOf, ...rest } = own;
-  // An object or else a string: what is of neither type fits neither.
+  // The condition tells objects from strings. A value of another type matches neither schema.
   if (condition !== undefined) return { oneOf: [toSchema(otherwise), toSchema(then)] };
   return {
     ...rest,

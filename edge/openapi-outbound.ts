@@ -6,7 +6,7 @@ const ULID = "[0-9A-HJKMNP-TV-Z]{26}";
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER;
 const ACTION_MAX = 512;
 
-/** The kinds by the contract's names: those of the proto in lower case. */
+/** The contract's names of the kinds: the names in the proto, in lower case. */
 const KINDS = Object.keys(MessageKind)
   .filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED")
   .map((name) => name.toLowerCase());
@@ -14,13 +14,13 @@ const KINDS = Object.keys(MessageKind)
 const instant = (description: string): Schema => ({ type: "string", format: "date-time", description });
 const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
 
-/** Fields may be added: whoever reads them ignores what they do not know. */
+/** The schema of an object. It allows unknown fields, because fields may be added. */
 function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", description, properties, required: Object.keys(properties) };
 }
 
 const channel = text(
-  "A channel id that the bridge sent earlier; on an update of what was a `dm.create`, `dm:` and the user's id.",
+  "A channel id that the bridge sent earlier. On an update of a `dm.create`: `dm:` and the user's id.",
   { minLength: 1 },
 );
 const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 });
@@ -34,9 +34,9 @@ export interface OutboundType {
   readonly fields: Readonly<Record<string, Schema>>;
 }
 
-const RETRIED = "A failed push is tried again 1 s and 4 s later, with the same `id`, then dropped.";
+const RETRIED = "A failed push is retried 1 s and 4 s later with the same `id`, and then dropped.";
 
-/** The contract's outbound events, and what a bridge does with each. */
+/** The contract's outbound events, and what a bridge must do with each. */
 export const OUTBOUND_TYPES: readonly OutboundType[] = [
   {
     type: "message.create",
@@ -50,17 +50,18 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     name: "MessageUpdate",
     summary: "Replace a message",
     description:
-      "Replace text, buttons and image of the message that `message.id` is mapped to; skip one that is older than " +
-      "the last applied, by `sequence`. One without a mapping may have overtaken its create: hold it for up to 5 " +
-      "seconds. A failed push is tried again 1 s and 4 s later where it starts a phase (`question`, `gotcha_bait`, " +
-      "`gotcha_reveal`, `time_up`, `game_end`), else never: the next update supersedes it.",
+      "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update that is " +
+      "older, by `sequence`, than the last one applied. An update without a mapping may have overtaken its create: " +
+      "hold it for up to 5 seconds. A failed push is retried 1 s and 4 s later if it starts a phase (`question`, " +
+      "`gotcha_bait`, `gotcha_reveal`, `time_up`, `game_end`). Other updates are not retried, because the next " +
+      "update supersedes them.",
     fields: { channel, message },
   },
   {
     type: "message.ephemeral",
     name: "MessageEphemeral",
-    summary: "Show a message to one member alone",
-    description: `Show \`message\` to \`user\` alone in \`channel\` where the chat can, otherwise DM or post it. It is never updated. ${RETRIED}`,
+    summary: "Show a message to one member only",
+    description: `Show \`message\` only to \`user\` in \`channel\` if the chat can; otherwise send it as a DM or post it. It is never updated. ${RETRIED}`,
     fields: { channel, user, message },
   },
   {
@@ -73,17 +74,18 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
   {
     type: "ping",
     name: "Ping",
-    summary: "Answer that the bridge is there",
-    description: "Answer `2xx`: the dashboard shows the status code and latency. Never tried again.",
+    summary: "Confirm that the bridge is reachable",
+    description:
+      "Answer `2xx`. The dashboard shows the status code and the latency. A ping is never retried.",
     fields: {},
   },
 ];
 
-/** The components of everything that a bridge gets. */
+/** The schemas of everything that a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
-      description: "What the chat is to show. Ignore fields that are not known.",
+      description: "An event for the bridge. Ignore unknown fields.",
       oneOf: OUTBOUND_TYPES.map(({ name }) => refTo(name)),
       discriminator: {
         propertyName: "type",
@@ -96,9 +98,9 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
         object(`${summary}.`, { ...head(type), ...fields }),
       ]),
     ),
-    Message: object("What to show. Drop, retry and update it by its `id`.", {
-      id: text("Minted by the service.", { pattern: `^msg_${ULID}$` }),
-      kind: text("What it is. Others may come: print one that is not known like `card`.", {
+    Message: object("A message to show. Its `id` identifies it in repeats and updates.", {
+      id: text("Assigned by the service.", { pattern: `^msg_${ULID}$` }),
+      kind: text("The kind of the message. Kinds may be added: show an unknown kind like `card`.", {
         "x-extensible-enum": KINDS,
       }),
       text: text("Chat-flavoured Markdown; a bare newline is a line break."),
@@ -110,43 +112,44 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       image: {
         type: ["string", "null"],
         format: "uri",
-        description: "Image or animated image to show with it.",
+        description: "An image or animated image to show with the message.",
       },
       awaitsReply: {
         type: "boolean",
-        description: "Whether the member's next typed message is the answer: send it as a `message` event.",
+        description:
+          "Whether the member's next typed message is the answer. Send that message as a `message` event.",
       },
       data: {
         type: ["object", "null"],
-        description: "View model behind the message; its shape is not stable.",
+        description: "The view model of the message. Its fields are not stable.",
       },
     }),
-    Button: { description: "Something to press.", oneOf: [refTo("ActionButton"), refTo("LinkButton")] },
-    ActionButton: object("On a press send an `action` event with the same `action`.", {
-      label: text("What it says."),
+    Button: { description: "A button of a message.", oneOf: [refTo("ActionButton"), refTo("LinkButton")] },
+    ActionButton: object("A button that is answered by an `action` event with the same `action`.", {
+      label: text("The text of the button."),
       action: text("Opaque: never parse it.", { maxLength: ACTION_MAX }),
     }),
-    LinkButton: object("Opens its URL and sends nothing.", {
-      label: text("What it says."),
-      url: text("Where it leads.", { format: "uri" }),
+    LinkButton: object("A button that opens its URL, without an event.", {
+      label: text("The text of the button."),
+      url: text("The URL to open.", { format: "uri" }),
     }),
     EventPage: object("A page of held events.", {
       events: {
         type: "array",
         maxItems: LIMIT_MAX,
-        description: "Oldest first; each is exactly what a push would carry.",
+        description: "Oldest first. Each event is exactly what a push would carry.",
         items: refTo("OutboundEvent"),
       },
       next: {
         type: ["string", "null"],
         pattern: CURSOR_FORM.source,
         description:
-          "Cursor to pass as `after` next, exactly as it is. Null only when no `after` was sent and nothing is held.",
+          "The cursor to send as `after` next, unchanged. Null only when no `after` was sent and no event is held.",
       },
-      hasMore: { type: "boolean", description: "More events wait: poll again at once." },
+      hasMore: { type: "boolean", description: "Whether more events are held: if so, poll again at once." },
       gap: {
         type: "boolean",
-        description: "Events after the sent `after` expired before they were fetched; carry on from `next`.",
+        description: "Whether events after the sent `after` have expired. If so, continue from `next`.",
       },
     }),
   };
@@ -154,21 +157,21 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
 
 function head(type: string): Readonly<Record<string, Schema>> {
   return {
-    id: text("The same on every retry: dedupe on it.", { pattern: `^evt_${ULID}$` }),
-    type: { const: type, description: "Selects the shape." },
-    workspace: text("The workspace.", { format: "uuid" }),
+    id: text("The same on every retry: use it to drop repeats.", { pattern: `^evt_${ULID}$` }),
+    type: { const: type, description: "The type of the event, which selects its schema." },
+    workspace: text("The id of the workspace.", { format: "uuid" }),
     sequence: {
       type: "integer",
       format: "int64",
       minimum: 1,
       maximum: SEQUENCE_MAX,
-      description: "Strictly rising within the workspace, with gaps.",
+      description: "Always rises within the workspace. Numbers may be missing.",
     },
-    createdAt: instant("When it was made, in UTC."),
+    createdAt: instant("When the event was created, in UTC."),
     expiresAt: {
       type: ["string", "null"],
       format: "date-time",
-      description: "When it goes stale, in UTC: drop it then. Null means never.",
+      description: "When the event expires, in UTC: drop it then. Null means never.",
     },
   };
 }

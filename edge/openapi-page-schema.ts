@@ -1,7 +1,7 @@
 import { html, prose, type Html } from "./openapi-html";
 import type { Schema } from "./openapi-shape";
 
-/** The fields of an object. */
+/** A table of the fields of an object. */
 export function fieldsTable(
   name: string,
   { properties = {}, required = [], additionalProperties }: Schema,
@@ -12,7 +12,7 @@ export function fieldsTable(
           <tr>
             <th scope="col">Field</th>
             <th scope="col">Type</th>
-            <th scope="col">What it is</th>
+            <th scope="col">Description</th>
           </tr>
         </thead>
         <tbody>
@@ -27,10 +27,10 @@ export function fieldsTable(
         </tbody>
       </table>
     </div>
-    ${additionalProperties === false ? html`<p>Other fields are refused.</p>` : html`<p>Other fields may come.</p>`}`;
+    ${additionalProperties === false ? html`<p>Other fields are refused.</p>` : html`<p>Other fields may be added.</p>`}`;
 }
 
-/** What a value may be, in a few words. */
+/** Describes the values that a schema allows, in a few words. */
 export function typeWords(schema: Schema): Html {
   const { $ref, type, oneOf, anyOf, allOf, items, properties, required = [] } = schema;
   if ($ref !== undefined) {

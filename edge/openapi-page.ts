@@ -2,10 +2,10 @@ import { EMPTY, html, prose, type Html } from "./openapi-html";
 import { fieldsTable, typeWords } from "./openapi-page-schema";
 import type { OpenApiDocument, Operation, Parameter, Response, Schema } from "./openapi-shape";
 
-/** Where the page looks for its style, beside itself; nothing else is loaded and nothing is run. */
+/** The path of the page's style sheet, relative to the page. The page loads nothing else and runs no scripts. */
 export const OPENAPI_STYLE_PATH = "docs.css";
 
-/** The document as a page for people: plain HTML, without scripts. */
+/** Renders the document as a page of plain HTML, without scripts. */
 export function renderOpenApiPage(document: OpenApiDocument): string {
   const { info, servers, paths, webhooks, components } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -41,7 +41,7 @@ export function renderOpenApiPage(document: OpenApiDocument): string {
           <h1>${info.title} <small>${info.version}</small></h1>
           <p>${prose(info.description)}</p>
           <p>
-            Base address: ${servers.map(({ url }) => html`<code>${url}</code> `)} · the same as
+            Base URL: ${servers.map(({ url }) => html`<code>${url}</code> `)} · also available as
             <a href="openapi.json">OpenAPI 3.1</a>
           </p>
         </header>
@@ -101,7 +101,7 @@ function parametersTable(parameters: readonly Parameter[]): Html {
           <tr>
             <th scope="col">Name</th>
             <th scope="col">In</th>
-            <th scope="col">What it is</th>
+            <th scope="col">Description</th>
           </tr>
         </thead>
         <tbody>
@@ -125,7 +125,7 @@ function responsesTable(responses: Readonly<Record<string, Response>>): Html {
         <tr>
           <th scope="col">Status</th>
           <th scope="col">When</th>
-          <th scope="col">With</th>
+          <th scope="col">Body and headers</th>
         </tr>
       </thead>
       <tbody>

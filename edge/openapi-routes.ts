@@ -3,7 +3,7 @@ import { openApiDocument } from "./openapi";
 import { OPENAPI_STYLE_PATH, renderOpenApiPage } from "./openapi-page";
 import { OPENAPI_STYLE } from "./openapi-style";
 
-/** Serves the public contract: for programs at /openapi.json, for people at /docs. It is no secret. */
+/** Serves the contract at /openapi.json, and as a page at /docs. The contract is public, so no sign-in is needed. */
 export function addOpenApiRoutes(app: FastifyInstance, publicUrl: string): void {
   const document = openApiDocument(publicUrl);
   const served: Readonly<Record<string, readonly [type: string, body: string]>> = {

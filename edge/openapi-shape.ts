@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that ours has. */
+/** The parts of an OpenAPI 3.1 document that the edge uses. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: {
@@ -64,7 +64,7 @@ export interface SecurityScheme {
   readonly description: string;
 }
 
-/** JSON Schema 2020-12, as far as ours goes. */
+/** The keywords of JSON Schema 2020-12 that the edge uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -91,9 +91,9 @@ export interface Schema {
     readonly propertyName: string;
     readonly mapping: Readonly<Record<string, string>>;
   };
-  /** Halves of characters (lone surrogates) are refused. */
+  /** Whether lone surrogates are refused. */
   readonly "x-well-formed"?: boolean;
-  /** Values that are known today; others may come. */
+  /** Values that are known today. Others may be added. */
   readonly "x-extensible-enum"?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The style of the reference page; it follows the reader's light or dark, font size and contrast. */
+/** The style sheet of the reference page. It follows the reader's color scheme, font size and contrast. */
 export const OPENAPI_STYLE = `:root {
   color-scheme: light dark;
   --text: light-dark(#1b1d22, #e6e7ea);

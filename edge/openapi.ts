@@ -19,10 +19,10 @@ const WORKSPACE_ID: Parameter = {
 
 const CHECKS =
   "Checks are made in this order, and the first that fails is answered: the body is JSON of at most 64 KB (400, " +
-  "413); the limit of the sending address (429); the workspace is there and connected (404); the signature is right " +
+  "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
   "(401); its timestamp is within 5 minutes (409); the limit of the workspace (429); the fields keep their rules (400).";
 
-/** The public contract as OpenAPI 3.1, out of the schemas that requests are checked by. */
+/** Returns the public contract as OpenAPI 3.1, made from the schemas that requests are checked with. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
   return {
     openapi: "3.1.0",
@@ -31,18 +31,18 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
       version: CONTRACT_VERSION,
       description:
         "Runs games in chat tools through bridges. A bridge is a small HTTP program beside a chat tool: it reports " +
-        "what members do, signed, and shows what the games answer, signed too. What an event causes is never in the " +
-        "answer to it: it arrives later, by push (the webhooks below) or by poll. The contract is a beta: fields and " +
-        "kinds may be added at any time, and whoever reads ignores what they do not know. Send a timeout, a `429` or " +
-        "a `5xx` again with the same `id`, signed anew; no other `4xx`.",
+        "what members do, and shows what the games publish. Both directions are signed. The answer to an event never " +
+        "contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a beta: " +
+        "fields and kinds may be added at any time, so ignore unknown ones. After a timeout, a `429` or a `5xx`, " +
+        "send the request again with the same `id` and a new signature. Do not repeat it after any other `4xx`.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: publicUrl, description: "Where bridges reach the service." }],
+    servers: [{ url: publicUrl, description: "The address at which bridges reach the service." }],
     security: [{ [SIGNATURE]: [] }],
     tags: [
-      { name: "inbound", description: "From the bridge: what members do." },
-      { name: "poll", description: "For bridges that fetch their events." },
-      { name: "push", description: "To the bridge's target URL." },
+      { name: "inbound", description: "Events from the bridge: what members do." },
+      { name: "poll", description: "Events that the bridge fetches." },
+      { name: "push", description: "Events that the service sends to the bridge's target URL." },
     ],
     paths: {
       "/hooks/{workspaceId}": { post: postEvent() },
@@ -57,10 +57,10 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
           in: "header",
           name: SIGNATURE,
           description:
-            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 over `<t>.<raw body>`, of a poll over `<t>.<query string>` " +
+            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, or for a poll of `<t>.<query string>` " +
             "exactly as sent, keyed with the workspace's secret. During a rotation there is one `v1` entry per " +
-            "secret, the new one first, and any one that is right is sufficient. Refuse a timestamp more than 5 " +
-            "minutes from the local clock, and compare in constant time.",
+            "secret, the newest first, and one valid entry is sufficient. Refuse a timestamp more than 5 minutes " +
+            "from the local clock, and compare in constant time.",
         },
       },
     },
@@ -72,12 +72,13 @@ function postEvent(): Operation {
     operationId: "postEvent",
     tags: ["inbound"],
     summary: "Report a command, a button press or a typed message",
-    description: `The signature is checked over the bytes as they come, whatever their Content-Type. ${CHECKS}`,
+    description: `The signature covers the exact bytes of the body, whatever their Content-Type. ${CHECKS}`,
     parameters: [WORKSPACE_ID],
     requestBody: { required: true, content: json(refTo("InboundEvent")) },
     responses: {
       "202": {
-        description: "Stored, or a repeat of what was. It is answered before anything comes of it.",
+        description:
+          "The event is stored, or repeats a stored event. The answer does not wait for any effect of the event.",
         content: json({ type: "object", properties: { ok: { const: true } }, required: ["ok"] }),
       },
       ...errorsOfPost(),
@@ -91,10 +92,10 @@ function pollEvents(): Operation {
     tags: ["poll"],
     summary: "Fetch held events",
     description:
-      "Events are held for 24 hours. Poll again at once when there is more, else every few seconds (2 are " +
-      "recommended), and verify the signature of the answer before acting on any event. The checks are those of a " +
-      "POST, then the query's (400), then that the workspace has no target URL (403). Parameters that are not known " +
-      "or repeated are refused.",
+      "Events are held for 24 hours. Poll again at once when `hasMore` is true, otherwise every few seconds (2 are " +
+      "recommended). Verify the signature of the answer before you act on any event. The checks are those of a " +
+      "POST, with the query in place of the body (400), and then that the workspace has no target URL (403). " +
+      "Unknown and repeated parameters are refused.",
     parameters: [
       WORKSPACE_ID,
       {
@@ -102,29 +103,30 @@ function pollEvents(): Operation {
         in: "query",
         required: false,
         description:
-          "Cursor of the page before. Left out: from the oldest held event. `latest`: no events, and the newest cursor.",
+          "The cursor `next` of the last page; the default is the oldest held event. `latest` returns no events, and " +
+          "the newest cursor.",
         schema: { anyOf: [{ type: "string", pattern: CURSOR_FORM.source }, { const: "latest" }] },
       },
       {
         name: "limit",
         in: "query",
         required: false,
-        description: "How many events at most.",
+        description: "The maximum number of events.",
         schema: { type: "integer", minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
       },
     ],
     responses: {
       "200": {
-        description: "A page of events, signed.",
+        description: "A signed page of events.",
         headers: {
           [SIGNATURE]: {
             required: true,
-            description: "Over the exact bytes of the answer, as of a push.",
+            description: "Covers the exact bytes of the answer, as for a push.",
             schema: signatureSchema(),
           },
           "Service-Workspace": {
             required: true,
-            description: "The workspace.",
+            description: "The id of the workspace.",
             schema: { type: "string", format: "uuid" },
           },
         },
@@ -149,8 +151,8 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
     summary,
     description,
     parameters: [
-      header("Service-Event-Id", "The event's `id`: drop what repeats one.", { type: "string" }),
-      header("Service-Workspace", "The event's `workspace`, to route by.", {
+      header("Service-Event-Id", "The event's `id`: use it to drop repeats.", { type: "string" }),
+      header("Service-Workspace", "The event's `workspace`, for routing.", {
         type: "string",
         format: "uuid",
       }),
@@ -158,9 +160,12 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
     requestBody: { required: true, content: json(refTo(name)) },
     responses: {
       "2XX": {
-        description: "Taken. Answer within 5 seconds, before slow work; any other answer is a failure.",
+        description: "The event is accepted. Answer within 5 seconds, before slow work.",
       },
-      "4XX": { description: "A failure, as is any other answer than 2xx, a redirect, or none in time." },
+      "4XX": {
+        description:
+          "A failure, as is every other answer except 2xx, including redirects, and no answer in time.",
+      },
     },
   };
 }
