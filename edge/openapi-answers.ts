@@ -16,7 +16,7 @@ export const ERROR_BODY: Schema = {
     field: {
       type: "string",
       description:
-        "On a 400 for a field or parameter: the first invalid one. Nested names are dotted, such as `user.id`.",
+        "On a 400 for a field or parameter: the first invalid one. Nested names are dotted, e.g. `user.id`.",
     },
   },
   required: ["statusCode", "message"],
@@ -28,7 +28,7 @@ type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: "more than 500 requests a second from the sending address",
   [Refusal.UNKNOWN_WORKSPACE]:
-    "the workspace does not exist, has no hooks, or is disconnected: the answer is the same",
+    "the workspace does not exist, has no hooks, or is disconnected; all three get the same answer",
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
   [Refusal.TIMESTAMP]:
     "the signature is valid, but its timestamp is more than 5 minutes from the service clock",

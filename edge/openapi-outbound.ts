@@ -125,11 +125,11 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       },
     }),
     Button: { description: "A button of a message.", oneOf: [refTo("ActionButton"), refTo("LinkButton")] },
-    ActionButton: object("A button that is answered by an `action` event with the same `action`.", {
+    ActionButton: object("A button. When it is pressed, send an `action` event with the same `action`.", {
       label: text("The text of the button."),
       action: text("Opaque: never parse it.", { maxLength: ACTION_MAX }),
     }),
-    LinkButton: object("A button that opens its URL, without an event.", {
+    LinkButton: object("A button. When it is pressed, open its URL and send no event.", {
       label: text("The text of the button."),
       url: text("The URL to open.", { format: "uri" }),
     }),
@@ -149,7 +149,8 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       hasMore: { type: "boolean", description: "Whether more events are held: if so, poll again at once." },
       gap: {
         type: "boolean",
-        description: "Whether events after the sent `after` have expired. If so, continue from `next`.",
+        description:
+          "Whether events after the sent `after` expired before they were fetched. If so, continue from `next`.",
       },
     }),
   };

@@ -94,7 +94,7 @@ function pollEvents(): Operation {
     description:
       "Events are held for 24 hours. Poll again at once when `hasMore` is true, otherwise every few seconds (2 are " +
       "recommended). Verify the signature of the answer before you act on any event. The checks are those of a " +
-      "POST, with the query in place of the body (400), and then that the workspace has no target URL (403). " +
+      "POST, with the query in place of the body's fields (400), and then that the workspace has no target URL (403). " +
       "Unknown and repeated parameters are refused.",
     parameters: [
       WORKSPACE_ID,

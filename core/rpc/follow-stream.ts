@@ -86,7 +86,7 @@ function serveFollow(
     tally.followers.add(opened);
     const ended = await opened.ended.finally(() => tally.followers.delete(opened));
     if (ended === "replaced")
-      throw new StatusError(status.ABORTED, "a newer stream of this consumer took its place");
+      throw new StatusError(status.ABORTED, "a newer stream of this consumer has replaced this one");
     if (ended === "full") throw groupIsFull(followLog);
     if (context.stopping.aborted) throw coreStops();
     stream.end();
