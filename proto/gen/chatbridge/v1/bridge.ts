@@ -28,8 +28,8 @@ export enum LaneFault {
   /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
   /**
-   * UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is out of reach, or too many calls or bytes of answers wait; what became of the
-   * call is unknown.
+   * UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is unavailable, or too many calls or bytes of answers are pending. It is unknown
+   * whether the call took effect.
    */
   UNAVAILABLE = 1,
   /** INTERNAL - LANE_FAULT_INTERNAL: a bug in core, which logs it. */
@@ -38,23 +38,23 @@ export enum LaneFault {
   INVALID = 3,
 }
 
-/** Refusal is the closed list of the contract's refusals that core decides. */
+/** Refusal is the closed list of the contract's refusals that core returns. */
 export enum Refusal {
   /** UNSPECIFIED - REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** ADDRESS_LIMIT - REFUSAL_ADDRESS_LIMIT: over 500 requests a second from the address (429). */
+  /** ADDRESS_LIMIT - REFUSAL_ADDRESS_LIMIT: more than 500 requests a second from the address (429). */
   ADDRESS_LIMIT = 1,
-  /** UNKNOWN_WORKSPACE - REFUSAL_UNKNOWN_WORKSPACE: no such workspace, none with hooks, or disconnected (404). */
+  /** UNKNOWN_WORKSPACE - REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no hooks, or is disconnected (404). */
   UNKNOWN_WORKSPACE = 2,
   /** SIGNATURE - REFUSAL_SIGNATURE: missing, malformed or wrong signature (401). */
   SIGNATURE = 3,
-  /** TIMESTAMP - REFUSAL_TIMESTAMP: signed well, more than 5 minutes off the service clock (409). */
+  /** TIMESTAMP - REFUSAL_TIMESTAMP: the signature is valid, but its timestamp is more than 5 minutes from the service clock (409). */
   TIMESTAMP = 4,
-  /** WORKSPACE_LIMIT - REFUSAL_WORKSPACE_LIMIT: over 250 signed requests a second for the workspace (429). */
+  /** WORKSPACE_LIMIT - REFUSAL_WORKSPACE_LIMIT: more than 250 signed requests a second for the workspace (429). */
   WORKSPACE_LIMIT = 5,
   /** INVALID - REFUSAL_INVALID: the violation that the edge found (400). */
   INVALID = 6,
-  /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: events are pushed to the target URL, none are held (403). */
+  /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: events are pushed to the target URL and not held (403). */
   PUSH_WORKSPACE = 7,
 }
 
@@ -66,15 +66,15 @@ export interface LaneRequest {
 
 /** LaneCall is one call. */
 export interface LaneCall {
-  /** number tells the call from the others of the lane that have no answer yet. */
+  /** number identifies the call among the pending calls of the lane. */
   number: number;
   /** call to make. */
   call:
     | //
-    /** receive as by the RPC. */
+    /** receive is a call of Receive. */
     { $case: "receive"; value: ReceiveRequest }
     | //
-    /** poll as by the RPC. */
+    /** poll is a call of Poll. */
     { $case: "poll"; value: PollRequest }
     | undefined;
 }
@@ -89,27 +89,27 @@ export interface LaneResponse {
 export interface LaneAnswer {
   /** number of the call. */
   number: number;
-  /** answer to it. */
+  /** answer to the call. */
   answer:
     | //
-    /** receive as the RPC answers. */
+    /** receive is an answer of Receive. */
     { $case: "receive"; value: ReceiveResponse }
     | //
-    /** poll as the RPC answers. */
+    /** poll is an answer of Poll. */
     { $case: "poll"; value: PollResponse }
     | //
-    /** fault: there is no answer. */
+    /** fault says why there is no answer. */
     { $case: "fault"; value: LaneFault }
     | undefined;
 }
 
 /** FieldViolation is a fault that the edge found in a body or a query. */
 export interface FieldViolation {
-  /** field at fault, dotted when nested; unset when the whole body is at fault. */
+  /** field is the invalid field, dotted when nested; unset when the whole body is invalid. */
   field?:
     | string
     | undefined;
-  /** message says what is wrong with it, for people. */
+  /** message describes the fault, for people. */
   message: string;
 }
 
@@ -121,13 +121,13 @@ export interface Refused {
   violation:
     | FieldViolation
     | undefined;
-  /** retry_after_seconds is set, and at least 1, on the two limits. */
+  /** retry_after_seconds is at least 1 on the two limits, and otherwise unset. */
   retryAfterSeconds: number;
 }
 
 /** ReceiveRequest is one POST of a bridge. */
 export interface ReceiveRequest {
-  /** workspace_id is the path segment as sent, decoded; it may be anything. */
+  /** workspace_id is the decoded path segment, which may be any text. */
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
@@ -135,15 +135,15 @@ export interface ReceiveRequest {
   signature?:
     | string
     | undefined;
-  /** body is the exact bytes of the body, at most 65,536. */
+  /** body is the exact body, at most 65,536 bytes. */
   body: Uint8Array;
-  /** reading is what the edge made of the body. */
+  /** reading is the result of the edge's check of the body. */
   reading:
     | //
-    /** event is the event, when the body keeps the contract's field rules. */
+    /** event is the event of a body that keeps the contract's field rules. */
     { $case: "event"; value: InboundEvent }
     | //
-    /** violation is the first fault, when it does not. */
+    /** violation is the first fault of a body that breaks a field rule. */
     { $case: "violation"; value: FieldViolation }
     | undefined;
 }
@@ -153,7 +153,7 @@ export interface ReceiveResponse {
   /** outcome of the request. */
   outcome:
     | //
-    /** accepted: the event is stored, or repeats one that was. */
+    /** accepted: the event is stored, or repeats a stored event. */
     { $case: "accepted"; value: Accepted }
     | //
     /** refused: nothing was stored. */
@@ -163,28 +163,28 @@ export interface ReceiveResponse {
 
 /** Accepted says that an event is stored. */
 export interface Accepted {
-  /** repeated is true when the event repeats one accepted before, and was ignored. */
+  /** repeated is true when the event repeats an accepted event, and was ignored. */
   repeated: boolean;
 }
 
 /** PollQuery is a poll's query that keeps the contract's rules. */
 export interface PollQuery {
-  /** from is where the page starts; unset means from the oldest held event. */
+  /** from is the start of the page; unset means the oldest held event. */
   from:
     | //
     /** after is a cursor of 1 to 18 digits, as sent. */
     { $case: "after"; value: string }
     | //
-    /** latest asks for the newest cursor and no events; only true is sent. */
+    /** latest requests the newest cursor and no events; only true is sent. */
     { $case: "latest"; value: boolean }
     | undefined;
-  /** limit on the events of the page, 1 to 100. */
+  /** limit is the maximum number of events in the page, 1 to 100. */
   limit: number;
 }
 
 /** PollRequest is one poll of a bridge. */
 export interface PollRequest {
-  /** workspace_id is the path segment as sent, decoded; it may be anything. */
+  /** workspace_id is the decoded path segment, which may be any text. */
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
@@ -192,15 +192,15 @@ export interface PollRequest {
   signature?:
     | string
     | undefined;
-  /** query_string is all that followed the "?", exactly as sent, or empty. */
+  /** query_string is everything after the "?", exactly as sent; it may be empty. */
   queryString: string;
-  /** reading is what the edge made of the query. */
+  /** reading is the result of the edge's check of the query. */
   reading:
     | //
-    /** query is the query, when it keeps the contract's rules. */
+    /** query is a query that keeps the contract's rules. */
     { $case: "query"; value: PollQuery }
     | //
-    /** violation is the first fault, when it does not. */
+    /** violation is the first fault of a query that breaks a rule. */
     { $case: "violation"; value: FieldViolation }
     | undefined;
 }
@@ -210,19 +210,19 @@ export interface PollResponse {
   /** outcome of the request. */
   outcome:
     | //
-    /** page is what the bridge is served. */
+    /** page is the page for the bridge. */
     { $case: "page"; value: SignedPage }
     | //
-    /** refused: nothing was served. */
+    /** refused: there is no page. */
     { $case: "refused"; value: Refused }
     | undefined;
 }
 
-/** SignedPage is an event page in the exact bytes that were signed. */
+/** SignedPage is a page of events in the exact bytes that were signed. */
 export interface SignedPage {
   /** body is the page as JSON. */
   body: Uint8Array;
-  /** signature is the value of the Service-Signature header over body. */
+  /** signature is the value of the Service-Signature header, which signs body. */
   signature: string;
   /** workspace_id is the value of the Service-Workspace header. */
   workspaceId: string;
@@ -1337,19 +1337,19 @@ export const SignedPage: MessageFns<SignedPage> = {
 };
 
 /**
- * BridgeService is what the edge calls: the public contract with HTTP taken off.
- * Needs a token of the role "edge".
+ * BridgeService is the public contract without HTTP, for the edge. It needs a
+ * token of the role "edge".
  */
 export type BridgeServiceService = typeof BridgeServiceService;
 export const BridgeServiceService = {
   /**
-   * Receive judges one POST of a bridge by the contract's checks 2 to 7, in
-   * their order, and stores the event, durably, before it answers.
+   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
+   * their order, and stores the event durably before it answers.
    *
-   * A refusal that the contract knows is data in the answer. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, in which case it is unknown whether the event was
-   * stored and the bridge may send it again under the same id.
+   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
+   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send it
+   * again with the same id.
    */
   receive: {
     path: "/chatbridge.v1.BridgeService/Receive" as const,
@@ -1361,8 +1361,8 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): ReceiveResponse => ReceiveResponse.decode(value),
   },
   /**
-   * Poll judges one poll of a bridge by the same checks, then its query, then
-   * the workspace's mode, and answers a page of held events with its signature.
+   * Poll makes the same checks on one poll of a bridge, then checks its query
+   * and the workspace's mode, and returns a signed page of held events.
    *
    * Refusals and errors are those of Receive.
    */
@@ -1376,18 +1376,17 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): PollResponse => PollResponse.decode(value),
   },
   /**
-   * Lane carries many Receives and Polls over one long stream, several in a
-   * message, and answers each as soon as it is known, in any order. It is what
-   * makes a request cost little more than its HTTP: a call of its own costs many
-   * times what is in it.
+   * Lane carries many Receive and Poll calls over one long stream, several in a
+   * message, and answers each call as soon as it is done, in any order. With a
+   * lane a request costs little more than its HTTP. A separate gRPC call would
+   * cost many times as much as its content.
    *
-   * A call that fails is answered by a fault and does not end the stream. While
-   * an edge does not read its answers, core takes no further calls of the lane.
+   * A call that fails is answered with a fault, and the stream stays open. While
+   * an edge does not read its answers, core reads no further calls of the lane.
    *
-   * Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops. When a lane ends, it is unknown what became of the calls that had no
-   * answer.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
+   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * unknown whether the calls without an answer took effect.
    */
   lane: {
     path: "/chatbridge.v1.BridgeService/Lane" as const,
@@ -1402,48 +1401,47 @@ export const BridgeServiceService = {
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
   /**
-   * Receive judges one POST of a bridge by the contract's checks 2 to 7, in
-   * their order, and stores the event, durably, before it answers.
+   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
+   * their order, and stores the event durably before it answers.
    *
-   * A refusal that the contract knows is data in the answer. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, in which case it is unknown whether the event was
-   * stored and the bridge may send it again under the same id.
+   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
+   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send it
+   * again with the same id.
    */
   receive: handleUnaryCall<ReceiveRequest, ReceiveResponse>;
   /**
-   * Poll judges one poll of a bridge by the same checks, then its query, then
-   * the workspace's mode, and answers a page of held events with its signature.
+   * Poll makes the same checks on one poll of a bridge, then checks its query
+   * and the workspace's mode, and returns a signed page of held events.
    *
    * Refusals and errors are those of Receive.
    */
   poll: handleUnaryCall<PollRequest, PollResponse>;
   /**
-   * Lane carries many Receives and Polls over one long stream, several in a
-   * message, and answers each as soon as it is known, in any order. It is what
-   * makes a request cost little more than its HTTP: a call of its own costs many
-   * times what is in it.
+   * Lane carries many Receive and Poll calls over one long stream, several in a
+   * message, and answers each call as soon as it is done, in any order. With a
+   * lane a request costs little more than its HTTP. A separate gRPC call would
+   * cost many times as much as its content.
    *
-   * A call that fails is answered by a fault and does not end the stream. While
-   * an edge does not read its answers, core takes no further calls of the lane.
+   * A call that fails is answered with a fault, and the stream stays open. While
+   * an edge does not read its answers, core reads no further calls of the lane.
    *
-   * Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops. When a lane ends, it is unknown what became of the calls that had no
-   * answer.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
+   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
 }
 
 export interface BridgeServiceClient extends Client {
   /**
-   * Receive judges one POST of a bridge by the contract's checks 2 to 7, in
-   * their order, and stores the event, durably, before it answers.
+   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
+   * their order, and stores the event durably before it answers.
    *
-   * A refusal that the contract knows is data in the answer. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, in which case it is unknown whether the event was
-   * stored and the bridge may send it again under the same id.
+   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
+   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send it
+   * again with the same id.
    */
   receive(
     request: ReceiveRequest,
@@ -1461,8 +1459,8 @@ export interface BridgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReceiveResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Poll judges one poll of a bridge by the same checks, then its query, then
-   * the workspace's mode, and answers a page of held events with its signature.
+   * Poll makes the same checks on one poll of a bridge, then checks its query
+   * and the workspace's mode, and returns a signed page of held events.
    *
    * Refusals and errors are those of Receive.
    */
@@ -1479,18 +1477,17 @@ export interface BridgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: PollResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lane carries many Receives and Polls over one long stream, several in a
-   * message, and answers each as soon as it is known, in any order. It is what
-   * makes a request cost little more than its HTTP: a call of its own costs many
-   * times what is in it.
+   * Lane carries many Receive and Poll calls over one long stream, several in a
+   * message, and answers each call as soon as it is done, in any order. With a
+   * lane a request costs little more than its HTTP. A separate gRPC call would
+   * cost many times as much as its content.
    *
-   * A call that fails is answered by a fault and does not end the stream. While
-   * an edge does not read its answers, core takes no further calls of the lane.
+   * A call that fails is answered with a fault, and the stream stays open. While
+   * an edge does not read its answers, core reads no further calls of the lane.
    *
-   * Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops. When a lane ends, it is unknown what became of the calls that had no
-   * answer.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
+   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;

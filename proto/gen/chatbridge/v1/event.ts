@@ -11,8 +11,8 @@ export const protobufPackage = "chatbridge.v1";
 export const protobufFileName = "chatbridge/v1/event.proto";
 
 /**
- * MessageKind is the closed list of what a message can be. The bridge is sent
- * the name in lower case without the prefix, such as "game_start".
+ * MessageKind is the closed list of the kinds of messages. Bridges get the name
+ * in lower case without the prefix, e.g. "game_start".
  */
 export enum MessageKind {
   /** UNSPECIFIED - MESSAGE_KIND_UNSPECIFIED is refused. */
@@ -27,11 +27,11 @@ export enum MessageKind {
   QUESTION = 4,
   /** TIME_UP - MESSAGE_KIND_TIME_UP shows the answer when a question's time is over. */
   TIME_UP = 5,
-  /** ANSWER_UPDATE - MESSAGE_KIND_ANSWER_UPDATE shows how many have answered. */
+  /** ANSWER_UPDATE - MESSAGE_KIND_ANSWER_UPDATE shows how many members have answered. */
   ANSWER_UPDATE = 6,
   /** GOTCHA_BAIT - MESSAGE_KIND_GOTCHA_BAIT shows a gotcha's bait. */
   GOTCHA_BAIT = 7,
-  /** GOTCHA_REVEAL - MESSAGE_KIND_GOTCHA_REVEAL shows who fell for it. */
+  /** GOTCHA_REVEAL - MESSAGE_KIND_GOTCHA_REVEAL shows who fell for a gotcha's bait. */
   GOTCHA_REVEAL = 8,
   /** GAME_END - MESSAGE_KIND_GAME_END shows the final board of a live game. */
   GAME_END = 9,
@@ -43,7 +43,7 @@ export enum MessageKind {
   CATEGORIES = 12,
   /** LEADERBOARD - MESSAGE_KIND_LEADERBOARD shows the leaderboard. */
   LEADERBOARD = 13,
-  /** CATEGORY_CHAMPS - MESSAGE_KIND_CATEGORY_CHAMPS shows the best of each category. */
+  /** CATEGORY_CHAMPS - MESSAGE_KIND_CATEGORY_CHAMPS shows the best players of each category. */
   CATEGORY_CHAMPS = 14,
   /** ASYNC_ANNOUNCEMENT - MESSAGE_KIND_ASYNC_ANNOUNCEMENT announces a self-paced round. */
   ASYNC_ANNOUNCEMENT = 15,
@@ -69,9 +69,9 @@ export enum MessageKind {
   WORDGAME_BOARD = 25,
   /** WORDGAME_EXPIRED - MESSAGE_KIND_WORDGAME_EXPIRED says that a word game ran out of time. */
   WORDGAME_EXPIRED = 26,
-  /** HANGMAN_BOARD - MESSAGE_KIND_HANGMAN_BOARD shows a hangman's board. */
+  /** HANGMAN_BOARD - MESSAGE_KIND_HANGMAN_BOARD shows the board of a hangman game. */
   HANGMAN_BOARD = 27,
-  /** HANGMAN_END - MESSAGE_KIND_HANGMAN_END shows how a hangman ended. */
+  /** HANGMAN_END - MESSAGE_KIND_HANGMAN_END shows how a hangman game ended. */
   HANGMAN_END = 28,
   /** DRAWING_INVITE - MESSAGE_KIND_DRAWING_INVITE invites members to a drawing game. */
   DRAWING_INVITE = 29,
@@ -84,23 +84,23 @@ export enum MessageKind {
 }
 
 /**
- * InboundEvent is what a member did in the chat, as a bridge reported it: a
- * request body that already passed the contract's field rules.
+ * InboundEvent is an action of a member in the chat, as a bridge reported it. The
+ * event keeps the contract's field rules.
  */
 export interface InboundEvent {
   /** id is the bridge's request id, unset when the request had none. */
   id?:
     | string
     | undefined;
-  /** channel is where it happened. */
+  /** channel is the channel in which the member acted. */
   channel:
     | Channel
     | undefined;
-  /** user is the member who did it. */
+  /** user is the member who acted. */
   user:
     | User
     | undefined;
-  /** kind holds what is particular to the type of the event. */
+  /** kind holds the fields of the event's type. */
   kind:
     | //
     /** command: the member ran the command. */
@@ -116,23 +116,23 @@ export interface InboundEvent {
 
 /** Channel is a channel or a direct conversation of the chat tool. */
 export interface Channel {
-  /** id is opaque and the bridge's own, or "dm:" and the id of the event's user. */
+  /** id is opaque and chosen by the bridge, or "dm:" and the id of the event's user. */
   id: string;
-  /** name is what people call the channel, unset when the bridge did not say. */
+  /** name is the channel's name for people, unset when the bridge did not send one. */
   name?: string | undefined;
 }
 
 /** User is a member of the chat tool. */
 export interface User {
-  /** id is opaque, stable and the bridge's own; scores and DMs follow it. */
+  /** id is opaque, stable and chosen by the bridge; scores and DMs depend on it. */
   id: string;
-  /** name is what people call the member, unset when the bridge did not say. */
+  /** name is the member's name for people, unset when the bridge did not send one. */
   name?: string | undefined;
 }
 
 /** Command is a member's use of the command. */
 export interface Command {
-  /** text is what followed the command; an empty text asks for help. */
+  /** text is the text after the command; an empty text asks for help. */
   text: string;
 }
 
@@ -144,19 +144,19 @@ export interface Action {
   action: string;
 }
 
-/** TypedMessage is something that a member typed. */
+/** TypedMessage is a message that a member typed. */
 export interface TypedMessage {
-  /** text is what was typed, never empty. */
+  /** text is the text of the message, never empty. */
   text: string;
-  /** reply_to is the id of the message replied to, unset when it was no reply. */
+  /** reply_to is the id of the message that this one replies to; unset when it is not a reply. */
   replyTo?: string | undefined;
 }
 
-/** ReceivedEvent is an accepted inbound event with what the service knows of it. */
+/** ReceivedEvent is an accepted inbound event with its workspace and time. */
 export interface ReceivedEvent {
   /** workspace_id is the workspace whose bridge sent it. */
   workspaceId: string;
-  /** received_at is the service clock when it was stored. */
+  /** received_at is when the event was stored, by the service clock. */
   receivedAt:
     | Date
     | undefined;
@@ -164,20 +164,19 @@ export interface ReceivedEvent {
   event: InboundEvent | undefined;
 }
 
-/** Message is what the chat should show. */
+/** Message is a message to show in the chat. */
 export interface Message {
   /**
-   * id names the message to replace: required on an update, where it is the
-   * message_id that its create was answered with, and refused elsewhere,
-   * where the service mints it.
+   * id is required on an update, and is the message_id that the create returned.
+   * Elsewhere it must be empty, because the service assigns the id.
    */
   id: string;
   /** kind is required. */
   kind: MessageKind;
   /**
-   * text is chat-flavoured Markdown; member names and question text in it must
-   * be escaped already. It must not be blank unless the message has buttons or
-   * an image, whatever its kind: most bridges do not draw data.
+   * text is chat-flavoured Markdown. Member names and question text in it must
+   * already be escaped. It must not be blank unless the message has buttons or an
+   * image, whatever its kind, because most bridges do not show data.
    */
   text: string;
   /** rows are the rows of buttons, top to bottom. */
@@ -189,10 +188,10 @@ export interface Message {
   /** awaits_reply is true when the member's next typed message is the answer. */
   awaitsReply: boolean;
   /**
-   * data is the platform-neutral view model behind the message, for bridges
-   * that draw their own; unset when there is none. It is what JSON can express:
-   * at most 30 nested objects and lists, itself included; no NaN, no Infinity,
-   * no value that is not set, and no key "__proto__".
+   * data is the platform-neutral view model of the message, for bridges that draw
+   * messages themselves; unset when there is none. It must not contain values that
+   * JSON cannot express (NaN, Infinity, a value that is not set), nor the key
+   * "__proto__", and may nest at most 30 objects and lists, including itself.
    */
   data: { [key: string]: any } | undefined;
 }
@@ -203,19 +202,22 @@ export interface ButtonRow {
   buttons: Button[];
 }
 
-/** Button is something to press under a message. */
+/** Button is a button under a message. */
 export interface Button {
-  /** label is what the button says, not empty. */
+  /** label is the text of the button, not empty. */
   label: string;
-  /** press is what the button does. */
+  /** press is the effect of the button. */
   press:
     | //
-    /** action comes back untouched when it is pressed: 1 to 512 characters. */
+    /**
+     * action is returned unchanged in an Action when the button is pressed: 1 to
+     * 512 characters.
+     */
     { $case: "action"; value: string }
     | //
     /**
-     * url opens when it is pressed and nothing comes back: an absolute http,
-     * https or mailto URI.
+     * url is opened when the button is pressed, without an event: an absolute
+     * http, https or mailto URI.
      */
     { $case: "url"; value: string }
     | undefined;

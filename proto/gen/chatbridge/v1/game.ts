@@ -31,7 +31,7 @@ export enum PublishRefusal {
   UNSPECIFIED = 0,
   /** INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule, or cannot be decoded. */
   INVALID = 1,
-  /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: no such workspace, none with a bridge, or disconnected. */
+  /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no bridge, or is disconnected. */
   UNKNOWN_WORKSPACE = 2,
 }
 
@@ -41,11 +41,11 @@ export interface PublishEventsRequest {
   events: OutboundEvent[];
 }
 
-/** OutboundEvent is one thing that a chat should show. */
+/** OutboundEvent is a message for a chat, or a change of one. */
 export interface OutboundEvent {
-  /** workspace_id is the workspace whose chat it is for. */
+  /** workspace_id is the workspace of the chat. */
   workspaceId: string;
-  /** content is what to show and where. */
+  /** content says what to show, and where. */
   content:
     | //
     /** message_create posts a message in a channel. */
@@ -61,13 +61,13 @@ export interface OutboundEvent {
     { $case: "dmCreate"; value: DmCreate }
     | undefined;
   /**
-   * idempotency_key makes sending again harmless: for 24 hours a further event
-   * of the workspace under the same key is not published and is answered as
-   * the first was. At most 128 characters; empty for none.
+   * idempotency_key makes it safe to send the event again. For 24 hours, a
+   * further event of the workspace with the same key is not published, and gets
+   * the first answer. At most 128 characters; empty for none.
    */
   idempotencyKey: string;
   /**
-   * lifetime overrides how long the event stays fresh, counted from now: 1
+   * lifetime overrides the time until the event expires, counted from now: 1
    * second to 24 hours. Unset: the default of its type and kind.
    */
   lifetime: Duration | undefined;
@@ -83,17 +83,17 @@ export interface MessageCreate {
 
 /** MessageUpdate replaces the text, buttons and image of a message. */
 export interface MessageUpdate {
-  /** channel of the original, or "dm:" and the user's id when it was a DM. */
+  /** channel of the original message, or "dm:" and the user's id when it was a DM. */
   channel: string;
-  /** message that replaces it, with the id of the original. */
+  /** message that replaces the original, with the id of the original. */
   message: Message | undefined;
 }
 
-/** MessageEphemeral shows a message to one member alone. */
+/** MessageEphemeral shows a message to one member only. */
 export interface MessageEphemeral {
   /** channel is the id of a channel that the bridge named, never a DM. */
   channel: string;
-  /** user is the id of the member who is to see it. */
+  /** user is the id of the member who sees the message. */
   user: string;
   /** message to show, without an id. */
   message: Message | undefined;
@@ -121,7 +121,7 @@ export interface PublishResult {
     /** published: the event is stored. */
     { $case: "published"; value: PublishedEvent }
     | //
-    /** refused: it is not, and will not be as it stands. */
+    /** refused: the event is not stored. Do not send it again unchanged. */
     { $case: "refused"; value: PublishRefused }
     | undefined;
 }
@@ -134,51 +134,51 @@ export interface PublishedEvent {
   sequence: number;
   /** message_id is the id of the message: keep it to update the message. */
   messageId: string;
-  /** expires_at is when the event goes stale; unset means never. */
+  /** expires_at is when the event expires; unset means never. */
   expiresAt:
     | Date
     | undefined;
-  /** repeated is true when the idempotency key was known and this is the first answer. */
+  /** repeated is true when the idempotency key was used before, and this is the first answer. */
   repeated: boolean;
 }
 
 /** PublishRefused says why an event was not published. */
 export interface PublishRefused {
-  /** reason it was refused. */
+  /** reason of the refusal. */
   reason: PublishRefusal;
   /**
-   * field at fault on PUBLISH_REFUSAL_INVALID, dotted and with indexes, such as
-   * "message_create.message.rows[0].buttons[1].action"; empty when the
-   * event is not a protobuf message.
+   * field is the invalid field on PUBLISH_REFUSAL_INVALID, dotted and with
+   * indexes, e.g. "message_create.message.rows[0].buttons[1].action"; empty when
+   * the event is not a protobuf message.
    */
   field: string;
-  /** message says what is wrong and what to do, for people. */
+  /** message says what is invalid and what to do, for people. */
   message: string;
 }
 
-/** FollowRequest is what a consumer says. */
+/** FollowRequest is a request of a consumer. */
 export interface FollowRequest {
-  /** say is the open, then acks. */
+  /** say is an open first, then acks. */
   say:
     | //
-    /** open begins to follow; it must come first, once. */
+    /** open starts to follow; it must be sent first, and once. */
     { $case: "open"; value: FollowOpen }
     | //
-    /** ack says that events were dealt with. */
+    /** ack says that events were processed. */
     { $case: "ack"; value: FollowAck }
     | undefined;
 }
 
-/** FollowOpen begins to follow. */
+/** FollowOpen starts to follow. */
 export interface FollowOpen {
-  /** group whose consumers share the events: 1 to 64 of A-Z a-z 0-9 . _ - */
+  /** group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ - */
   group: string;
   /**
-   * consumer names this consumer in the group, by the same rule. A second
-   * stream under the name of an open one takes its place.
+   * consumer is the name of this consumer in the group, by the same rule. A
+   * second stream with the same name replaces the first.
    */
   consumer: string;
-  /** window is how many unacked events the consumer takes, 1 to 1,000. */
+  /** window is the maximum number of unacked events, 1 to 1,000. */
   window: number;
   /**
    * ack_deadline is how long an event may stay unacked, 1 second to 10
@@ -187,18 +187,18 @@ export interface FollowOpen {
   ackDeadline: Duration | undefined;
 }
 
-/** FollowAck says that events were dealt with and need not come again. */
+/** FollowAck says that events were processed and need not be redelivered. */
 export interface FollowAck {
-  /** delivery_ids of the events, as they came; unknown ones are ignored. */
+  /** delivery_ids of the events; unknown ids are ignored. */
   deliveryIds: string[];
 }
 
-/** FollowResponse is what a consumer is told. */
+/** FollowResponse is a message to a consumer. */
 export interface FollowResponse {
-  /** say is opened, then deliveries. */
+  /** say is opened first, then deliveries. */
   say:
     | //
-    /** opened: the group exists from here on, events may follow. */
+    /** opened: the group exists from now on, and deliveries may follow. */
     { $case: "opened"; value: FollowOpened }
     | //
     /** delivery of an event. */
@@ -206,15 +206,15 @@ export interface FollowResponse {
     | undefined;
 }
 
-/** FollowOpened says that the consumer follows. */
+/** FollowOpened says that the stream is open. */
 export interface FollowOpened {
 }
 
 /** Delivery is an event that waits for its ack. */
 export interface Delivery {
-  /** delivery_id names it in the ack; the same on every attempt. */
+  /** delivery_id identifies the event in an ack; it is the same on every attempt. */
   deliveryId: string;
-  /** attempt counts how often the event came to the group, from 1. */
+  /** attempt counts the deliveries of the event to the group, from 1. */
   attempt: number;
   /** received is the event. */
   received: ReceivedEvent | undefined;
@@ -1469,25 +1469,26 @@ export const Delivery: MessageFns<Delivery> = {
 };
 
 /**
- * GameService is what game services call: they follow what members do and
- * publish what the chat should show. Needs a token of the role "game".
+ * GameService is for games, which follow what members do and publish what the
+ * chat shows. It needs a token of the role "game".
  */
 export type GameServiceService = typeof GameServiceService;
 export const GameServiceService = {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each is judged on its own and answered at its own index: one that is
-   * refused does not hold up the others. When the call returns, every published
-   * event has its sequence and is stored, durably, but for one to a push
-   * workspace whose queue is full: that one is dropped, which the deliveries of
-   * the workspace say.
+   * Each event is judged separately and answered at its own index; a refused
+   * event does not affect the others. When the call returns, every published
+   * event has its sequence and is stored durably. The exception is an event to a
+   * push workspace whose queue is full: the event is dropped, which the
+   * workspace's deliveries show.
    *
    * Events of one workspace get rising sequences in the order given.
    *
-   * Errors: INVALID_ARGUMENT when there are no events or over 100;
+   * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, or 64 MB of calls are under way: it is unknown which
-   * events were stored, so send the call again, with the same idempotency keys.
+   * store is unavailable, or the core has 64 MB of these calls in progress. It is
+   * then unknown which events were stored, so send the call again with the same
+   * idempotency keys.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1501,21 +1502,21 @@ export const GameServiceService = {
   },
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
-   * one consumer of each group, and the events of a workspace come in order. An
-   * event that is not acked within the ack deadline, or before the stream ends,
-   * comes again with a higher attempt, and so do the unacked events of its
-   * workspace that came after it. A group sees the events that arrive from its
-   * first opening on, for 24 hours.
+   * one consumer of each group, and the events of a workspace are delivered in
+   * order. An event that is not acked within the ack deadline, or before the
+   * stream ends, is redelivered with a higher attempt, and so are the later
+   * unacked events of its workspace. A group gets the events that arrive after
+   * its first opening, for 24 hours.
    *
-   * The first request must be an open, every further one an ack. The first
+   * The first request must be an open, and every later one an ack. The first
    * response is opened.
    *
-   * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place;
-   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
-   * shard, where there are more), or the core has 256: open again later;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops, or the store is out of reach: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
+   * after it; ABORTED when a newer stream of the consumer has replaced this one;
+   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
+   * shard, if there are more shards), or the core already has 256: open again
+   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * core stops, or the store is unavailable: open again.
    */
   follow: {
     path: "/chatbridge.v1.GameService/Follow" as const,
@@ -1531,37 +1532,38 @@ export const GameServiceService = {
 export interface GameServiceServer extends UntypedServiceImplementation {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each is judged on its own and answered at its own index: one that is
-   * refused does not hold up the others. When the call returns, every published
-   * event has its sequence and is stored, durably, but for one to a push
-   * workspace whose queue is full: that one is dropped, which the deliveries of
-   * the workspace say.
+   * Each event is judged separately and answered at its own index; a refused
+   * event does not affect the others. When the call returns, every published
+   * event has its sequence and is stored durably. The exception is an event to a
+   * push workspace whose queue is full: the event is dropped, which the
+   * workspace's deliveries show.
    *
    * Events of one workspace get rising sequences in the order given.
    *
-   * Errors: INVALID_ARGUMENT when there are no events or over 100;
+   * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, or 64 MB of calls are under way: it is unknown which
-   * events were stored, so send the call again, with the same idempotency keys.
+   * store is unavailable, or the core has 64 MB of these calls in progress. It is
+   * then unknown which events were stored, so send the call again with the same
+   * idempotency keys.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
-   * one consumer of each group, and the events of a workspace come in order. An
-   * event that is not acked within the ack deadline, or before the stream ends,
-   * comes again with a higher attempt, and so do the unacked events of its
-   * workspace that came after it. A group sees the events that arrive from its
-   * first opening on, for 24 hours.
+   * one consumer of each group, and the events of a workspace are delivered in
+   * order. An event that is not acked within the ack deadline, or before the
+   * stream ends, is redelivered with a higher attempt, and so are the later
+   * unacked events of its workspace. A group gets the events that arrive after
+   * its first opening, for 24 hours.
    *
-   * The first request must be an open, every further one an ack. The first
+   * The first request must be an open, and every later one an ack. The first
    * response is opened.
    *
-   * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place;
-   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
-   * shard, where there are more), or the core has 256: open again later;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops, or the store is out of reach: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
+   * after it; ABORTED when a newer stream of the consumer has replaced this one;
+   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
+   * shard, if there are more shards), or the core already has 256: open again
+   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * core stops, or the store is unavailable: open again.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
 }
@@ -1569,18 +1571,19 @@ export interface GameServiceServer extends UntypedServiceImplementation {
 export interface GameServiceClient extends Client {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each is judged on its own and answered at its own index: one that is
-   * refused does not hold up the others. When the call returns, every published
-   * event has its sequence and is stored, durably, but for one to a push
-   * workspace whose queue is full: that one is dropped, which the deliveries of
-   * the workspace say.
+   * Each event is judged separately and answered at its own index; a refused
+   * event does not affect the others. When the call returns, every published
+   * event has its sequence and is stored durably. The exception is an event to a
+   * push workspace whose queue is full: the event is dropped, which the
+   * workspace's deliveries show.
    *
    * Events of one workspace get rising sequences in the order given.
    *
-   * Errors: INVALID_ARGUMENT when there are no events or over 100;
+   * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is out of reach, or 64 MB of calls are under way: it is unknown which
-   * events were stored, so send the call again, with the same idempotency keys.
+   * store is unavailable, or the core has 64 MB of these calls in progress. It is
+   * then unknown which events were stored, so send the call again with the same
+   * idempotency keys.
    */
   publishEvents(
     request: PublishEventsRequest,
@@ -1599,21 +1602,21 @@ export interface GameServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
-   * one consumer of each group, and the events of a workspace come in order. An
-   * event that is not acked within the ack deadline, or before the stream ends,
-   * comes again with a higher attempt, and so do the unacked events of its
-   * workspace that came after it. A group sees the events that arrive from its
-   * first opening on, for 24 hours.
+   * one consumer of each group, and the events of a workspace are delivered in
+   * order. An event that is not acked within the ack deadline, or before the
+   * stream ends, is redelivered with a higher attempt, and so are the later
+   * unacked events of its workspace. A group gets the events that arrive after
+   * its first opening, for 24 hours.
    *
-   * The first request must be an open, every further one an ack. The first
+   * The first request must be an open, and every later one an ack. The first
    * response is opened.
    *
-   * Errors: INVALID_ARGUMENT for a bad open or anything else than an ack after
-   * it; ABORTED when a newer stream of the consumer took its place;
-   * RESOURCE_EXHAUSTED when the group has 64 streams already (or one for each
-   * shard, where there are more), or the core has 256: open again later;
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when core
-   * stops, or the store is out of reach: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
+   * after it; ABORTED when a newer stream of the consumer has replaced this one;
+   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
+   * shard, if there are more shards), or the core already has 256: open again
+   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
+   * core stops, or the store is unavailable: open again.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
   follow(options: Partial<CallOptions>): ClientDuplexStream<FollowRequest, FollowResponse>;

@@ -23,7 +23,7 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/workspace.proto";
 
-/** Platform says which chat tool a workspace is of. */
+/** Platform is the kind of chat tool of a workspace. */
 export enum Platform {
   /** UNSPECIFIED - PLATFORM_UNSPECIFIED stands for PLATFORM_CUSTOM when a workspace is created. */
   UNSPECIFIED = 0,
@@ -35,7 +35,7 @@ export enum Platform {
 
 /** DeliveryMode says how a workspace gets its events. */
 export enum DeliveryMode {
-  /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that get none. */
+  /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that get no events. */
   UNSPECIFIED = 0,
   /** POLL - DELIVERY_MODE_POLL: held for 24 hours, fetched by polling. */
   POLL = 1,
@@ -43,38 +43,38 @@ export enum DeliveryMode {
   PUSH = 2,
 }
 
-/** DeliveryResult is the closed list of what came of a delivery. */
+/** DeliveryResult is the closed list of the results of a delivery. */
 export enum DeliveryResult {
   /** UNSPECIFIED - DELIVERY_RESULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
   /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered a 2xx, or polled. */
   SUCCESS = 1,
-  /** DNS - DELIVERY_RESULT_DNS: the host's name could not be looked up. */
+  /** DNS - DELIVERY_RESULT_DNS: the host's name could not be resolved. */
   DNS = 2,
   /** REFUSED_ADDRESS - DELIVERY_RESULT_REFUSED_ADDRESS: the host has an address that is not public. */
   REFUSED_ADDRESS = 3,
   /** CONNECT - DELIVERY_RESULT_CONNECT: no connection could be made. */
   CONNECT = 4,
-  /** TLS - DELIVERY_RESULT_TLS: the TLS handshake failed, such as for a bad certificate. */
+  /** TLS - DELIVERY_RESULT_TLS: the TLS handshake failed, e.g. because of an invalid certificate. */
   TLS = 5,
-  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: no whole answer within 5 seconds. */
+  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: no complete answer within 5 seconds. */
   TIMEOUT = 6,
   /** STATUS - DELIVERY_RESULT_STATUS: an answer other than 2xx. */
   STATUS = 7,
   /** BODY - DELIVERY_RESULT_BODY: the answer broke off or was not HTTP. */
   BODY = 8,
-  /** EXPIRED - DELIVERY_RESULT_EXPIRED: given up, the event went stale. */
+  /** EXPIRED - DELIVERY_RESULT_EXPIRED: dropped, because the event has expired. */
   EXPIRED = 9,
-  /** DISCONNECTED - DELIVERY_RESULT_DISCONNECTED: given up, the workspace is disconnected. */
+  /** DISCONNECTED - DELIVERY_RESULT_DISCONNECTED: dropped, because the workspace is disconnected. */
   DISCONNECTED = 10,
   /**
-   * POLLS - DELIVERY_RESULT_POLLS: given up, the workspace polls by now: after an attempt, or
+   * POLLS - DELIVERY_RESULT_POLLS: dropped, because the workspace now polls. The event had an attempt, or is
    * an update that a later one may have replaced.
    */
   POLLS = 11,
   /**
-   * OVERLOADED - DELIVERY_RESULT_OVERLOADED: given up, it waited over 10 seconds behind others, or
-   * too many waited already.
+   * OVERLOADED - DELIVERY_RESULT_OVERLOADED: dropped, because the event waited more than 10 seconds behind others,
+   * or too many events were already waiting.
    */
   OVERLOADED = 12,
 }
@@ -103,40 +103,40 @@ export interface Workspace {
   id: string;
   /** name for people. */
   name: string;
-  /** owner_email is told when the bridge fails; empty when not known. */
+  /** owner_email gets an email when the bridge fails; empty when unknown. */
   ownerEmail: string;
   /** platform of its chat tool. */
   platform: Platform;
-  /** connected is true while its hooks answer. */
+  /** connected is true while the workspace's hooks answer. */
   connected: boolean;
   /** target_url that events are pushed to; empty for a poll workspace. */
   targetUrl: string;
-  /** mode by which it gets its events. */
+  /** mode says how the workspace gets its events. */
   mode: DeliveryMode;
-  /** secrets that are active now, newest first, without what they are. */
+  /** secrets that are active now, newest first, without their values. */
   secrets: SigningSecretInfo[];
-  /** created_at is when it was created. */
+  /** created_at is when the workspace was created. */
   createdAt: Date | undefined;
 }
 
-/** SigningSecretInfo is what may be known of a secret. */
+/** SigningSecretInfo describes a secret without its value. */
 export interface SigningSecretInfo {
-  /** created_at is when it was made. */
+  /** created_at is when the secret was created. */
   createdAt:
     | Date
     | undefined;
-  /** expires_at is when a retired secret lapses; unset on the newest. */
+  /** expires_at is when a retired secret expires; unset on the newest. */
   expiresAt: Date | undefined;
 }
 
-/** CreateWorkspaceRequest describes the workspace to make. */
+/** CreateWorkspaceRequest describes the workspace to create. */
 export interface CreateWorkspaceRequest {
   /**
    * name for people, 1 to 128 characters: not blank, and without control
    * characters, line breaks and text-direction controls.
    */
   name: string;
-  /** owner_email to tell when the bridge fails, at most 254 characters, or empty. */
+  /** owner_email gets an email when the bridge fails; at most 254 characters, or empty. */
   ownerEmail: string;
   /** platform of its chat tool. */
   platform: Platform;
@@ -144,9 +144,9 @@ export interface CreateWorkspaceRequest {
   targetUrl: string;
 }
 
-/** CreateWorkspaceResponse is the only place the secret is shown. */
+/** CreateWorkspaceResponse is the only message that shows the secret. */
 export interface CreateWorkspaceResponse {
-  /** workspace as made. */
+  /** workspace as created. */
   workspace:
     | Workspace
     | undefined;
@@ -172,9 +172,9 @@ export interface GetWorkspaceResponse {
 
 /** ListWorkspacesRequest asks for a page. */
 export interface ListWorkspacesRequest {
-  /** page_size is how many to answer at most, 1 to 1,000; 0 means 100. */
+  /** page_size is the maximum number of entries, 1 to 1,000; 0 means 100. */
   pageSize: number;
-  /** page_token is the next_page_token of the page before, empty for the first. */
+  /** page_token is the next_page_token of the previous page; empty for the first page. */
   pageToken: string;
 }
 
@@ -182,7 +182,7 @@ export interface ListWorkspacesRequest {
 export interface ListWorkspacesResponse {
   /** workspaces of the page. */
   workspaces: Workspace[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token is the page_token of the next page; empty on the last page. */
   nextPageToken: string;
 }
 
@@ -190,11 +190,11 @@ export interface ListWorkspacesResponse {
 export interface UpdateWorkspaceRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** name to give it, by the rule of CreateWorkspaceRequest; unset leaves it. */
+  /** name is the new name, by the rule of CreateWorkspaceRequest; unset: no change. */
   name?:
     | string
     | undefined;
-  /** owner_email to give it, at most 254 characters or empty; unset leaves it. */
+  /** owner_email is the new email, at most 254 characters or empty; unset: no change. */
   ownerEmail?: string | undefined;
 }
 
@@ -210,7 +210,7 @@ export interface ConnectWorkspaceRequest {
   workspaceId: string;
 }
 
-/** ConnectWorkspaceResponse is the only place the secret is shown. */
+/** ConnectWorkspaceResponse is the only message that shows the secret. */
 export interface ConnectWorkspaceResponse {
   /** workspace as it is now. */
   workspace:
@@ -238,7 +238,7 @@ export interface DeleteWorkspaceRequest {
   workspaceId: string;
 }
 
-/** DeleteWorkspaceResponse says that it is gone. */
+/** DeleteWorkspaceResponse says that the workspace is deleted. */
 export interface DeleteWorkspaceResponse {
 }
 
@@ -248,7 +248,7 @@ export interface RotateSigningSecretRequest {
   workspaceId: string;
 }
 
-/** RotateSigningSecretResponse is the only place the new secret is shown. */
+/** RotateSigningSecretResponse is the only message that shows the new secret. */
 export interface RotateSigningSecretResponse {
   /** workspace as it is now. */
   workspace:
@@ -272,24 +272,24 @@ export interface SetTargetUrlResponse {
   workspace: Workspace | undefined;
 }
 
-/** WorkspaceHealth says how a workspace's delivery goes. */
+/** WorkspaceHealth is the health of a workspace's delivery. */
 export interface WorkspaceHealth {
-  /** health in kind, by the mode of the workspace; unset when it gets no events. */
+  /** mode of the workspace, with its health; unset when the workspace gets no events. */
   mode:
     | //
-    /** poll health. */
+    /** poll is the health of a poll workspace. */
     { $case: "poll"; value: PollHealth }
     | //
-    /** push health. */
+    /** push is the health of a push workspace. */
     { $case: "push"; value: PushHealth }
     | undefined;
 }
 
-/** PollHealth says how polling goes. */
+/** PollHealth is the health of polling. */
 export interface PollHealth {
   /** failing is true when events have waited 5 minutes without a poll. */
   failing: boolean;
-  /** failing_since is when it became failing; unset when it is not. */
+  /** failing_since is when polling began to fail; unset when failing is false. */
   failingSince:
     | Date
     | undefined;
@@ -297,13 +297,13 @@ export interface PollHealth {
   lastPollAt:
     | Date
     | undefined;
-  /** waiting is how many held, unexpired events are newer than the last page served, counted up to 1,000. */
+  /** waiting is the number of held, unexpired events after the last page served, counted up to 1,000. */
   waiting: number;
-  /** oldest_waiting_at is when the oldest of them was published; unset when none waits. */
+  /** oldest_waiting_at is when the oldest of these events was published; unset when there are none. */
   oldestWaitingAt: Date | undefined;
 }
 
-/** PushHealth says how pushing goes, by the attempts of the last hour that the log still has. */
+/** PushHealth is the health of pushing, from the attempts of the last hour that the log still has. */
 export interface PushHealth {
   /** last_success is the last attempt that the bridge accepted; unset when there was none. */
   lastSuccess:
@@ -315,24 +315,24 @@ export interface PushHealth {
     | undefined;
   /** attempts of the last hour. */
   attempts: number;
-  /** successes among them. */
+  /** successes among these attempts. */
   successes: number;
   /** latency_p50_ms is the median latency of the successes, in ms. */
   latencyP50Ms: number;
-  /** latency_p95_ms is their 95th percentile, in ms. */
+  /** latency_p95_ms is the 95th percentile of the latency of the successes, in ms. */
   latencyP95Ms: number;
-  /** latency_p99_ms is their 99th percentile, in ms. */
+  /** latency_p99_ms is the 99th percentile of the latency of the successes, in ms. */
   latencyP99Ms: number;
 }
 
 /**
- * LoggedDelivery is an attempt to push an event, the drop of one, a poll that
- * brought events, or a run of polls that brought none.
+ * LoggedDelivery is an attempt to push an event, the drop of an event, a poll that
+ * returned events, or a run of polls that returned none.
  */
 export interface LoggedDelivery {
   /** id of the entry in the log. */
   id: string;
-  /** at is when it ended; of a run of polls, when the first poll came. */
+  /** at is when the attempt or drop ended; for polls, when the first poll arrived. */
   at:
     | Date
     | undefined;
@@ -342,21 +342,21 @@ export interface LoggedDelivery {
   eventType: string;
   /** attempt counts from 1; 0 for a poll and for a drop before any attempt. */
   attempt: number;
-  /** result of it. */
+  /** result of the delivery. */
   result: DeliveryResult;
   /** status of the bridge's answer; 0 when there was none. */
   status: number;
-  /** latency_ms of the attempt. */
+  /** latency_ms is the latency of the attempt, in ms. */
   latencyMs: number;
-  /** address that was gone to; empty when it did not get that far. */
+  /** address is the IP address that the attempt used; empty when the attempt failed before that. */
   address: string;
-  /** polls is how many polls the entry stands for; 0 for an attempt and a drop. */
+  /** polls is the number of polls that the entry stands for; 0 for an attempt and a drop. */
   polls: number;
-  /** last_at is when the last of these polls came; unset for an attempt and a drop. */
+  /** last_at is when the last of these polls arrived; unset for an attempt and a drop. */
   lastAt:
     | Date
     | undefined;
-  /** events is how many events these polls brought; 0 for an attempt and a drop. */
+  /** events is the number of events that these polls returned; 0 for an attempt and a drop. */
   events: number;
 }
 
@@ -366,7 +366,7 @@ export interface SendTestEventRequest {
   workspaceId: string;
 }
 
-/** SendTestEventResponse says what came of the ping. */
+/** SendTestEventResponse is the result of the ping. */
 export interface SendTestEventResponse {
   /** event_id of the ping. */
   eventId: string;
@@ -381,27 +381,27 @@ export interface SendTestEventResponse {
     | undefined;
 }
 
-/** PushTest says how the push of a ping went. */
+/** PushTest is the result of pushing a ping. */
 export interface PushTest {
   /** delivery as it was logged. */
   delivery:
     | LoggedDelivery
     | undefined;
-  /** steps that were done, in order, with what is worth knowing of each. */
+  /** steps that were completed, in order, with their details. */
   steps: PushTestStep[];
-  /** failed_step is the step it did not get past; unset on success. */
+  /** failed_step is the step that failed; unset on success. */
   failedStep: PushStep;
-  /** failure says why, in words that the owner can act on; empty on success. */
+  /** failure tells the owner why the step failed; empty on success. */
   failure: string;
 }
 
-/** PushTestStep is a step that was done. */
+/** PushTestStep is a completed step. */
 export interface PushTestStep {
-  /** step that was done. */
+  /** step that was completed. */
   step: PushStep;
-  /** detail worth knowing, such as the addresses found or the one connected to. */
+  /** detail of the step, e.g. the addresses found, or the address connected to. */
   detail: string;
-  /** after_ms is when it was done, counted from the beginning. */
+  /** after_ms is the time from the beginning of the push until the step was completed, in ms. */
   afterMs: number;
 }
 
@@ -409,7 +409,7 @@ export interface PushTestStep {
 export interface PollTest {
   /** polled_within_last_minute is true when the bridge polled within the last minute. */
   polledWithinLastMinute: boolean;
-  /** last_poll_at is when it last polled; unset when it never did. */
+  /** last_poll_at is when the bridge last polled; unset when it never did. */
   lastPollAt: Date | undefined;
 }
 
@@ -417,9 +417,9 @@ export interface PollTest {
 export interface ListDeliveriesRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** page_size is how many to answer at most, 1 to 1,000; 0 means 100. */
+  /** page_size is the maximum number of entries, 1 to 1,000; 0 means 100. */
   pageSize: number;
-  /** page_token is the next_page_token of the page before, empty for the first. */
+  /** page_token is the next_page_token of the previous page; empty for the first page. */
   pageToken: string;
 }
 
@@ -427,7 +427,7 @@ export interface ListDeliveriesRequest {
 export interface ListDeliveriesResponse {
   /** deliveries of the page, newest first. */
   deliveries: LoggedDelivery[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token is the page_token of the next page; empty on the last page. */
   nextPageToken: string;
 }
 
@@ -439,13 +439,13 @@ export interface WatchWorkspaceRequest {
 
 /** WatchWorkspaceResponse is one change. */
 export interface WatchWorkspaceResponse {
-  /** change that was seen. */
+  /** change of the workspace. */
   change:
     | //
     /** health as it is now. */
     { $case: "health"; value: WorkspaceHealth }
     | //
-    /** delivery that was made. */
+    /** delivery that was logged. */
     { $case: "delivery"; value: LoggedDelivery }
     | undefined;
 }
@@ -3009,18 +3009,19 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
 };
 
 /**
- * WorkspaceService is what the dashboard and operators call: the life of a
- * workspace. Needs a token of the role "operator".
+ * WorkspaceService creates, changes, shows and deletes workspaces, for the
+ * dashboard and operators. It needs a token of the role "operator".
  *
  * Errors of every RPC: UNAUTHENTICATED or PERMISSION_DENIED for the token;
- * INVALID_ARGUMENT naming the field; UNAVAILABLE when the store is out of
- * reach. RPCs that name a workspace answer NOT_FOUND when there is none.
+ * INVALID_ARGUMENT, which names the field; UNAVAILABLE when the store is
+ * unavailable. RPCs that name a workspace fail with NOT_FOUND when it does not
+ * exist.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
   /**
-   * CreateWorkspace makes a workspace. A custom-platform one is connected at
-   * once and the answer is the only place its signing secret is ever shown.
+   * CreateWorkspace creates a workspace. A workspace of the custom platform is
+   * connected at once, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
    */
@@ -3035,7 +3036,7 @@ export const WorkspaceServiceService = {
       Buffer.from(CreateWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateWorkspaceResponse => CreateWorkspaceResponse.decode(value),
   },
-  /** GetWorkspace answers one workspace. Errors: NOT_FOUND. */
+  /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
   getWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/GetWorkspace" as const,
     requestStream: false as const,
@@ -3047,8 +3048,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetWorkspaceResponse => GetWorkspaceResponse.decode(value),
   },
   /**
-   * ListWorkspaces answers workspaces by page, newest first. Errors:
-   * INVALID_ARGUMENT for a page token that is not one.
+   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces: {
     path: "/chatbridge.v1.WorkspaceService/ListWorkspaces" as const,
@@ -3061,7 +3062,7 @@ export const WorkspaceServiceService = {
       Buffer.from(ListWorkspacesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListWorkspacesResponse => ListWorkspacesResponse.decode(value),
   },
-  /** UpdateWorkspace changes the name or the owner's e-mail. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
   updateWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/UpdateWorkspace" as const,
     requestStream: false as const,
@@ -3076,7 +3077,7 @@ export const WorkspaceServiceService = {
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
    * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when it is connected already or is not of the custom platform.
+   * when the workspace is already connected or is not of the custom platform.
    */
   connectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/ConnectWorkspace" as const,
@@ -3090,8 +3091,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ConnectWorkspaceResponse => ConnectWorkspaceResponse.decode(value),
   },
   /**
-   * DisconnectWorkspace takes a workspace's hooks away and forgets its secrets.
-   * Disconnecting twice is harmless. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
+   * to disconnect twice. Errors: NOT_FOUND.
    */
   disconnectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DisconnectWorkspace" as const,
@@ -3104,7 +3105,7 @@ export const WorkspaceServiceService = {
       Buffer.from(DisconnectWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DisconnectWorkspaceResponse => DisconnectWorkspaceResponse.decode(value),
   },
-  /** DeleteWorkspace removes a workspace and all that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
     requestStream: false as const,
@@ -3117,10 +3118,10 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): DeleteWorkspaceResponse => DeleteWorkspaceResponse.decode(value),
   },
   /**
-   * RotateSigningSecret makes a new signing secret, which only this answer
-   * shows. The one before it stays valid for 24 hours more. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected, or when four secrets are
-   * active and none has lapsed yet.
+   * RotateSigningSecret creates a new signing secret, which only this answer
+   * shows. The previous secret stays valid for another 24 hours. Errors:
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
+   * four secrets are active and none has expired yet.
    */
   rotateSigningSecret: {
     path: "/chatbridge.v1.WorkspaceService/RotateSigningSecret" as const,
@@ -3134,8 +3135,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): RotateSigningSecretResponse => RotateSigningSecretResponse.decode(value),
   },
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, from
-   * when on events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
+   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
    * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
@@ -3150,11 +3151,11 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): SetTargetUrlResponse => SetTargetUrlResponse.decode(value),
   },
   /**
-   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
-   * retried, and the answer says how that went, step by step; it takes up to 5
-   * seconds. On a poll workspace it is held, and the answer says whether the
-   * bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected.
+   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
+   * and never retried; the answer shows each step, and takes up to 5 seconds. On
+   * a poll workspace the ping is held, and the answer says whether the bridge
+   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
+   * the workspace is not connected.
    */
   sendTestEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestEvent" as const,
@@ -3167,9 +3168,10 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): SendTestEventResponse => SendTestEventResponse.decode(value),
   },
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
-   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
-   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
+   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
+   * first: at most the last 1,000 attempts and drops of the workspace, and the
+   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
+   * page token.
    */
   listDeliveries: {
     path: "/chatbridge.v1.WorkspaceService/ListDeliveries" as const,
@@ -3183,12 +3185,12 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ListDeliveriesResponse => ListDeliveriesResponse.decode(value),
   },
   /**
-   * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. A run of polls is sent again,
-   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
-   * of this one were not read.
+   * WatchWorkspace streams the changes of a workspace: its health, at once and
+   * whenever it changes, and every delivery after the call. A run of polls is sent
+   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
+   * of this watch were not read.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3205,77 +3207,78 @@ export const WorkspaceServiceService = {
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
-   * CreateWorkspace makes a workspace. A custom-platform one is connected at
-   * once and the answer is the only place its signing secret is ever shown.
+   * CreateWorkspace creates a workspace. A workspace of the custom platform is
+   * connected at once, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
    */
   createWorkspace: handleUnaryCall<CreateWorkspaceRequest, CreateWorkspaceResponse>;
-  /** GetWorkspace answers one workspace. Errors: NOT_FOUND. */
+  /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
   getWorkspace: handleUnaryCall<GetWorkspaceRequest, GetWorkspaceResponse>;
   /**
-   * ListWorkspaces answers workspaces by page, newest first. Errors:
-   * INVALID_ARGUMENT for a page token that is not one.
+   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces: handleUnaryCall<ListWorkspacesRequest, ListWorkspacesResponse>;
-  /** UpdateWorkspace changes the name or the owner's e-mail. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
   updateWorkspace: handleUnaryCall<UpdateWorkspaceRequest, UpdateWorkspaceResponse>;
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
    * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when it is connected already or is not of the custom platform.
+   * when the workspace is already connected or is not of the custom platform.
    */
   connectWorkspace: handleUnaryCall<ConnectWorkspaceRequest, ConnectWorkspaceResponse>;
   /**
-   * DisconnectWorkspace takes a workspace's hooks away and forgets its secrets.
-   * Disconnecting twice is harmless. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
+   * to disconnect twice. Errors: NOT_FOUND.
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
-  /** DeleteWorkspace removes a workspace and all that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
-   * RotateSigningSecret makes a new signing secret, which only this answer
-   * shows. The one before it stays valid for 24 hours more. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected, or when four secrets are
-   * active and none has lapsed yet.
+   * RotateSigningSecret creates a new signing secret, which only this answer
+   * shows. The previous secret stays valid for another 24 hours. Errors:
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
+   * four secrets are active and none has expired yet.
    */
   rotateSigningSecret: handleUnaryCall<RotateSigningSecretRequest, RotateSigningSecretResponse>;
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, from
-   * when on events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
+   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
    * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
   /**
-   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
-   * retried, and the answer says how that went, step by step; it takes up to 5
-   * seconds. On a poll workspace it is held, and the answer says whether the
-   * bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected.
+   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
+   * and never retried; the answer shows each step, and takes up to 5 seconds. On
+   * a poll workspace the ping is held, and the answer says whether the bridge
+   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
+   * the workspace is not connected.
    */
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
-   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
-   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
+   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
+   * first: at most the last 1,000 attempts and drops of the workspace, and the
+   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
+   * page token.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
-   * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. A run of polls is sent again,
-   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
-   * of this one were not read.
+   * WatchWorkspace streams the changes of a workspace: its health, at once and
+   * whenever it changes, and every delivery after the call. A run of polls is sent
+   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
+   * of this watch were not read.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
   /**
-   * CreateWorkspace makes a workspace. A custom-platform one is connected at
-   * once and the answer is the only place its signing secret is ever shown.
+   * CreateWorkspace creates a workspace. A workspace of the custom platform is
+   * connected at once, and only this answer shows its signing secret.
    *
    * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
    */
@@ -3294,7 +3297,7 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateWorkspaceResponse) => void,
   ): ClientUnaryCall;
-  /** GetWorkspace answers one workspace. Errors: NOT_FOUND. */
+  /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
   getWorkspace(
     request: GetWorkspaceRequest,
     callback: (error: ServiceError | null, response: GetWorkspaceResponse) => void,
@@ -3311,8 +3314,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListWorkspaces answers workspaces by page, newest first. Errors:
-   * INVALID_ARGUMENT for a page token that is not one.
+   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces(
     request: ListWorkspacesRequest,
@@ -3329,7 +3332,7 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListWorkspacesResponse) => void,
   ): ClientUnaryCall;
-  /** UpdateWorkspace changes the name or the owner's e-mail. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
   updateWorkspace(
     request: UpdateWorkspaceRequest,
     callback: (error: ServiceError | null, response: UpdateWorkspaceResponse) => void,
@@ -3348,7 +3351,7 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
    * secret that only this answer shows. Errors: NOT_FOUND; FAILED_PRECONDITION
-   * when it is connected already or is not of the custom platform.
+   * when the workspace is already connected or is not of the custom platform.
    */
   connectWorkspace(
     request: ConnectWorkspaceRequest,
@@ -3366,8 +3369,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ConnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DisconnectWorkspace takes a workspace's hooks away and forgets its secrets.
-   * Disconnecting twice is harmless. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
+   * to disconnect twice. Errors: NOT_FOUND.
    */
   disconnectWorkspace(
     request: DisconnectWorkspaceRequest,
@@ -3384,7 +3387,7 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DisconnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
-  /** DeleteWorkspace removes a workspace and all that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
     callback: (error: ServiceError | null, response: DeleteWorkspaceResponse) => void,
@@ -3401,10 +3404,10 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RotateSigningSecret makes a new signing secret, which only this answer
-   * shows. The one before it stays valid for 24 hours more. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected, or when four secrets are
-   * active and none has lapsed yet.
+   * RotateSigningSecret creates a new signing secret, which only this answer
+   * shows. The previous secret stays valid for another 24 hours. Errors:
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
+   * four secrets are active and none has expired yet.
    */
   rotateSigningSecret(
     request: RotateSigningSecretRequest,
@@ -3422,8 +3425,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: RotateSigningSecretResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, from
-   * when on events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
+   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
    * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
@@ -3443,11 +3446,11 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: SetTargetUrlResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SendTestEvent sends a ping. On a push workspace it is pushed at once, never
-   * retried, and the answer says how that went, step by step; it takes up to 5
-   * seconds. On a poll workspace it is held, and the answer says whether the
-   * bridge polled within the last minute. Errors: NOT_FOUND;
-   * FAILED_PRECONDITION when it is not connected.
+   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
+   * and never retried; the answer shows each step, and takes up to 5 seconds. On
+   * a poll workspace the ping is held, and the answer says whether the bridge
+   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
+   * the workspace is not connected.
    */
   sendTestEvent(
     request: SendTestEventRequest,
@@ -3465,9 +3468,10 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListDeliveries answers attempts, drops and polls, newest first, for 7 days:
-   * the last 1,000 attempts and drops of the workspace, and the last 500 entries
-   * of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for a page token that is not one.
+   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
+   * first: at most the last 1,000 attempts and drops of the workspace, and the
+   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
+   * page token.
    */
   listDeliveries(
     request: ListDeliveriesRequest,
@@ -3485,12 +3489,12 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchWorkspace follows a workspace live: its health at once and whenever it
-   * changes, and every delivery from the call on. A run of polls is sent again,
-   * under its id, each time that it has grown. Errors: NOT_FOUND, also when the
-   * workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when a core serves 1,000 watches already, or 1,000 changes
-   * of this one were not read.
+   * WatchWorkspace streams the changes of a workspace: its health, at once and
+   * whenever it changes, and every delivery after the call. A run of polls is sent
+   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
+   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
+   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
+   * of this watch were not read.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,
