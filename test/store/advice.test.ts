@@ -16,7 +16,11 @@ test.each<[string, readonly string[], readonly [string, RegExp][]]>([
     [["info", /^appendfsync is everysec: /]],
   ],
   ["that Redis does not sync to disk", ["--appendfsync", "no"], [["warn", /^appendfsync is no: /]]],
-  ["that it could not check Redis", ["--rename-command", "CONFIG", ""], [["info", /^cannot check the settings/]]],
+  [
+    "that it could not check Redis",
+    ["--rename-command", "CONFIG", ""],
+    [["info", /^cannot check the settings/]],
+  ],
 ])("at startup core reports %s", async (_what, settings, expected) => {
   const redis = await startTestRedis(settings);
   const heard: RedisAdvice[] = [];
