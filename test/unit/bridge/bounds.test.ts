@@ -10,7 +10,7 @@ import { forAll } from "../../harness/for-all";
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 
 // time: controlled
-test("back-off doubles up to a limit, and chance adds at most half of it", () => {
+test("the back-off doubles up to a limit, and chance adds at most half of it", () => {
   const failures = fc.integer({ min: 1, max: 1000 });
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   forAll(failures, random, (count, chance) => {
@@ -37,7 +37,7 @@ test.each([
   expect(retryAfterMs(header)).toBe(ms);
 });
 
-/** Longer than a timer can be: Node makes 1 ms of it. */
+/** Longer than any timer can be, in ms: Node would wait 1 ms instead. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering
@@ -78,7 +78,7 @@ test.each([
   expect(hooksUrl(base, "w1")).toBe(url);
 });
 
-test.each(["games.example", "ftp://games.example", ""])("%j is no base address", (base) => {
+test.each(["games.example", "ftp://games.example", ""])("%j is not a base address", (base) => {
   expect(() => hooksUrl(base, "w1")).toThrow("must be an http(s) address");
 });
 
@@ -92,7 +92,7 @@ test("the message of an error body is one text or several, and may be missing", 
 });
 
 // time: controlled
-test("ids are remembered for their time, and past the limit the newest are", () => {
+test("ids are remembered for a fixed time, and past the limit only the newest are", () => {
   const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), laterMs: fc.nat({ max: 40 }) });
   forAll(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
     const seen = createSeenIds({ forMs: 100, most });

@@ -45,7 +45,7 @@ function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undef
 const page = (...events: OutboundEvent[]) => ({ events, next: "1", hasMore: false, gap: false });
 const textsOf = (chat: ReturnType<typeof createChat>) => chat.posts.map(({ text }) => text);
 
-test("a page is handled once the chat has taken all of it", async () => {
+test("a page is handled once the chat has accepted all of its events", async () => {
   const { catchUp, chat, told } = start();
   const edit = update({ sequence: 4, text: "new" });
   const events = [create("c1", 1), dm("u1", 2), ephemeral("c1", 3), edit, ping(5)];
@@ -56,7 +56,7 @@ test("a page is handled once the chat has taken all of it", async () => {
   expect(told).toEqual(["5 ping", "missed"]);
 });
 
-test("a gap is reported once, though every page of an idle workspace has it", async () => {
+test("a gap is reported once, although every page of an idle workspace states it", async () => {
   const { catchUp, told } = start();
   const poll = (next: string, gap: boolean) => catchUp.handlePage({ ...page(), next, gap });
   for (let i = 0; i < 3; i++) await poll("7", true);
@@ -69,7 +69,7 @@ test("a gap is reported once, though every page of an idle workspace has it", as
 
 // time: controlled
 // contract: kit-refused-create
-test("a page with a refused create is rejected, and so polled again, until the retried create succeeds", async () => {
+test("a page with a refused create is rejected, so it is polled again until the retried create succeeds", async () => {
   let refusals = 2;
   const { catchUp, chat, problems } = start({}, ({ type }) => {
     if (type === "post" && refusals-- > 0) throw new Error("slow down");
@@ -88,7 +88,7 @@ test("a page with a refused create is rejected, and so polled again, until the r
 });
 
 // time: controlled
-test("a chat that says how long to wait is called no sooner", async () => {
+test("a chat that says how long to wait is not called earlier", async () => {
   const judge = jest.fn<void, [ChatCall]>(() => {
     throw Object.assign(new Error("slow down"), { retryAfterMs: 3_600_000 });
   });
@@ -100,7 +100,7 @@ test("a chat that says how long to wait is called no sooner", async () => {
 });
 
 // contract: kit-highest-update
-test("pushed events are taken at once, and updates that come meanwhile are applied as one", async () => {
+test("pushed events are accepted at once, and updates that arrive meanwhile are applied as one", async () => {
   const { open, opened } = gate();
   const { catchUp, chat } = start({}, () => opened);
   await catchUp.handleEvent(create("c1", 1));
@@ -110,12 +110,12 @@ test("pushed events are taken at once, and updates that come meanwhile are appli
   expect(chat.posts[0]?.sequences).toEqual([1, 4]);
 });
 
-test("a pushed event waits while too much is under way; a page is polled again", async () => {
+test("a pushed event waits while too many events are in progress; a page is polled again", async () => {
   const { open, opened } = gate();
   const { catchUp, chat, told } = start({ state: initialState({ open: 1 }) }, () => opened);
   await catchUp.handleEvent(create("c1", 1));
   const second = catchUp.handleEvent(create("c1", 2));
-  await until("the second was not taken", () => told.includes("2 full"));
+  await until("the second is not accepted", () => told.includes("2 full"));
   open();
   await second;
   await until("both are posted", () => chat.posts.length === 2);
@@ -126,7 +126,7 @@ test("a pushed event waits while too much is under way; a page is polled again",
 });
 
 // time: controlled
-test("a call of the chat without an answer counts as refused after 30 seconds; a late success counts", async () => {
+test("a call that the chat does not answer counts as refused after 30 seconds; a later success still counts", async () => {
   const late = new AbortController();
   const timeout = jest.spyOn(AbortSignal, "timeout").mockReturnValue(late.signal);
   const { open, opened } = gate();
@@ -146,7 +146,7 @@ test("a call of the chat without an answer counts as refused after 30 seconds; a
 });
 
 // contract: kit-dedupe
-test("after a restart with the kept state messages are updated, and nothing is posted twice", async () => {
+test("after a restart with the kept state, messages are updated and none is posted twice", async () => {
   const { catchUp, chat } = start();
   await catchUp.handlePage(page(create("c1", 1)));
   const kept: unknown = deserialize(serialize(lastingState(catchUp.state)));
@@ -156,7 +156,7 @@ test("after a restart with the kept state messages are updated, and nothing is p
   expect(textsOf(chat)).toEqual(["new"]);
 });
 
-test("close waits for the calls under way, and nothing is taken after it", async () => {
+test("close waits for calls in progress, and no event is accepted after it", async () => {
   const { open, opened } = gate();
   const { catchUp, chat } = start({}, () => opened);
   await catchUp.handleEvent(create("c1", 1));

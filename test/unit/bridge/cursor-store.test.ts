@@ -14,7 +14,7 @@ afterEach(() => {
 test.each([
   ["a file", () => cursorFile(join(folder, "cursor"))],
   ["memory", cursorInMemory],
-])("%s answers the cursor that was saved last", async (_what, open) => {
+])("%s returns the cursor that was saved last", async (_what, open) => {
   const store = open();
   expect(await store.load()).toBeUndefined();
   await store.save("17");
@@ -27,11 +27,11 @@ test.each(["", "latest", "17 18", "1234567890123456789"])("a file that holds %j 
   await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("holds no cursor: remove it");
 });
 
-test("a cursor that could not be written leaves the old one whole", async () => {
+test("the old cursor is kept if a new one cannot be written", async () => {
   const path = join(folder, "cursor");
   await cursorFile(path).save("17");
   expect(readdirSync(folder)).toEqual(["cursor"]);
-  // The place of the unfinished file is taken, for a superuser too.
+  // A folder has the name of the unfinished file, so even a superuser cannot write the file.
   mkdirSync(`${path}.${process.pid}.new`);
   chmodSync(`${path}.${process.pid}.new`, 0o500);
   await expect(cursorFile(path).save("18")).rejects.toThrow();

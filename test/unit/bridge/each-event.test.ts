@@ -11,7 +11,7 @@ const pageOf = (...events: readonly OutboundEvent[]): EventPage => {
   return { events, next: "1", hasMore: false, gap: false };
 };
 
-/** A handler for pages that shows events, and refuses those that are asked of it. */
+/** A page handler that shows events, and refuses those whose ids are in `refused`. */
 function setUp() {
   const shown: string[] = [];
   const refused = new Set<string>();
@@ -38,7 +38,7 @@ test("the events of a page are shown in order, except those past their expiresAt
 
 // contract: kit-refused-create, kit-dedupe
 test.each(["message.create", "dm.create"] as const)(
-  "a refused %s stops the page, which comes again without what was shown",
+  "a refused %s stops the page, and the next poll does not repeat the events already shown",
   async (type) => {
     const { shown, refused, handle } = setUp();
     const page = pageOf(create(7), ONE_OF_EACH[type], create(8));

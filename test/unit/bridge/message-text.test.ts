@@ -44,7 +44,7 @@ test.each([
   ["an entity", "&lt;b&gt;"],
   ["a link that runs code", "[a](javascript:alert(1))"],
   ["a bare URL", "https://a.example"],
-])("%s is no markup of message text", (_, markdown) => {
+])("%s is not markup in message text", (_, markdown) => {
   expect(parseMessageText(markdown)).toEqual([paragraph(text(markdown))]);
 });
 
@@ -63,7 +63,7 @@ const MARKUP = fc.constantFrom(
 const MARKED_UP = fc.array(MARKUP, { maxLength: 12 }).map((parts) => parts.join(""));
 const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: "binary", maxLength: 40 }));
 
-/** What any Markdown would show of a text: no space at the ends of lines, no run of blank lines, no NUL. */
+/** A text as any Markdown renderer shows it: without spaces at the ends of lines, runs of blank lines, or NULs. */
 function shown(text: string): string {
   const lines = text
     .replaceAll("\r\n", "\n")
@@ -73,7 +73,7 @@ function shown(text: string): string {
   return kept.join("\n").trim().replaceAll("\0", "\uFFFD").toWellFormed();
 }
 
-test("any text, escaped and parsed, comes out as that text and nothing else", () => {
+test("any text that is escaped and then parsed gives that text without markup", () => {
   forMany(1000, ANY_TEXT, (original) => {
     const blocks = parseMessageText(escapeText(original));
     const types = blocks.flatMap(typesIn);
@@ -86,9 +86,9 @@ test("any text, escaped and parsed, comes out as that text and nothing else", ()
 test.each<["commonmark" | "default", object]>([
   ["commonmark", { html: true, breaks: true }],
   ["default", { html: true, breaks: true, linkify: true }],
-])("an escaped text is text to a renderer of %s Markdown with HTML", (preset, options) => {
+])("an escaped text stays text in a renderer of %s Markdown with HTML", (preset, options) => {
   const renderer = new MarkdownIt(preset, options);
-  // A renderer that guesses at links without a scheme cannot be told not to by escaping.
+  // Escaping cannot keep a renderer from guessing links without a scheme, so that is off.
   renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
   forMany(1000, ANY_TEXT, (original) => {
     const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
@@ -102,9 +102,9 @@ test.each<["commonmark" | "default", object]>([
   });
 });
 
-test("a name and a question keep their places in the Markdown around them", () => {
+test("an escaped name and question do not change the Markdown around them", () => {
   forMany(1000, ANY_TEXT, ANY_TEXT, (name, question) => {
-    // The next line of Unicode (U+0085) ends a line, too, though it is no space to JavaScript.
+    // Unicode's "next line" (U+0085) also ends a line, although JavaScript does not count it as a space.
     const line = shown(name).replaceAll(/[\s\u0085]+/g, " ");
     const [nameShown, questionShown] = [line.trim(), shown(question)];
     fc.pre(nameShown !== "" && !/\n/.test(questionShown) && questionShown !== "");
@@ -147,7 +147,7 @@ test.each([
   ["1. **x** <b>", "1\\. \\*\\*x\\*\\* \\<b>"],
   ["Which is 10:30?\n- this\n\n\n\n  that!", "Which is 10:30?\n\\- this\n\nthat\\!"],
   ["see www.a.example or https://b.example", "see www\\.a.example or https\\://b.example"],
-])("only what may be markup is escaped: %j", (original, escaped) => {
+])("only characters that may be markup are escaped: %j", (original, escaped) => {
   expect(escapeText(original)).toBe(escaped);
 });
 

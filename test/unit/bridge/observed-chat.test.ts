@@ -17,7 +17,7 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** A chat that shows these in turn, one at each look, and from then on the last; it is looked at once for each event. */
+/** A chat that shows `looks` in turn, one per reading, and then the last one. Each event is looked for once. */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
@@ -45,7 +45,7 @@ test.each<[string, ShownEvent, object]>([
   ["an update of a DM for its member alone", dmUpdate, { ...DM, to: "u1" }],
   ["an update without buttons and image", bare, { buttons: [], image: null }],
   ["an ephemeral for its member alone", ephemeral, { to: "u1" }],
-  ["an ephemeral in a chat that cannot show it to one alone", ephemeral, { to: null }],
+  ["an ephemeral in a chat that cannot show it to one member alone", ephemeral, { to: null }],
   ["an ephemeral by DM", ephemeral, { ...DM, to: "u1" }],
 ])("%s is accepted", async (_what, event, fields) => {
   await chatOf([shown(event, fields)]).shows(event);
@@ -60,7 +60,7 @@ test.each<[string, ShownEvent, object, RegExp]>([
   ["buttons in another order", looked, { buttons: ["A", "C", "B"] }, /the buttons \["A","C","B"\], not/],
   ["buttons of its own", plain, { buttons: ["Report"] }, /the buttons \["Report"\], not with no buttons/],
   ["the old image after an update", bare, { image: IMAGE }, /not with no image/],
-])("%s is a fault", async (_what, event, fields, told) => {
+])("%s is reported as a fault", async (_what, event, fields, told) => {
   await expect(chatOf([shown(event, fields)]).shows(event)).rejects.toThrow(told);
 });
 
@@ -71,7 +71,7 @@ test.each<[string, object, RegExp]>([
   const without = shown(dm, DM);
   await chatOf([without]).shows(dm);
   await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
-  // Even when the message that had them is gone.
+  // Even when the message that had them is no longer shown.
   const chat = chatOf([shown(looked, fields)], [without]);
   await chat.read();
   await expect(chat.shows(dm)).rejects.toThrow(told);

@@ -9,7 +9,7 @@ import { create, head, message, ONE_OF_EACH } from "../../harness/sample-events"
 const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 // contract: message-kinds
-test("the kit names the kinds that the service sends", () => {
+test("the kit lists the kinds that the service sends", () => {
   expect(MESSAGE_KINDS).toEqual(SERVICE_KINDS);
 });
 
@@ -33,7 +33,7 @@ test.each([
   ["message.ephemeral", ["channel", "user", "message"]],
   ["dm.create", ["user", "message"]],
   ["ping", []],
-] as const)("%s requires, beside the head, %j", (type, fields) => {
+] as const)("%s requires, besides the head, %j", (type, fields) => {
   const required = [...HEAD, "channel", "user", "message"].filter((field) => {
     const { [field]: _left, ...rest } = ONE_OF_EACH[type] as unknown as Record<string, unknown>;
     return "fault" in readEvent(rest);
@@ -41,7 +41,7 @@ test.each([
   expect(required).toEqual([...HEAD, ...fields]);
 });
 
-test("no signed value makes the reader throw", () => {
+test("the readers do not throw for any JSON value", () => {
   forAll(fc.jsonValue(), (value) => {
     expect("fault" in readEvent(value) || readPage(bytes(value)) === undefined).toBe(true);
   });
@@ -66,16 +66,16 @@ describe("a page", () => {
   test.each([
     ["no object", []],
     ["no events", { ...page, events: undefined }],
-    ["events that are no list", { ...page, events: {} }],
+    ["events that are not a list", { ...page, events: {} }],
     ["no next", { ...page, next: undefined }],
     ["a next that is a number", { ...page, next: 17 }],
-    ["a next that is no cursor", { ...page, next: "17&limit=1" }],
+    ["a next that is not a cursor", { ...page, next: "17&limit=1" }],
   ])("with %s is malformed", (_what, value) => {
     expect(readPage(bytes(value))).toBeUndefined();
   });
 });
 
-test("a body that is not JSON in UTF-8 is undefined", () => {
+test("a body that is not JSON in UTF-8 is read as undefined", () => {
   expect(readJson(Buffer.from([0x22, 0xff, 0x22]))).toBeUndefined();
   expect(readJson(Buffer.from("{"))).toBeUndefined();
 });
@@ -99,8 +99,8 @@ test.each([
   ["null", null, 0, false],
   ["now", "2026-01-01T00:01:00.000Z", 0, false],
   ["a millisecond ago", "2026-01-01T00:01:00.000Z", 1, true],
-  ["to come", "2026-01-01T00:01:00.000Z", -1, false],
-])("an event whose expiresAt is %s is past it: %s", (_what, expiresAt, laterMs, is) => {
+  ["in a millisecond", "2026-01-01T00:01:00.000Z", -1, false],
+])("an event whose expiresAt is %s is past its expiresAt: %s", (_what, expiresAt, laterMs, is) => {
   expect(isExpired({ expiresAt }, Date.parse("2026-01-01T00:01:00.000Z") + laterMs)).toBe(is);
 });
 

@@ -23,7 +23,7 @@ const SOMETIMES = fc.option(fc.integer({ min: 1, max: 12_000 }), { nil: undefine
 
 // time: controlled
 // contract: kit-hold-update
-test("whatever the order, repetition and loss within 5 seconds, the chat ends as in order without what was lost", () => {
+test("events reordered, repeated or lost within 5 seconds give the same chat as the events that arrived, in order", () => {
   const scenario = serviceRun(NEVER).chain((events) => fc.tuple(arrivals(events, 4_999), moods()));
   forMany(1000, scenario, ([arriving, moods]) => {
     const { chat, state } = runWorld(arriving, moods, isPost);
@@ -41,7 +41,7 @@ describe("whatever arrives, expires and is refused", () => {
     forMany(300, scenario, ([arriving, moods]) => holds(runWorld(arriving, moods), arriving));
 
   // contract: kit-dedupe
-  test("each event is taken once or skipped for one reason, and its repeats are duplicates", () => {
+  test("each event is accepted once or skipped for one reason, and its repeats are duplicates", () => {
     always(({ chat, calls, skips, state }, arriving) => {
       const ids = chat.posts.map(({ messageId }) => messageId);
       expect(new Set(ids).size).toBe(ids.length);
@@ -55,9 +55,9 @@ describe("whatever arrives, expires and is refused", () => {
     });
   });
 
-  test("the same state and input have the same result, and neither is changed", () => {
+  test("the same state and input give the same result, and neither is changed", () => {
     always(({ steps }) => {
-      // Backwards, so that a changed state differs from the one that was used.
+      // In reverse order, so that a state that was changed differs from the one that was used.
       for (const { state, input, reduced } of steps.toReversed()) {
         expect(reduce(state, input)).toEqual(reduced);
       }
@@ -78,7 +78,7 @@ describe("whatever arrives, expires and is refused", () => {
   });
 
   // contract: kit-sequence-order
-  test("updates of a message are applied in sequence order, and calls for a message or place one at a time", () => {
+  test("updates of a message are applied in sequence order, with one call at a time for each message and place", () => {
     always(({ chat, calls }) => {
       for (const { sequences } of chat.posts) expect(sequences).toEqual(sorted(sequences));
       const ofMessages = calls.filter(({ call }) => call.type !== "ephemeral");
@@ -89,7 +89,7 @@ describe("whatever arrives, expires and is refused", () => {
   });
 
   // contract: kit-highest-update
-  test("a message shows the newest update, unless one at least as new expired, was refused, or waited 5 seconds for its create", () => {
+  test("a message shows the newest update, unless one as new expired, was refused, or waited 5 seconds for its create", () => {
     always(({ chat, calls }, arriving) => {
       const endMs = Math.max(...arriving.map(({ atMs }) => atMs), ...calls.map(({ toMs }) => toMs));
       const refused = new Set(calls.filter((call) => call.refused).map(({ call }) => call.event.id));
@@ -115,12 +115,12 @@ describe("whatever arrives, expires and is refused", () => {
 type Flags = readonly boolean[];
 
 /**
- * A bridge that polls until its cursor has passed all events. `refusals` says of each post whether the chat
- * refuses it, `restarts` of each poll whether the process restarts before it.
+ * A bridge that polls until its cursor has passed all events. `refusals` says for each post whether the chat
+ * refuses it, and `restarts` for each poll whether the process restarts before it.
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
-  /** The cursor and the number of posts, whenever the cursor has moved. */
+  /** The cursor and the number of posts after each move of the cursor. */
   const passed: { readonly count: number; readonly posts: number }[] = [];
   const refusing = refusals.values();
   let state: BridgeState = initialState();
@@ -144,7 +144,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
   }
 
   for (let polls = 0; cursor < events.length; polls++) {
-    if (polls > 10_000) throw new Error("the cursor never passes");
+    if (polls > 10_000) throw new Error("the cursor never passes all events");
     if (restarts[polls] === true) state = lastingState(state);
     feed({ type: "events", events: events.slice(cursor, cursor + pageSize), nowMs });
     if (isSettled(state)) {
@@ -158,7 +158,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 }
 
 // contract: kit-refused-create
-test("whatever the chat refuses and whenever a polling bridge restarts, it passes no create that the chat has not taken, and ends as in order", () => {
+test("despite refusals and restarts, a polling bridge passes no create before the chat accepts it, and ends as in order", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
   forMany(1000, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);
@@ -180,7 +180,7 @@ function isPost({ type }: BridgeEffect): boolean {
   return type === "post" || type === "dm";
 }
 
-/** ms after the start; Infinity for never. */
+/** Milliseconds after `START_MS` at which an event expires; Infinity for never. */
 function expiresAtMs({ expiresAt }: OutboundEvent): number {
   return expiresAt === null ? Infinity : Date.parse(expiresAt) - START_MS;
 }

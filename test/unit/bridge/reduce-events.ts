@@ -12,10 +12,10 @@ import { reduce } from "../../../bridge/reduce";
 import type { BridgeInput } from "../../../bridge/reduce-effect";
 import { initialState, isSettled, type BridgeLimits } from "../../../bridge/reduce-state";
 
-/** When the tests' events are made, ms since the epoch. */
+/** The time at which the tests' events are created, in ms since the epoch. */
 export const START_MS = Date.UTC(2025, 0, 2);
 
-/** What a test says of an event: its sequence alone, or more. Times are ms after the start. */
+/** A test's description of an event: its sequence alone, or more. Times are in ms after `START_MS`. */
 export type Sketch = number | EventSketch;
 interface EventSketch {
   readonly sequence: number;
@@ -68,7 +68,7 @@ function messageOf(sketch: Sketch, otherwise = `msg_${full(sketch).sequence}`): 
 /** An input without its time. */
 type What<Input = BridgeInput> = Input extends BridgeInput ? Omit<Input, "nowMs"> : never;
 
-/** A reducer at work; times are ms after the start, effects short texts such as "post 1". */
+/** A reducer with its state. Times are in ms after `START_MS`; effects are short texts such as "post 1". */
 export function run(limits?: Partial<BridgeLimits>) {
   let state = initialState(limits);
   let wakeAtMs: number | undefined;
@@ -96,7 +96,7 @@ export function run(limits?: Partial<BridgeLimits>) {
   };
 }
 
-/** A reducer that has posted the messages of these creates. */
+/** A reducer that has posted the messages of creates with these sequences, or of sequence 1. */
 export function runPosted(limits?: Partial<BridgeLimits>, ...sequences: readonly number[]) {
   const bridge = run(limits);
   for (const sequence of sequences.length === 0 ? [1] : sequences) {

@@ -9,10 +9,10 @@ import { create, dm, ephemeral, ping, START_MS, update } from "./reduce-events";
 /** An effect that calls the chat. */
 export type ChatCall = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
-/** What people see: each message where it is, as it reads. */
+/** The visible messages by id, each with its place and its text. */
 export type Shown = ReadonlyMap<string, { readonly place: string; readonly text: string }>;
 
-/** A chat tool that knows nothing of the contract: it posts and edits what it is told to. */
+/** A chat tool that does not know the contract: it posts and edits as it is called. */
 export function createChat() {
   const posts: { place: string; messageId: string; sequences: number[]; text: string }[] = [];
   const whispers: number[] = [];
@@ -20,7 +20,7 @@ export function createChat() {
     posts,
     /** Sequences of the ephemerals that were shown. */
     whispers,
-    /** Does what it was called for, and answers its own id of the message. */
+    /** Does what the call says, and returns the chat's own id of the message. */
     take(call: ChatCall): string {
       const { sequence, message } = call.event;
       if (call.type === "ephemeral") {
@@ -29,7 +29,7 @@ export function createChat() {
       }
       if (call.type === "edit") {
         const post = posts[Number(call.chatMessageId)];
-        if (post?.messageId !== message.id) throw new Error("an edit of a message that is another or none");
+        if (post?.messageId !== message.id) throw new Error("an edit of another message, or of none");
         post.sequences.push(sequence);
         post.text = message.text;
         return call.chatMessageId;
@@ -44,7 +44,7 @@ export function createChat() {
   };
 }
 
-/** What people would see had the events come one by one, in order, to a chat that takes everything. */
+/** The visible messages if the events had arrived one by one, in order, at a chat that accepts every call. */
 export function shownInOrder(events: readonly OutboundEvent[]): Shown {
   const shown = new Map<string, { place: string; text: string }>();
   for (const event of events.toSorted((a, b) => a.sequence - b.sequence)) {
@@ -87,7 +87,7 @@ export function serviceRun(
   });
 }
 
-/** An event on its way: once or more, or lost. */
+/** One arrival of an event, in ms after the start. An event may arrive several times, or be lost. */
 export interface Arrival {
   readonly event: OutboundEvent;
   readonly atMs: number;
@@ -106,7 +106,7 @@ export function arrivals(
 
 type Mood = { readonly tookMs: number; readonly refuses: boolean };
 
-/** How the chat takes its calls, one by one; after the last it takes everything at once. */
+/** How the chat answers its calls, one by one; it accepts further calls at once. */
 export function moods(): fc.Arbitrary<readonly Mood[]> {
   return fc.array(fc.record({ tookMs: fc.nat(3000), refuses: fc.boolean() }), { maxLength: 30 });
 }
@@ -121,7 +121,7 @@ export interface Call {
 
 export type History = ReturnType<typeof runWorld>;
 
-/** Lets events arrive and the chat answer, in the order of time; answers all that happened until nothing was left to happen. */
+/** Lets events arrive and the chat answer, in the order of time, until none is left; returns all that happened. */
 export function runWorld(
   arrivals: readonly Arrival[],
   moods: readonly Mood[],
@@ -169,11 +169,11 @@ export function runWorld(
     steps.push({ state, input, reduced });
     ({ state, wakeAtMs } = reduced);
     if (wakeAtMs !== undefined && wakeAtMs <= input.nowMs)
-      throw new Error("asked for a time that has gone by");
+      throw new Error("the reducer asked for a time in the past");
     for (const effect of reduced.effects) {
       if (effect.type === "skip") skips.push(effect);
       else if (effect.type !== "missed") begin(effect, input.nowMs - START_MS);
     }
   }
-  throw new Error("it never comes to rest");
+  throw new Error("the reducer never settles");
 }

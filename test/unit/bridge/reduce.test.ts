@@ -5,7 +5,7 @@ import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-ev
 
 // time: controlled
 // contract: kit-expired
-test("rule 1: every event past its expiresAt is dropped; at it, or with null or an unreadable date, it is not past it", () => {
+test("rule 1: an event past its expiresAt is dropped; one at its expiresAt, or with null or an invalid date, is not", () => {
   const stale = { sequence: 1, expiresAtMs: 1000 };
   const message = create("c1", stale);
   const events = [message, dm("u1", stale), update(stale), ephemeral("c1", stale), ping(stale)];
@@ -17,7 +17,7 @@ test("rule 1: every event past its expiresAt is dropped; at it, or with null or 
 });
 
 // contract: kit-highest-update
-test.each(["2 3 4", "4 2 3", "3 4 2"])("rule 2: of updates %s only the highest is applied", (sequences) => {
+test.each(["2 3 4", "4 2 3", "3 4 2"])("rule 2: only the highest update of %s is applied", (sequences) => {
   const updates = sequences.split(" ").map((sequence) => update(Number(sequence)));
   const effects = runPosted().events(1, ...updates);
   expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
@@ -37,7 +37,7 @@ test("rule 3: an update whose create was dropped is dropped too, whichever comes
 test.each([
   ["message.create", create("c1", 1), "post 1"],
   ["dm.create", dm("u1", 1), "dm 1"],
-])("rule 4: a refused %s is retried until it succeeds, ever more slowly", (_, event, effect) => {
+])("rule 4: a refused %s is retried at growing intervals until it succeeds", (_, event, effect) => {
   const bridge = run();
   bridge.events(0, event);
   let ms = 0;
@@ -58,7 +58,7 @@ test.each([
 test.each<[string, { expiresAtMs?: number }, number]>([
   ["its expiry", { expiresAtMs: 600_000 }, 600_000],
   ["the 24 hours that the service holds it", {}, 24 * 60 * 60_000],
-])("rule 4: a refused create is retried until %s, and may be passed then", (_what, expiry, endMs) => {
+])("rule 4: a refused create is retried until %s; then the cursor may pass it", (_what, expiry, endMs) => {
   const bridge = run();
   bridge.events(0, create("c1", { sequence: 1, ...expiry }));
   bridge.refused(endMs - 60_000, 1);
@@ -83,13 +83,13 @@ test("rule 5: a refused message.update is dropped, and the next one is applied",
   bridge.events(1, update(2));
   bridge.events(1, update(3));
   expect(bridge.refused(2, 2)).toEqual(["skip 2: refused", "edit 3 of chat1"]);
-  // An update under way may be the only copy of a question, so it is not passed.
+  // An update in progress may be the only copy of a question, so the cursor must not pass it.
   expect(bridge.isSettled()).toBe(false);
   expect(bridge.refused(3, 3)).toEqual(["skip 3: refused"]);
   expect(bridge.isSettled()).toBe(true);
 });
 
-test("effects come in the order of the sequences", () => {
+test("effects are in the order of the sequences", () => {
   const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
   expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
 });
@@ -104,10 +104,10 @@ test("a message.ephemeral is shown to its user and never updated; a ping shows n
 
 // time: controlled
 // contract: kit-hold-update
-test("an update without a mapping is held, and ignored after 5 seconds", () => {
+test("an update with no mapped message is held for 5 seconds, then ignored", () => {
   const bridge = run();
   bridge.events(0, update(2));
-  // It may be passed by the cursor.
+  // The cursor may pass the update.
   expect([bridge.wakeAt(), bridge.isSettled()]).toEqual([5_000, true]);
   expect(bridge.time(4_999)).toEqual([]);
   expect(bridge.time(5_000)).toEqual(["skip 2: unmapped"]);
@@ -116,7 +116,7 @@ test("an update without a mapping is held, and ignored after 5 seconds", () => {
 });
 
 // contract: kit-sequence-order
-test("an update older than one that is applied, or being applied, is skipped; a refused one does not count", () => {
+test("an update older than one that is applied or in progress is skipped; a refused one does not count", () => {
   const bridge = runPosted();
   bridge.events(1, update(3));
   expect(bridge.events(2, update(2))).toEqual(["skip 2: superseded"]);
@@ -128,7 +128,7 @@ test("an update older than one that is applied, or being applied, is skipped; a 
 });
 
 describe("the state is bounded", () => {
-  test("past its limit an event is not taken; with room again it is", () => {
+  test("an event past the limit is skipped, and accepted when there is room again", () => {
     const bridge = run({ open: 1 });
     bridge.events(0, create("c1", 1));
     const more = [create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];
@@ -138,7 +138,7 @@ describe("the state is bounded", () => {
     expect(bridge.events(3, create("c2", 2))).toEqual(["post 2"]);
   });
 
-  test("an update replaces one that waits even when the state is full", () => {
+  test("an update replaces a waiting one even when the state is full", () => {
     const bridge = run({ open: 2 });
     bridge.events(0, create("c1", 1), update(2));
     expect(bridge.events(1, update(3))).toEqual(["skip 2: superseded"]);
@@ -146,7 +146,7 @@ describe("the state is bounded", () => {
 
   const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
-  test("a create is known by its event's id when its message is forgotten, and the other way round", () => {
+  test("a create is recognised by its event's id when its message is forgotten, and the other way round", () => {
     const forgotMessage = runPosted({ messages: 1 }, ...upTo(99));
     expect(forgotMessage.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
     const forgotEvent = runPosted({ events: 1 }, 1, 2, 3);
@@ -154,7 +154,7 @@ describe("the state is bounded", () => {
     expect(forgotEvent.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
   });
 
-  test("a message that is forgotten while it is edited can be updated", () => {
+  test("a message that is forgotten while it is edited can still be updated", () => {
     const bridge = runPosted({ messages: 1 });
     bridge.events(0, update(2));
     for (const sequence of upTo(99).slice(2)) {

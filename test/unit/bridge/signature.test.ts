@@ -3,13 +3,13 @@ import { secretLookup, secretsOfOne } from "../../../bridge/secrets";
 
 const NOW_S = 1_700_000_000;
 const NOW_MS = NOW_S * 1000;
-// What is right, wrong or malformed, signature.test.ts beside this folder has for both sides.
+// test/unit/signature.test.ts tests right, wrong and malformed signatures, for both sides.
 
 test.each([
   ["is missing", undefined, "missing"],
-  ["is missing from a fetch", null, "missing"],
-  ["is wrong, and old", sign("{}", "other", 0), "wrong"],
-] as const)("a header that %s does not hold", (_what, header, fault) => {
+  ["is missing from the headers of fetch", null, "missing"],
+  ["is wrong and stale", sign("{}", "other", 0), "wrong"],
+] as const)("a header that %s is refused", (_what, header, fault) => {
   expect(verify(header, "{}", "secret", NOW_MS)).toBe(fault);
 });
 
@@ -20,7 +20,7 @@ test.each([
   ["a millisecond older than 5 minutes", NOW_MS + 1, NOW_S - 300, "stale"],
   ["exactly 5 minutes ahead", NOW_MS, NOW_S + 300, undefined],
   ["a millisecond further ahead than 5 minutes", NOW_MS - 1, NOW_S + 300, "stale"],
-] as const)("a timestamp %s is within the tolerance or not", (_what, nowMs, t, fault) => {
+] as const)("a timestamp %s is accepted only within 5 minutes", (_what, nowMs, t, fault) => {
   expect(verify(sign("{}", "secret", t * 1000), "{}", "secret", nowMs)).toBe(fault);
 });
 
@@ -28,7 +28,7 @@ test.each([
   ["no secret", []],
   ["an empty secret", ""],
   ["an empty secret beside a good one", ["secret", ""]],
-] as const)("%s signs nothing and accepts nothing", (_what, list: SecretList) => {
+] as const)("a list with %s neither signs nor verifies", (_what, list: SecretList) => {
   const header = sign("{}", "secret", NOW_MS);
   expect(() => checkSecrets(list)).toThrow(RangeError);
   expect(() => sign("{}", list, NOW_MS)).toThrow(RangeError);
