@@ -4,7 +4,7 @@ import { forMany } from "../harness/for-all";
 
 const LIMIT = 500;
 
-/** What the shared limit lets through: at most 500 in any second, wherever it begins. */
+/** A model of the shared limit: at most 500 requests in any period of one second. */
 function createSharedLimit() {
   const admitted: number[] = [];
   return (now: number): boolean => {
@@ -16,7 +16,7 @@ function createSharedLimit() {
 
 // time: controlled
 // contract: check-2
-test("the edge refuses nothing that the shared limit would admit, and a flood without asking core", () => {
+test("the edge refuses no request that the shared limit would admit, and refuses a flood without asking core", () => {
   const bursts = fc.array(
     fc.record({ gapMs: fc.integer({ min: 0, max: 1500 }), count: fc.integer({ min: 1, max: 700 }) }),
     { minLength: 1, maxLength: 8 },
@@ -42,14 +42,14 @@ test("the edge refuses nothing that the shared limit would admit, and a flood wi
         shield.admitted("192.0.2.1", now);
       }
     }
-    // Here every answer is known before the next request: core is asked just for what it lets through.
+    // Here every answer is known before the next request, so core is asked only about requests that it admits.
     expect(asked).toBe(admitted);
   });
 });
 
 // time: controlled
 // contract: error-429
-test("Retry-After is whole seconds, at least 1, and addresses do not share a count", () => {
+test("Retry-After is in whole seconds, at least 1, and each address is counted separately", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", i);
   expect(shield.refuse("192.0.2.1", 600)).toBe(1);
@@ -57,7 +57,7 @@ test("Retry-After is whole seconds, at least 1, and addresses do not share a cou
   expect(shield.refuse("192.0.2.1", 1000)).toBeUndefined();
 });
 
-test("memory is bounded: an address is forgotten among very many others, and core decides again", () => {
+test("memory is bounded: an address is forgotten after very many others, and core decides about it again", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
   for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);
@@ -68,7 +68,7 @@ test("memory is bounded: an address is forgotten among very many others, and cor
 test("a late answer does not make earlier requests count for longer", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
-  // Sent first, and answered last.
+  // The request that was sent first is answered last.
   shield.admitted("192.0.2.1", 0);
   expect(shield.refuse("192.0.2.1", 999)).toBe(1);
   expect(shield.refuse("192.0.2.1", 1050)).toBeUndefined();

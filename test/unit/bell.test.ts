@@ -4,7 +4,7 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 // time: controlled
-test("a ring ends one wait, also when nobody waited yet, and leaves no timer", async () => {
+test("a ring ends one wait, the current or the next one, and leaves no timer", async () => {
   const bell = createBell();
   const waiting = bell.wait(60_000);
   bell.ring();

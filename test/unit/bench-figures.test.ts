@@ -6,7 +6,7 @@ import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
 import { CONTRACT_LIMITS } from "../../core/domain/contract";
 
-/** The most requests a second that the loads may come to. */
+/** The highest load, in requests per second. */
 const REQUESTS_PER_SECOND = 40_000;
 
 const measure = (perSecond: number, cpuUs: number) => {
@@ -18,14 +18,14 @@ function round(ours: number, reference: number, cost: number): Round {
   return { ours: measure(ours, cost), reference: measure(reference, 1), ratio: ours / reference, cost };
 }
 
-test("a part ends with the median cost, with the least and the greatest of the rounds, and the median ratio of the rates", () => {
+test("the last line of a part has the median, least and greatest cost of its rounds, and the median ratio", () => {
   const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
   const { lastLine, raw } = resultOf(rounds, { of: 1 });
   expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
   expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
 });
 
-test("a part compares sides that were measured in turn, after a warm-up of each; a run is checked before the next one begins", async () => {
+test("the sides of a part are measured in turn after a warm-up, and each run is checked before the next begins", async () => {
   const done: string[] = [];
   const side = (name: string, count: number): Side => ({
     pids: { [name]: process.pid },
@@ -53,7 +53,7 @@ test("a part compares sides that were measured in turn, after a warm-up of each;
   expect(lines[0]?.trim().split(/ {2,}/)).toEqual(head.split(", "));
 });
 
-describe("the processor time that a process took", () => {
+describe("the processor time of a process", () => {
   const readings = [
     { atMs: 100, times: { core: 1_000, redis: 0 } },
     { atMs: 200, times: { core: 3_000, redis: 0 } },
@@ -66,12 +66,12 @@ describe("the processor time that a process took", () => {
     ["between readings", 150, 250, { core: 1_000, redis: 250 }],
     ["within one interval", 120, 145, { core: 500, redis: 0 }],
     ["past the readings", 0, 900, { core: 2_000, redis: 500 }],
-  ])("is known %s", (_what, fromMs, toMs, taken) => {
+  ])("is computed %s", (_what, fromMs, toMs, taken) => {
     expect(between(readings, fromMs, toMs)).toEqual(taken);
   });
 
   // time: smoke
-  test("is what the system counts", async () => {
+  test("is the time that the system counts", async () => {
     const fromMs = Date.now();
     const { result, cpuBetween } = await withCpu({ us: process.pid }, async () => {
       const before = process.cpuUsage();
@@ -90,14 +90,14 @@ describe("the processor time that a process took", () => {
 
 const numbers = Array.from({ length: ADDRESSES }, (_, number) => number);
 
-test("the load comes from so many addresses, and to so many workspaces, that it reaches no limit", () => {
+test("the load has enough addresses and workspaces to reach no limit", () => {
   expect(new Set(numbers.map(addressOf)).size).toBe(ADDRESSES);
   expect(numbers.map(addressOf).every(isIPv4)).toBe(true);
   expect(ADDRESSES * CONTRACT_LIMITS.address).toBeGreaterThan(REQUESTS_PER_SECOND);
   expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
 });
 
-test("the load is requests of one length that name the address of their workspace", () => {
+test("the requests of the load have one length, and each names the address of its workspace", () => {
   const workspaces = numbers.map((number) => ({
     id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
     secret: "secret",

@@ -20,9 +20,9 @@ import {
 import { newWorkspace } from "../harness/new-workspace";
 import { until } from "../harness/wait";
 
-// What piles up and is driven past its bound nowhere else: see the table of bounds in docs/metrics.md.
+// Tests of the bounds in docs/metrics.md that no other test exceeds.
 
-test("an edge keeps 1,000 sessions and 100 sign-in links, and the ones used longest ago end", () => {
+test("an edge keeps 1,000 sessions and 100 sign-in links, and ends the least recently used ones", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
   const [first, second] = [begin("a"), begin("b")];
   for (let i = 0; i < 998; i++) begin("c");
@@ -34,7 +34,7 @@ test("an edge keeps 1,000 sessions and 100 sign-in links, and the ones used long
   expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
 });
 
-test("an edge counts the attempts to sign in of 10,000 places, and forgets the one that tried longest ago", () => {
+test("an edge counts the sign-in attempts of 10,000 addresses, and forgets the one that tried longest ago", () => {
   const { refuse } = createSignInLimit();
   const places = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
   for (let i = 0; i < 11; i++) refuse("192.0.2.1");
@@ -43,7 +43,7 @@ test("an edge counts the attempts to sign in of 10,000 places, and forgets the o
   expect(refuse("192.0.2.1")).toBeUndefined();
 });
 
-test("a stream of Follow keeps 10,000 acks until they are written; a further ack is lost", async () => {
+test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is dropped", async () => {
   const written: string[] = [];
   const log = { ack: async (_group: string, _shard: number, ids: string[]) => void written.push(...ids) };
   const acks = createPendingAcks(log as Partial<FollowLog> as FollowLog, "g");
@@ -53,7 +53,7 @@ test("a stream of Follow keeps 10,000 acks until they are written; a further ack
   expect([written.length, acks.shards, acks.add(0, "1-1")]).toEqual([10_000, [], true]);
 });
 
-test("with 1,000 outcomes unrecorded no attempt begins until there is room again", async () => {
+test("a push recorder is full at 1,000 unrecorded outcomes, and reports when there is room again", async () => {
   const record: ((recorded: Recorded) => void)[] = [];
   const pushQueue = { record: () => new Promise<Recorded>((resolve) => record.push(resolve)) };
   const hold = { shard: 0, token: "t", lost: new AbortController().signal };
@@ -70,10 +70,10 @@ test("with 1,000 outcomes unrecorded no attempt begins until there is room again
   expect([recorder.isFull, rooms]).toEqual([false, 1]);
 });
 
-describe("a core that serves watches", () => {
+describe("a watch of a workspace", () => {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  /** @param fresh how many deliveries each look at the log finds */
+  /** @param fresh the number of deliveries that each reading of the log finds */
   const watchesOf = (fresh: number): ((stream: WatchStream) => void) => {
     const context = {
       now: Date.now,
@@ -90,7 +90,7 @@ describe("a core that serves watches", () => {
   };
   afterAll(() => stop.abort());
 
-  /** A stream whose client reads nothing, with what it was ended by. */
+  /** Opens a stream whose client reads nothing; `faults` has the errors that end it. */
   function open(watch: (stream: WatchStream) => void) {
     const stream = Object.assign(new EventEmitter(), {
       request: { workspaceId: newWorkspace().id },
@@ -107,18 +107,18 @@ describe("a core that serves watches", () => {
   }
   const naming = (what: string) => [{ details: expect.stringContaining(what) as string }];
 
-  test("ends one whose client leaves 1,000 changes unread", async () => {
+  test("ends when its client leaves 1,000 changes unread", async () => {
     const stream = open(watchesOf(200));
-    await until("it is ended", () => stream.faults.length > 0);
+    await until("the watch has ended", () => stream.faults.length > 0);
     expect(stream.faults).toMatchObject(naming("1000 changes"));
     expect(stream.writableLength).toBeLessThan(1_300);
   });
 
-  test("refuses the one after 1,000, and takes one when another has ended", async () => {
+  test("is refused past 1,000 watches, and accepted when another has ended", async () => {
     const watch = watchesOf(0);
     const [first] = Array.from({ length: 1_000 }, () => open(watch));
     const late = open(watch);
-    await until("it is refused", () => late.faults.length > 0);
+    await until("the watch is refused", () => late.faults.length > 0);
     expect(late.faults).toMatchObject(naming("1000 watches"));
     Object.assign(first ?? {}, { cancelled: true });
     first?.emit("cancelled");
@@ -126,7 +126,7 @@ describe("a core that serves watches", () => {
   });
 });
 
-describe("an edge whose dashboard is watched", () => {
+describe("a dashboard page with live updates", () => {
   const cores = new Set<PassThrough>();
   const watch = (): ClientReadableStream<WatchWorkspaceResponse> => {
     const core = Object.assign(new PassThrough({ objectMode: true }), { cancel: () => core.destroy() });
@@ -144,36 +144,36 @@ describe("an edge whose dashboard is watched", () => {
   });
   beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
   afterAll(() => app.close());
-  /** A page that asks, and reads what comes once `resume()` is called. */
+  /** Opens a page that requests live updates, and reads none of them until `resume()` is called. */
   function open() {
     const page = connect({ host: "127.0.0.1", port: (app.server.address() as AddressInfo).port });
     page.on("error", () => undefined).write("GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\n\r\n");
     return page;
   }
 
-  test("a page that leaves 1 MB unread is ended", async () => {
+  test("is disconnected when it leaves 1 MB unread", async () => {
     const page = open();
-    await until("it watches", () => cores.size === 1);
+    await until("the page watches", () => cores.size === 1);
     const [core] = cores;
     const event = { eventId: "e".repeat(1_000), result: DeliveryResult.SUCCESS };
     const value = LoggedDelivery.create({ ...event, id: "1-0", at: new Date() });
-    await until("it is ended", () => {
+    await until("the page is disconnected", () => {
       for (let i = 0; i < 1_000; i++) core?.write({ change: { $case: "delivery", value } });
       return cores.size === 0;
     });
     page.destroy();
   });
 
-  test("the page after 200 is answered 503, and let in when another has gone", async () => {
+  test("is answered 503 past 200 pages, and accepted when another has disconnected", async () => {
     const pages = Array.from({ length: 200 }, open);
     await until("all watch", () => cores.size === 200);
     const answerOf = async () => (await app.inject("/workspaces/w/watch")).statusCode;
     expect(await answerOf()).toBe(503);
     pages.pop()?.destroy();
-    await until("it has gone", () => cores.size === 199);
+    await until("the page has disconnected", () => cores.size === 199);
     pages.push(open());
     await until("there are 200 again", () => cores.size === 200);
     for (const page of pages) page.destroy();
-    await until("all have gone", () => cores.size === 0);
+    await until("all have disconnected", () => cores.size === 0);
   });
 });

@@ -7,7 +7,7 @@ import { forAll } from "../harness/for-all";
 
 const MESSAGE = { text: "hi" };
 
-/** What core reads of the event that is published. */
+/** The event as core reads it when the input is published. */
 function asCoreReads(input: EventInput) {
   const read = readOutboundEvent(toOutboundEvent("w1", input));
   if (!("event" in read)) throw new Error(read.fault.message);
@@ -59,15 +59,15 @@ test.each<[string, EventInput["message"], string]>([
 const TWICE = { label: "a", action: "b", url: "https://c.example" };
 
 test.each<[string, unknown, RegExp]>([
-  ["no message", {}, /must have required property 'message'/],
-  ["no text", { message: {} }, /^message must have required property 'text'/],
+  ["an event without a message", {}, /must have required property 'message'/],
+  ["a message without a text", { message: {} }, /^message must have required property 'text'/],
   ["an unknown field", { message: MESSAGE, chanel: "c1" }, /^the event must not have chanel/],
   ["an unknown field of a message", { message: { ...MESSAGE, txt: "" } }, /^message must not have txt/],
   ["an unknown kind", { message: { ...MESSAGE, kind: "crad" } }, /^message\.kind .*card/],
   ["a type that cannot be published", { type: "ping", message: MESSAGE }, /^type .*message\.create/],
   ["a button with two actions", { message: { ...MESSAGE, buttons: [[TWICE]] } }, /^message\.buttons\.0\.0 /],
   ["a list", [], /^the event must be object/],
-])("%s is refused, with its place", (_what, value, words) => {
+])("%s is refused, and the error names the place", (_what, value, words) => {
   const failure = { exitCode: EXIT.DATA, message: expect.stringMatching(words) as string };
   expect(() => checkEvent(value)).toThrow(expect.objectContaining(failure) as Error);
 });

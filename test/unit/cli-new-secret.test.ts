@@ -34,14 +34,14 @@ const make = (answer: () => typeof made) => {
   return makeSecret(command, async () => answer());
 };
 
-test("the file holds the secret alone, and only its owner can read it", async () => {
+test("the file contains only the secret, and only its owner can read it", async () => {
   expect((await make(() => made)).shown).toBeUndefined();
   expect(readFileSync(file, "utf8")).toBe(`${SECRET}\n`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
 test.each([[["writeSync"]], [["fsyncSync"]], [["closeSync"]], [["writeSync", "unlinkSync"]]] as const)(
-  "a secret that cannot be written is printed, as core never answers it again: %j fails",
+  "a secret that cannot be written is printed, because core never returns it again: %j fails",
   async (calls) => {
     const failure = await make(() => {
       breakCalls(...calls);
@@ -52,12 +52,12 @@ test.each([[["writeSync"]], [["fsyncSync"]], [["closeSync"]], [["writeSync", "un
     const { message } = failure as CliFailure;
     expect(message.split("\n").at(-1)).toBe(SECRET);
     expect(message).toMatch(/the-workspace .*ENOSPC.*never shown again/s);
-    // Part of a secret in a file would be taken for all of it.
+    // A partly written secret would be mistaken for the whole one.
     if (calls.length === 1) expect(() => statSync(file)).toThrow("ENOENT");
   },
 );
 
-test("on a full disk no secret is made", async () => {
+test("no secret is created when the disk is full", async () => {
   const answer = jest.fn(() => made);
   breakCalls("fsyncSync");
   const message = expect.stringContaining("nothing was changed") as string;

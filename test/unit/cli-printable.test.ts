@@ -4,7 +4,7 @@ import { printable, printableJson } from "../../cli/printable";
 import { tableLines } from "../../cli/table";
 import { forAll } from "../harness/for-all";
 
-/** What could control a terminal, hide text or reverse it. */
+/** Characters that could control a terminal, or hide or reverse text. */
 const STEERING =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]/;

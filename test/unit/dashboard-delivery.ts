@@ -1,11 +1,11 @@
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
-/** When the dashboard is looked at. */
+/** The time at which the dashboard is viewed, in ms since the epoch. */
 export const NOW = Date.parse("2026-03-01T12:00:30.000Z");
 
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
-/** A delivery of just now, which went well unless it is told otherwise. */
+/** A delivery made just now; it succeeded unless `more` says otherwise. */
 export function delivery(more: Partial<DeliveryShape> = {}): DeliveryShape {
   return {
     id: `${NOW}-0`,

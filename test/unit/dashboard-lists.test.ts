@@ -12,7 +12,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first, has a run of polls once, as counted last, and polls never take the room of pushes", () => {
+test("the log is newest first, has each run of polls once with its highest count, and polls never displace pushes", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -20,7 +20,7 @@ test("the log is newest first, has a run of polls once, as counted last, and pol
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // From here on the log is whole.
+  // No delivery newer than the oldest kept one is missing.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });
@@ -30,7 +30,7 @@ test.each([
   [{ eventType: "ping" }, ["2-0"]],
   [{ event: "ABC" }, ["1-0"]],
   [{ event: "abc", eventType: "ping" }, []],
-  // What is accepted is pushed.
+  // Only pushes can be accepted, so polls are left out.
   [{ result: "success" }, ["2-0"]],
 ])("the log is filtered by %j", (filter, ids) => {
   const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
@@ -43,14 +43,14 @@ test.each([
 describe("the last hour by the minute", () => {
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-  test("counts each push of it in its minute, and no other", () => {
+  test("counts each push of the hour in its minute, and no other", () => {
     const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
     forAll(anyAge, (ages) => {
       const pushes = ages.map((age) => delivery({ at: ago(age) }));
       const { minutes, success } = minuteBuckets(pushes, NOW);
       const hour = Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60);
       expect(minutes).toEqual(hour);
-      // What came after now is of a clock that is ahead of this one: it has just come.
+      // A push from the future comes from a clock that is ahead of this one, and counts as just made.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
       const of = within.map((at) => Math.floor(at / 60_000) * 60);
       const counts = minutes.map((each) => of.filter((minute) => minute === each).length);
@@ -58,13 +58,13 @@ describe("the last hour by the minute", () => {
     });
   });
 
-  test("counts accepted pushes and polls apart, and takes latency from accepted pushes alone", () => {
+  test("counts accepted pushes and polls separately, and takes latencies from accepted pushes only", () => {
     const log = [
       ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
       delivery({ eventType: "poll", polls: 1, attempt: 0, latencyMs: 0 }),
-      // Of before the workspace was pushed to.
+      // Polls from before the workspace had a target URL.
       ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", polls: 1, attempt: 0, at: ago(age) })),
     ];
     const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);
@@ -75,11 +75,11 @@ describe("the last hour by the minute", () => {
   });
 
   test.each([
-    ["of one minute", 239, 20_000, 1_000, 239, 239],
+    ["within one minute", 239, 20_000, 1_000, 239, 239],
     ["that spans minutes", 30, 90_000, 0, 30, 10],
     ["that began before the hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
     ["that ended before the hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
-  ])("spreads a run of polls %s over its time", (_which, polls, first, last, total, atEnd) => {
+  ])("spreads a run of polls %s over its duration", (_which, polls, first, last, total, atEnd) => {
     const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
     const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;
     expect([sum(counts), counts.at(-1)]).toEqual([total, atEnd]);

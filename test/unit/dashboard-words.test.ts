@@ -12,8 +12,8 @@ const NO_POLL = { failing: false, failingSince: null, lastPollAt: null, waiting:
 const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): HealthShape =>
   ({ mode: "poll", ...NO_POLL, ...more }) as HealthShape;
 
-describe("what to do", () => {
-  test.each(RESULTS.filter((result) => result !== "success"))("is said for the error class %s", (result) => {
+describe("the advice", () => {
+  test.each(RESULTS.filter((result) => result !== "success"))("is given for the error class %s", (result) => {
     expect(adviceFor(delivery({ result, status: 500 }))).toMatch(/^[A-Z].{30,}\.$/);
   });
 
@@ -27,7 +27,7 @@ describe("what to do", () => {
     [429, /more requests/],
     [500, /bridge's own log/],
     [418, /own log for the reason/],
-  ])("after a %d is its own", (status, words) => {
+  ])("after a %d is specific to that status", (status, words) => {
     expect(adviceFor(delivery({ result: "status", status }))).toMatch(words);
   });
 
@@ -37,7 +37,7 @@ describe("what to do", () => {
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on this port/],
     ["before an answer", { status: 0 }, "status", /2xx at once/],
     ["within an answer", { status: 200 }, "status", /finish the response/],
-  ] as const)("after a timeout %s is its own", (_where, facts, failedStep, words) => {
+  ] as const)("after a timeout %s is specific to that step", (_where, facts, failedStep, words) => {
     expect(adviceFor(delivery({ result: "timeout", ...facts }), failedStep)).toMatch(words);
   });
 });
@@ -51,22 +51,22 @@ describe("health in words", () => {
 
   test.each<[string, HealthShape, string]>([
     ["a poll workspace that fails", polled({ failing: true, ...waiting(3, 400_000) }), "bad Failing"],
-    ["one that never polled", polled(), "idle Never polled"],
-    ["one that never polled, with events waiting", polled(waiting(1, 1_000)), "warn Never polled"],
-    ["one that polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
-    ["one that has stopped", polled({ lastPollAt: ago(3_600_000) }), "idle Quiet"],
-    ["one that has stopped, with events waiting", polled(stopped), "warn Quiet"],
+    ["an unpolled workspace", polled(), "idle Never polled"],
+    ["an unpolled workspace with events waiting", polled(waiting(1, 1_000)), "warn Never polled"],
+    ["a poll workspace that polls", polled({ lastPollAt: ago(2_000) }), "good Polling"],
+    ["a poll workspace that has stopped polling", polled({ lastPollAt: ago(3_600_000) }), "idle Quiet"],
+    ["a poll workspace that has stopped polling, with events waiting", polled(stopped), "warn Quiet"],
     ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
-    ["one whose last push failed", pushed(failed), "bad Failing"],
-    ["one that has just recovered", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],
-    ["one without failures", pushed({ lastSuccess: success, attempts: 4, successes: 4 }), "good Pushing"],
-    ["one without recent pushes", pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }), "good Quiet"],
+    ["a push workspace whose last push failed", pushed(failed), "bad Failing"],
+    ["a recovered push workspace", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],
+    ["pushes without failures", pushed({ lastSuccess: success, attempts: 4, successes: 4 }), "good Pushing"],
+    ["pushes, but none recently", pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }), "good Quiet"],
   ])("of %s", (_what, health, words) => {
     const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
     expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
   });
 
-  test("of one that recovered says when, and gives no advice", () => {
+  test("of a push workspace that recovered says when, and gives no advice", () => {
     const lastFailure = delivery({ at: ago(15 * 60_000), result: "connect", status: 0 });
     const [lastSuccess, first] = [delivery({ at: ago(2_000) }), delivery({ at: ago(13 * 60_000) })];
     const poll = delivery({ eventType: "poll", polls: 1, at: ago(14 * 60_000) });

@@ -21,7 +21,7 @@ function postOf(id: number, edits: number, conversation = "general"): ServicePos
 const NOBODY = { channels: [], posts: [], members: [], exchanges: [] };
 const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, ...NOBODY });
 
-test("a page shows posts in order, each once and in its last version", () => {
+test("a page shows posts in order, each once and in its latest version", () => {
   const told = fc.array(fc.record({ id: fc.integer({ min: 1, max: 30 }), edits: fc.nat({ max: 9 }) }));
   forAll(told, (events) => {
     const state = events.reduce(
@@ -44,7 +44,7 @@ test("posts for one member alone, or in a DM, are seen by that member only", () 
   });
 });
 
-test("a room keeps the last 300 posts of a conversation, and shows nothing of unknown conversations", () => {
+test("a room keeps the last 300 posts of a conversation, and ignores posts to unknown conversations", () => {
   const room = createRoom([GENERAL]);
   const shown = Array.from({ length: 305 }, () => room.show("general", MESSAGE));
   room.show("elsewhere", MESSAGE);
@@ -52,7 +52,7 @@ test("a room keeps the last 300 posts of a conversation, and shows nothing of un
   expect(room.postsFor("anyone").map(({ id }) => id)).toEqual(shown.slice(5));
 });
 
-test("a full room forgets the member who was away the longest, with their DM, and nobody who is present", () => {
+test("a full room removes the member who has been absent longest, with their DM, and never one who is present", () => {
   const room = createRoom([GENERAL]);
   const joined = Array.from({ length: 500 }, (_, i) => {
     const each = room.join(`member ${i}`);
@@ -60,7 +60,7 @@ test("a full room forgets the member who was away the longest, with their DM, an
     return each;
   });
   const isKnown = ({ key }: { key: string }) => room.memberOf(key) !== undefined;
-  // The first is present, and the second has come back and left: the third was away the longest.
+  // The third member never enters, so it is absent longest. The second enters and leaves; the others stay.
   const leaves = joined.map(({ member }, i) => (i === 2 ? () => undefined : room.enter(member)));
   leaves[1]?.();
   room.show(`dm:${joined[2]?.member.id}`, MESSAGE);
@@ -86,7 +86,7 @@ const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exch
 const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
 const REPORT = exchange("report", "{}", 202);
 
-test("the log of the wire joins empty polls in a row, and keeps the last 100 entries", () => {
+test("the wire log merges consecutive empty polls, and keeps the last 100 entries", () => {
   const log = createWireLog();
   const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
   for (const each of all) log.add(each);
@@ -96,7 +96,7 @@ test("the log of the wire joins empty polls in a row, and keeps the last 100 ent
   expect([log.exchanges.length, log.exchanges[0]?.id]).toEqual([100, 155]);
 });
 
-test("the log of the wire cuts signatures short, omits unknown headers, and shortens long bodies", () => {
+test("the wire log shortens signatures and long bodies, and omits unknown headers", () => {
   const unit = fc.constantFrom(..."0123456789abcdefABCDEF");
   const hex = fc.string({ unit, minLength: 64, maxLength: 64 });
   forAll(fc.array(hex, { minLength: 1, maxLength: 4 }), (digests) => {
@@ -112,7 +112,7 @@ test("the log of the wire cuts signatures short, omits unknown headers, and shor
 
 const SECRETS = ["the new secret", "the old secret"];
 
-test("an observation has the end of a long chat, oldest first, edited messages in place, in little over 1 MiB", () => {
+test("an observation has the end of a long chat, in little over 1 MiB: oldest first, edited messages in place", () => {
   const mib = 1024 * 1024;
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {
@@ -125,13 +125,13 @@ test("an observation has the end of a long chat, oldest first, edited messages i
     expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // Nothing is left out that would fit.
+    // The next older message would not have fitted.
     const next = texts.at(-messages.length - 1) ?? "";
     if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });
 });
 
-test("an observation needs a signature under either secret while one is rotated", () => {
+test("during a rotation an observation accepts a signature under either secret, and no other", () => {
   const observe = createObservation(createRoom([]), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);

@@ -2,7 +2,7 @@ import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { atQuestion, CHOICE, kinds, MESSAGE_ID, table, texts } from "../harness/game-table";
 
-test("a live game keeps one message: created with its lobby, updated to its final board", () => {
+test("a live game has one message, which is created with the lobby and updated until the final board", () => {
   const here = table();
   expect(kinds(here.command("ann", "start"))).toEqual(["message.create GAME_START"]);
   expect(kinds(here.press("ann", "begin:e1"))).toEqual(["message.update QUESTION"]);
@@ -19,7 +19,7 @@ test.each<[string, readonly string[], number, string]>([
   ["already answered", ["answer:0:0:e1", "answer:0:1:e1"], 0, "You have already answered: **A · wrong**"],
   ["too late", ["answer:0:1:e1"], 10_000, "Too late"],
   ["over", ["answer:0:1:e99"], 0, "That game is over"],
-])("a press on an answer is answered to its member alone: %s", (_name, presses, afterMs, text) => {
+])("the response to a pressed answer is shown only to its member: %s", (_name, presses, afterMs, text) => {
   const here = atQuestion();
   here.after(afterMs);
   const [outputs = []] = presses.map((press) => here.press("bob", press)).toReversed();
@@ -40,7 +40,7 @@ test("a question shows its picture and its buttons, and does not reveal the answ
 });
 
 // contract: text-escaped
-test("names of members and texts of questions are escaped; the right answer wins points, sooner more", () => {
+test("member names and question text are escaped; a right answer earns points, and an earlier one earns more", () => {
   expect(texts(table().command("bob", "start"))).toContain("\\*Bob\\*\\|\\~");
   const here = table();
   here.command("ann", "start");
@@ -54,7 +54,7 @@ test("names of members and texts of questions are escaped; the right answer wins
   expect(timeUp?.content.rows).toEqual([{ buttons: [more] }]);
 });
 
-test("a question for a number awaits a reply, takes numbers only, and is won by the closest", () => {
+test("a number question awaits a reply, accepts only numbers, and the closest answers win", () => {
   const here = atQuestion();
   for (const who of ["ann", "bob"]) here.press(who, "answer:0:0:e1");
   const [asked] = here.after(5_000);
@@ -70,7 +70,7 @@ test("a question for a number awaits a reply, takes numbers only, and is won by 
   expect(texts(here.command("ann", "leaderboard"))).toContain("🥇 **Ann** · 150 points, 1 win");
 });
 
-test.each([1, 2, 5, 15])("a game of %i draws different questions by its seed, a number last", (count) => {
+test.each([1, 2, 5, 15])("a game of %i draws questions by its seed, and a number question last", (count) => {
   const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
   const drawn = draw("a");
   expect(draw("a")).toEqual(drawn);
@@ -80,7 +80,7 @@ test.each([1, 2, 5, 15])("a game of %i draws different questions by its seed, a 
   expect(numberAt).toEqual(count >= 2 ? [count - 1] : []);
 });
 
-test("a rematch pressed in a direct message opens a lobby in the channel, and removes the buttons", () => {
+test("a rematch pressed in a DM opens a lobby in the channel, and removes the buttons", () => {
   const here = table();
   expect(here.press("ann", "rematch:c9", "dm:ann")).toMatchObject([
     { type: "message.create", channel: "c9", content: { kind: MessageKind.GAME_START } },
@@ -100,10 +100,10 @@ test("buttons change the settings of their channel within limits", () => {
 
 // contract: message-awaits-reply
 test.each([
-  ["without a reply", undefined],
-  ["as a reply to it", "e1"],
-  ["as a reply to something else", null],
-] as const)("a prompt in a DM takes its member's next message there, %s, once", (_name, replyTo) => {
+  ["without `replyTo`", undefined],
+  ["with the prompt as `replyTo`", "e1"],
+  ["with another message as `replyTo`", null],
+] as const)("the member's next typed message in the DM answers a prompt, once: %s", (_name, replyTo) => {
   const here = table();
   const prompt = { type: "dm.create", user: "ann", ref: "e1", content: { awaitsReply: true } };
   expect(here.command("ann", "suggest")).toMatchObject([prompt]);

@@ -29,7 +29,7 @@ interface Call {
   readonly fail: (code?: status) => void;
 }
 
-/** A publisher over a core whose calls the test answers one by one. */
+/** A publisher with a core whose calls the test answers one by one. */
 function start() {
   const calls: Call[] = [];
   const core: CoreClient = {
@@ -86,7 +86,7 @@ test("a failed call is retried with the same keys before anything else; an updat
   expect(settled).toEqual(["k1", "k2"]);
 });
 
-test("a waiting update is replaced by the next one of its message, in its own workspace only", async () => {
+test("a waiting update is replaced by the next update of the same message in the same workspace", async () => {
   const { publish, call } = start();
   const target = { messageId: "msg_1" };
   const all = [publish(CREATE)];
@@ -113,8 +113,8 @@ test("a call carries at most 100 events, in order", async () => {
 
 test.each<[string, (call: Call) => void, object]>([
   ["refuses", ({ answer }) => answer(refused(PublishRefusal.INVALID)), { field: "f" }],
-  ["can never take", ({ fail }) => fail(NEVER), { code: "INVALID_ARGUMENT", details: "why not" }],
-])("updates of a message that core %s are not sent, and what follows is", async (_what, end, why) => {
+  ["rejects as invalid", ({ fail }) => fail(NEVER), { code: "INVALID_ARGUMENT", details: "why not" }],
+])("updates of a message that core %s are not sent, and later events are", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
   const all = [publish(CREATE), publish(update("of what was refused"))];
   end(await call(0));
@@ -125,11 +125,11 @@ test.each<[string, (call: Call) => void, object]>([
   expect([calls.length, settled]).toEqual([2, ["k1", "k2", "k3"]]);
   const fault = { level: 50, workspaceId: "w1", ...why };
   expect(logged.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining(fault)]);
-  // The log has no text of an event.
+  // No text of an event is logged.
   expect(logged.join("")).not.toContain("lobby");
 });
 
-test("an event that core can never take is dropped alone", async () => {
+test("only the event that core rejects as invalid is dropped", async () => {
   const { publish, call, settled } = start();
   const all = ["one", "bad", "two"].map((text) => publish(createOf(text)));
   (await call(0)).fail(NEVER);
@@ -143,7 +143,7 @@ test("an event that core can never take is dropped alone", async () => {
 });
 
 const PASSING = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED, status.INTERNAL];
-test.each(PASSING)("a call with the status %i is retried; an unknown workspace is reported", async (code) => {
+test.each(PASSING)("a call that fails with %i is retried; an unknown workspace is reported", async (code) => {
   const { publish, call, gone } = start();
   const done = publish(CREATE, "w7");
   (await call(0)).fail(code);

@@ -20,7 +20,7 @@ const RULES: Rules = {
 const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const WORKSPACE_ID = "11111111-2222-3333-4444-555555555555";
 
-/** A game's id is that of the event that opened it; there is always one at the beginning. */
+/** A game's id is that of the event that opened it. Every run begins with the game e0. */
 const anyGame = fc.oneof(
   { weight: 4, arbitrary: fc.constant("e0") },
   fc.nat(12).map((n) => `e${n}`),
@@ -35,7 +35,7 @@ interface Step {
   readonly input: (eventId: string) => Input;
 }
 
-/** Presses of any member on any button there can be, and things typed, some of which mean something. */
+/** A step of any member: a press of any button, or a typed text, of which some have a meaning. */
 const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
@@ -64,7 +64,7 @@ const anyStep: fc.Arbitrary<Step> = fc
     },
   }));
 
-/** Plays inputs from an open lobby on, with the clock ticking whenever it has something to do. */
+/** Opens a lobby and plays the steps from there, with a tick whenever one is due. */
 function playAll(steps: readonly Step[]) {
   let workspace: Workspace = EMPTY_WORKSPACE;
   let nowMs = 1_000_000;
@@ -94,7 +94,7 @@ function playAll(steps: readonly Step[]) {
 
 const steps = fc.array(anyStep, { maxLength: 60 });
 
-test("whatever members do, core would accept every output", () => {
+test("core would accept every output, whatever members do", () => {
   forAll(steps, (all) => {
     for (const { output } of playAll(all).sent) {
       const posting = { workspaceId: WORKSPACE_ID, idempotencyKey: "k", output };
@@ -109,7 +109,7 @@ test("whatever members do, core would accept every output", () => {
 test("games end by themselves, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
-    // The longest lobby, and the most of the longest questions, each with its reveal.
+    // The longest lobby, and the greatest number of the longest questions, each with its reveal.
     run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
     expect(run.games()).toBe(0);
     const { GAME_START, GAME_END } = MessageKind;
@@ -126,7 +126,7 @@ test("games end by themselves, each with one final board", () => {
 });
 
 // time: controlled
-test("a question is updated at most twice a second however fast its answers come, and shows the last", () => {
+test("a question is updated at most twice a second, however fast answers arrive, and ends with the last count", () => {
   const answer = fc.record({ who: fc.nat(40), waitMs: fc.nat(300) });
   const answers = fc.array(answer, { minLength: 5, maxLength: 30 });
   forAll(answers, (all) => {
@@ -136,7 +136,7 @@ test("a question is updated at most twice a second however fast its answers come
     };
     const run = playAll([
       { waitMs: 0, input: press(0, "begin:e0") },
-      // Ann opened the game and keeps silent, so that the question stays open.
+      // Ann opened the game and does not answer, so the question stays open.
       ...all.map(({ who, waitMs }) => ({ waitMs, input: press(who + 1, "answer:0:0:e0") })),
     ]);
     run.tickUntil(run.nowMs() + 500);
@@ -150,7 +150,7 @@ test("a question is updated at most twice a second however fast its answers come
   });
 });
 
-test("a button's text of another service is no action of ours, and never a fault", () => {
+test("any button text is read without an error, and is ignored if it is not an action of the game", () => {
   forAll(fc.string({ unit: "binary" }), (text) => {
     const action = readAction(text);
     if (action !== undefined) expect(readAction(writeAction(action))).toEqual(action);

@@ -47,14 +47,14 @@ test.each<[string, object, object]>([
 });
 
 // contract: message-image, message-data, envelope-expires-at
-test("what is not there is said: no expiry, image or data by null, no buttons by an empty array", () => {
+test("absent fields are explicit: expiry, image and data are null, and buttons are an empty array", () => {
   const none = { buttons: [], image: null, awaitsReply: false, data: null };
   const message: MessageBody = { kind: "text", text: "", ...none };
   const rendered = render({ type: "dm.create", user: "u1", message }, { expiresAtMs: null });
   expect(JSON.parse(rendered)).toMatchObject({ expiresAt: null, message: { id: MESSAGE_ID, ...message } });
 });
 
-test("whatever texts and data hold, the envelope is JSON that reads back the same", () => {
+test("the envelope is JSON that parses to the same texts and data, whatever they contain", () => {
   const names = fc.string().filter((key) => key !== "__proto__");
   const [channels, texts] = [fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" })];
   forAll(channels, texts, fc.dictionary(names, fc.jsonValue()), (channel, text, data) => {

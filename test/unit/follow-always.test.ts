@@ -19,7 +19,7 @@ type Step =
   | { do: "away"; ms: number }
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
-/** Up to `max` ms; often as short as a call, so that things happen while one is under way. */
+/** At most `max` ms; often as short as a call, so that steps happen while a call is in progress. */
 const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
 const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -72,10 +72,10 @@ async function take(group: Group, step: Step): Promise<void> {
   }
 }
 
-/** From now on everything is acked as it comes, by a consumer that is surely there. */
+/** Opens one more consumer, and acks every delivered event until none is unacked. */
 async function settle(group: Group): Promise<void> {
   group.open("last");
-  // Up to 240 events, which a window of one lets through one at a time.
+  // At most 240 events, which a window of 1 delivers one at a time.
   for (let i = 0; i < 300 && group.memory.unacked > 0; i++) {
     await pass(500);
     for (const stream of group.alive()) group.ack(stream, ...stream.delivered);
@@ -84,18 +84,18 @@ async function settle(group: Group): Promise<void> {
 
 // time: controlled
 test.each([
-  ["streams come, go, ack and crash", steps()],
+  ["streams open, stop, ack and crash", steps()],
   [
-    "the store comes and goes besides",
+    "streams do so and the store is unavailable at times",
     steps(
       fc.record({ do: fc.constant("away" as const), ms: lasting(6_000) }),
       fc.record({ do: fc.constant("cut" as const), consumer, ms: lasting(6_000) }),
     ),
   ],
-])("while %s, workspaces are seen in order and within the window, and nothing is lost", async (_how, run) => {
+])("while %s, events are in order by workspace, within the window, and never lost", async (_how, run) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
-      // Without what a run that failed left behind.
+      // Drops the timers that a failed run left.
       jest.useFakeTimers();
       const group = createGroup(window);
       group.open("c1");

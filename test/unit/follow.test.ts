@@ -17,7 +17,7 @@ function startGroup(window = 10): Group {
 
 // time: controlled
 describe("one stream", () => {
-  test("gets an overdue event again with the later ones of its workspace, the attempts counting", async () => {
+  test("gets an overdue event again, with the later ones of its workspace and a higher attempt number", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a", "a", "b", "a");
@@ -27,7 +27,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
   });
 
-  test("a busy shard does not keep others waiting, however small the window", async () => {
+  test("is not kept from other shards by a busy one, however small the window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
     group.memory.append("c");
@@ -40,7 +40,7 @@ describe("one stream", () => {
     expect(seen(stream).slice(0, 5)).toEqual(expect.arrayContaining(["c0/1", "d0/1"]));
   });
 
-  test("acks of what was never delivered do no harm", async () => {
+  test("ignores acks of events that were never delivered", async () => {
     const group = startGroup();
     const stream = group.open("c");
     stream.follower.ack(["", "nonsense", deliveryId(0, "7-0"), deliveryId(99, "1-0")]);
@@ -48,13 +48,13 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets what was read for it in an answer that was lost, and nothing twice that it has", async () => {
+  test("gets events that were read for it in a lost answer, and no event twice", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
       await group.append("a");
       group.memory.append("a");
-      await pass(ms); // The store goes away before, during or after a call.
+      await pass(ms); // The store becomes unavailable before, during or after a call.
       await group.away(100);
       await pass(1_000);
       expect(stream.delivered.map(({ number }) => number)).toEqual([0, 1]);
@@ -65,7 +65,7 @@ describe("one stream", () => {
     }
   });
 
-  test("reads a shard from its beginning that it had lost, though nobody has it when it comes back", async () => {
+  test("reads a lost shard from its beginning when it gets the shard back, although no other stream holds it", async () => {
     const group = startGroup();
     const cut = group.open("c");
     await pass(1_000);
@@ -74,7 +74,7 @@ describe("one stream", () => {
     await pass(500);
     cut.connection.cutOff = true;
     await pass(6_000);
-    // Somebody else reads an event, does not ack it, and goes.
+    // Another stream reads an event, does not ack it, and stops.
     const other = group.open("d");
     await pass(1_500);
     await group.append("a");
@@ -86,7 +86,7 @@ describe("one stream", () => {
     expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
   });
 
-  test("gets nothing new and nothing again while it is behind, and then goes on in order", async () => {
+  test("gets neither new events nor redeliveries while it is behind, and then continues in order", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -101,7 +101,7 @@ describe("one stream", () => {
     expect(group.faults).toEqual([]);
   });
 
-  test("goes on where it was when the store comes back", async () => {
+  test("continues where it was when the store is available again", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -117,7 +117,7 @@ describe("one stream", () => {
 
 // time: controlled
 describe("several streams of a group", () => {
-  test("share the shards: the first keeps what it has until it is acked, then each has its part", async () => {
+  test("share the shards: the first keeps its shards until their events are acked, and then each has its part", async () => {
     const group = startGroup();
     const first = group.open("c1");
     await group.append("a", "c");
@@ -127,12 +127,12 @@ describe("several streams of a group", () => {
     group.ack(first, ...first.delivered);
     await pass(2_500);
     await group.append("a", "c", "d", "e");
-    // Shards 0 and 2 are of the first of two, 1 and 3 of the second; what was acked does not come again.
+    // The first of two streams has shards 0 and 2, the second 1 and 3. Acked events are not redelivered.
     expect(seen(first).slice(2).toSorted()).toEqual(["a1/1", "d0/1"]);
     expect(seen(second).toSorted()).toEqual(["c1/1", "e0/1"]);
   });
 
-  test("a stream that never acks does not keep the shards that are another's now", async () => {
+  test("a stream that never acks loses the shards that now belong to another", async () => {
     const group = startGroup();
     const stuck = group.open("c1");
     await group.append("c");
@@ -141,7 +141,7 @@ describe("several streams of a group", () => {
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("an event that is overdue when its shard is another's takes the later ones of its workspace out of the window", async () => {
+  test("an overdue event whose shard now belongs to another leaves the window with the later ones of its workspace", async () => {
     const group = startGroup(2);
     const first = group.open("c1");
     group.memory.append("c");
@@ -155,7 +155,7 @@ describe("several streams of a group", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event that is overdue while its shard changes hands is delivered again when the new holder leaves first", async () => {
+  test("an event that becomes overdue while its shard moves is redelivered if the next holder leaves first", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);
@@ -168,7 +168,7 @@ describe("several streams of a group", () => {
     expect([seen(stream), seen(passing)]).toEqual([["c0/1", "c0/2"], []]);
   });
 
-  test("a newer stream of the same consumer takes the place of the older", async () => {
+  test("a newer stream of the same consumer replaces the older one", async () => {
     const group = startGroup();
     const older = group.open("c");
     await group.append("a");
@@ -177,11 +177,11 @@ describe("several streams of a group", () => {
     expect([older.ended, newer.ended, seen(newer)]).toEqual(["replaced", undefined, ["a0/2"]]);
   });
 
-  test("an older stream whose first join got no answer does not take the name back", async () => {
+  test("an older stream whose first join got no answer does not replace the newer one", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const older = group.open("c");
-      await pass(ms); // The store goes away before, during or after the join.
+      await pass(ms); // The store becomes unavailable before, during or after the join.
       await group.away(100);
       const newer = group.open("c");
       await pass(2_000);
@@ -190,7 +190,7 @@ describe("several streams of a group", () => {
     }
   });
 
-  test("a newer stream whose first join did not arrive takes the place of the older", async () => {
+  test("a newer stream whose first join was lost replaces the older one", async () => {
     const group = startGroup();
     const older = group.open("c");
     await pass(500);

@@ -14,22 +14,22 @@ import { until } from "../harness/wait";
 
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** A field with a length, as it is on the wire. */
+/** A length-delimited field in wire format. */
 const field = (number: number, value: Uint8Array | string): Uint8Array =>
   new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(Buffer.from(value)).finish();
-/** What a writer of numbers made. */
+/** The bytes that `write` writes. */
 const written = (write: (writer: BinaryWriter) => BinaryWriter): Uint8Array =>
   write(new BinaryWriter()).finish();
 const varint = (number: number, value: bigint) =>
   written((writer) => writer.tag(number, WireType.Varint).int64(value));
 const duration = (seconds: bigint, nanos = 0n) => Buffer.concat([varint(1, seconds), varint(2, nanos)]);
 
-/** Fields of the Message of a message_create. */
+/** A field of the `Message` of a `message_create`. */
 const inMessage = (number: number, value: Uint8Array | string) => field(2, field(2, field(number, value)));
 const inButton = (number: number, value: Uint8Array) => inMessage(4, field(1, field(number, value)));
 const LABEL = "message_create.message.rows[0].buttons[0].label";
 const DATA = "message_create.message.data";
-/** A data with a value at the key "a". */
+/** The `data` of a message, with one value at `key`. */
 const data = (value: Uint8Array, key: Uint8Array | string = "a") =>
   inMessage(7, field(1, Buffer.concat([field(1, key), field(2, value)])));
 const number = (value: number) => written((writer) => writer.tag(2, WireType.Bit64).double(value));
@@ -67,18 +67,18 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a lifetime of 2^63-1 seconds", "lifetime", /duration/, field(7, duration(MAX_INT64))],
   ["a lifetime with nanos below a second", "lifetime", /duration/, field(7, duration(5n, -(2n ** 31n)))],
   ["a lifetime with nanos over a second", "lifetime", /duration/, field(7, duration(5n, 10n ** 9n))],
-  ["a lifetime of two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
+  ["a lifetime with two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
   ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
   ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
-  ["a number that goes on in the next event", "", /decoded/, Buffer.of(0x40, 0x80)],
+  ["a number that continues in the next event", "", /decoded/, Buffer.of(0x40, 0x80)],
   [
-    "a message whose number goes on behind it",
+    "a message whose number continues past its end",
     "message_create.message",
     /decoded/,
     field(2, field(2, Buffer.of(0x12, 0x80))),
   ],
   ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
-])("an event with %s is refused at its field, and others of its batch are read", (_what, at, words, bad) => {
+])("an event with %s is refused with its field, and the other events are read", (_what, at, words, bad) => {
   const bytes = request(good, Buffer.concat([good, bad]), good);
   const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
   const fault = { field: at, message: expect.stringMatching(words) as string };
@@ -95,7 +95,7 @@ const ofData = (value: Record<string, unknown>): Uint8Array =>
     OutboundEvent.create({ ...GOOD, content: create("c1", { ...CARD, data: value }) }),
   ).finish();
 
-test("events without a fault are read as the generated code reads them, with data of up to 30 objects and lists", () => {
+test("valid events are read as the generated code reads them, with data of up to 30 nested objects and lists", () => {
   forAll(fc.array(anyData, { maxLength: 4 }), fc.nat(29), (all, depth) => {
     const deepest = [data(times(depth, struct)), data(times(depth, list))];
     const bytes = request(...all.map(ofData), ...deepest.map((each) => Buffer.concat([good, each])));
@@ -105,7 +105,7 @@ test("events without a fault are read as the generated code reads them, with dat
   });
 });
 
-test("only as many events are read as a request may have, and those that are no request are a fault of it", () => {
+test("at most 100 events of a request are read, and a request that is cut off is faulty", () => {
   const many = request(...Array.from({ length: 150 }, () => good));
   const read = GAME_METHODS.publishEvents.requestDeserialize(many);
   expect(read).toMatchObject({ message: { count: 150, events: { length: 100 } } });
@@ -113,7 +113,7 @@ test("only as many events are read as a request may have, and those that are no 
   expect(cut).toMatchObject({ fault: { field: "" } });
 });
 
-test("an opening with an ack deadline that is no duration is refused at its field", () => {
+test("an opening message is refused with the field of its ack deadline if that is not a valid duration", () => {
   const open = (deadline: Uint8Array) => Buffer.from(field(1, field(4, deadline)));
   const refused = GAME_METHODS.follow.requestDeserialize(open(duration(MAX_INT64)));
   expect(refused).toMatchObject({ fault: { field: "open.ack_deadline" } });
@@ -122,7 +122,7 @@ test("an opening with an ack deadline that is no duration is refused at its fiel
   expect(GAME_METHODS.follow.requestDeserialize(tenSeconds)).toEqual({ message });
 });
 
-test("calls of 64 MB are taken at once; those on top are answered UNAVAILABLE until there is room again", async () => {
+test("calls of up to 64 MB in total are accepted; further calls are answered UNAVAILABLE until there is room again", async () => {
   const tally = createTally();
   const stored: ((published: Published) => void)[] = [];
   const publish = (): Promise<Published> => new Promise((resolve) => stored.push(resolve));
@@ -136,14 +136,14 @@ test("calls of 64 MB are taken at once; those on top are answered UNAVAILABLE un
     });
   const large = 8 * 1024 * 1024;
   const taken = Array.from({ length: 8 }, () => ask(large));
-  await until("they are at the store", () => stored.length === 8);
+  await until("all calls have reached the store", () => stored.length === 8);
   expect(tally.publishing.bytes).toBe(8 * large);
   expect(await ask(1)).toBe("UNAVAILABLE");
   for (const done of stored) done({ outcome: "unknown-workspace" });
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
   expect(tally.publishing.bytes).toBe(0);
   const again = ask(1);
-  await until("it is at the store", () => stored.length === 9);
+  await until("the call has reached the store", () => stored.length === 9);
   stored.at(-1)?.({ outcome: "unknown-workspace" });
   expect(await again).toBe("OK");
 });

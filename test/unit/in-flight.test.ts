@@ -20,21 +20,21 @@ test("a delivery id names a shard and an entry", () => {
 const NO_ENTRIES =
   " 0 0: 0:1 0:1- 0:-1 :1-0 a:1-0 -1:1-0 0:+1-0 0:$ 16:1-0 99999999:1-0 0:99999999999999999999-0";
 test.each([...NO_ENTRIES.split(" "), "0:1-0 ", "0:1-0\n", "0:0-18446744073709551616"])(
-  "%j is no delivery id of 16 shards",
+  "%j is not a delivery id for 16 shards",
   (id) => expect(parseDeliveryId(id, 16)).toBeUndefined(),
 );
 
-test("whatever text comes as a delivery id, it is none or names a shard that there is", () => {
+test("any text is either not a delivery id or names an existing shard", () => {
   forAll(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;
     expect(parsed.shard).toBeLessThan(16);
-    // What Redis takes: both halves below 2^64.
+    // Redis accepts only halves below 2^64.
     for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
   });
 });
 
-test("a shard that is forgotten takes the events along that wait for their acks, and no others", () => {
+test("forgetting a shard forgets its unacked events, and no others", () => {
   const inFlight = createInFlight(DEADLINE_MS);
   inFlight.add(0, entry("1-0"));
   inFlight.add(1, entry("1-0"));
@@ -43,7 +43,7 @@ test("a shard that is forgotten takes the events along that wait for their acks,
 });
 
 // time: controlled
-test("an overdue event is delivered again with the later ones of its workspace, in order, and without those acked", () => {
+test("an overdue event is redelivered with the later unacked ones of its workspace, in order", () => {
   const inFlight = createInFlight(DEADLINE_MS);
   expect(inFlight.nextDeadline).toBe(Infinity);
   for (const id of ["8-0", "9-0", "9-5", "10-0"]) inFlight.add(0, entry(id));
@@ -59,7 +59,7 @@ test("an overdue event is delivered again with the later ones of its workspace, 
 });
 
 // time: controlled
-test("whatever is added, acked and sent again, order holds and every unacked event is delivered again in time", () => {
+test("whatever is added, acked and redelivered, order is kept and every unacked event is redelivered in time", () => {
   type Step = { add: string } | { ack: number } | { pass: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ add: fc.constantFrom("a", "b", "c") }),
@@ -78,7 +78,7 @@ test("whatever is added, acked and sent again, order holds and every unacked eve
           const { shard } = due;
           const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
           const [first] = again;
-          // All that is out of the workspace, in order: the first overdue one is always its oldest.
+          // All unacked events of the workspace, in order: the first overdue event is always the oldest.
           const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
           expect(again).toEqual(expected);
           inFlight.remove(shard, due.entryIds);

@@ -1,15 +1,15 @@
 import { readInboundEvent } from "../../edge/read-inbound-event";
 import { readJson } from "../../edge/read-json";
 
-/** What the edge says of a body: "valid", or the field at fault; undefined when it is the whole body. */
+/** How the edge judges a body: "valid", or the invalid field; undefined when the whole body is invalid. */
 export function outcomeOf(body: unknown): string | undefined {
   const read = readInboundEvent(readJson(Buffer.from(JSON.stringify(body)))?.value);
   return "event" in read ? "valid" : read.violation.field;
 }
 
 /**
- * The contract's field rules, said again in plain steps: "valid", or the first
- * field at fault; undefined when it is the whole body.
+ * A second implementation of the contract's field rules, in plain steps. Returns "valid",
+ * or the first invalid field; undefined when the whole body is invalid.
  */
 export function faultByTable(body: unknown): string | undefined {
   if (!isPlainObject(body)) return undefined;

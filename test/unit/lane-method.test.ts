@@ -15,7 +15,7 @@ import { forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-/** Larger than what a message is first written into. */
+/** Larger than the buffer into which a message is first written. */
 const large = fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7));
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,
@@ -41,10 +41,10 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
   return { number: of, answer: { $case: "poll", value: { outcome: { $case: "page", value } } } };
 }
 
-test("core's answers are read as those that the generated code writes", () => {
+test("core's answers are read the same as those that the generated code writes", () => {
   forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
     const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
-    // Read at once, as what is written is written over by the next; written again, as zeroes may be left out.
+    // Read at once, because the next message reuses the buffer. Encoded again, because zeroes may be left out.
     const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });
@@ -73,14 +73,14 @@ const poll = fc.record({ ...caller, queryString: text, reading: maybe(violation)
 const calls = fc.oneof(cased("receive", receive), cased("poll", poll));
 const call: fc.Arbitrary<LaneCall> = fc.record({ number, call: maybe(calls) });
 
-/** A Receive as core reads it, with its event decoded. */
+/** A `ReceiveRequest` as core reads it, with its event decoded. */
 function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]): ReceiveRequest {
   const { reading } = value;
   if (reading?.$case !== "event") return { ...value, reading };
   return { ...value, reading: { $case: "event", value: InboundEvent.decode(reading.value) } };
 }
 
-test("core reads calls as the generated code does, but for events, which stay the bytes that came", () => {
+test("core reads calls as the generated code does, except that events stay the bytes that were received", () => {
   forAll(fc.array(call, { maxLength: 5 }), (calls) => {
     const { calls: read } = requestDeserialize(requestSerialize({ calls }));
     const asGeneratedCalls = read.map(({ number: of, call: made }) => ({
@@ -95,7 +95,7 @@ test("core reads calls as the generated code does, but for events, which stay th
   });
 });
 
-test("what core does not know in an event stays in it, and what it does not know around it is left out", () => {
+test("unknown fields in an event are kept, and unknown fields around it are left out", () => {
   const unknown = new BinaryWriter().tag(99, WireType.LengthDelimited).string("later").finish();
   const later = Buffer.concat([InboundEvent.encode(InboundEvent.create({ id: "r1" })).finish(), unknown]);
   const request = new BinaryWriter()
@@ -114,7 +114,7 @@ test("what core does not know in an event stays in it, and what it does not know
   });
 });
 
-test("a message of a lane that is cut off within a call is no message", () => {
+test("a lane's message that is cut off within a call cannot be read", () => {
   const value = ReceiveRequest.create({ workspaceId: "w1", body: Buffer.from("{}") });
   const bytes = requestSerialize({ calls: [{ number: 1, call: { $case: "receive", value } }] });
   for (let end = 1; end < bytes.length; end++) {

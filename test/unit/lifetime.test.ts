@@ -1,7 +1,7 @@
 import { defaultLifetimeMs, LIFETIME_BY_KIND } from "../../core/domain/lifetime";
 import { MESSAGE_KINDS } from "../../core/domain/outbound-event";
 
-/** Self-paced rounds, games with their own end, icebreakers, digests and schedules. */
+/** The kinds that never expire: self-paced rounds, games with their own end, icebreakers, digests and schedules. */
 const NEVER_STALE =
   "async_announcement async_question async_results icebreaker icebreaker_results small_talk kyt_reveal " +
   "weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board hangman_end " +

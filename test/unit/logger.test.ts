@@ -5,7 +5,7 @@ import { createLogger, type LogLevel } from "../../runtime/logger";
 
 const LOGGER = join(__dirname, "../../dist/runtime/logger.js");
 
-/** Runs a process that logs so many numbered entries and then ends so; answers what came of it, and what it logged. */
+/** Runs a process that logs `count` numbered entries, and then runs `end`; returns its exit code and its output. */
 async function run(count: number, end: string, to = "") {
   const script = `const log = require(${JSON.stringify(LOGGER)}).createLogger("short", "info");
     for (let i = 0; i < ${count}; i++) log.info({ i }, "entry " + i);
@@ -20,11 +20,11 @@ async function run(count: number, end: string, to = "") {
 }
 
 test.each([
-  ["comes to its end", ""],
+  ["has no more work", ""],
   ["exits", "process.exit(0)"],
   ["fails", "throw new Error('of a test')"],
   ["is killed", "process.kill(process.pid, 'SIGKILL')"],
-])("all that a process logged is there and in order, also when it %s right after", async (_how, end) => {
+])("all entries of a process are written, in order, even if it %s right after", async (_how, end) => {
   await Promise.all(
     [2, 10_000].map(async (count) => {
       const lines = (await run(count, end)).stdout.trim().split("\n");
@@ -35,15 +35,15 @@ test.each([
   );
 });
 
-test("where the log cannot be written the process goes on, within its memory", async () => {
-  // Some 50 MB.
+test("a process whose log cannot be written goes on, within its memory limit", async () => {
+  // About 50 MB of entries.
   const { code, stderr } = await run(500_000, "process.exit(7)", "> /dev/full");
   expect([code, stderr]).toEqual([7, ""]);
 });
 
 type Entry = Readonly<Record<"level" | "msg" | "where" | "suppressed", unknown>>;
 
-describe("of entries that repeat", () => {
+describe("repeated entries", () => {
   const written: Entry[] = [];
   const counts = (from = 0) =>
     written.slice(from).map(({ level, msg, where, suppressed }) => [level, where, msg, suppressed]);
@@ -61,7 +61,7 @@ describe("of entries that repeat", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
-  test("100 a minute are written for each level, message and place, and one counts the rest", () => {
+  test("are written 100 times a minute for each level, message and place, and the rest is counted in one entry", () => {
     start("info");
     repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
     repeat(100, () => log.error({ where: "b" }, "failed"));
@@ -81,7 +81,7 @@ describe("of entries that repeat", () => {
     expect(counts(302)).toEqual([[50, "a", "failed", undefined]]);
   });
 
-  test("all fatal ones are written, and all where the level is debug", () => {
+  test("are all written if they are fatal, or if the log level is debug", () => {
     start("info");
     repeat(500, () => log.fatal("failed"));
     start("debug");
@@ -89,7 +89,7 @@ describe("of entries that repeat", () => {
     expect(written).toHaveLength(1_000);
   });
 
-  test("the kinds that are counted are bounded, and a suppressed count is written before it is forgotten", () => {
+  test("are counted for a bounded number of kinds, and the count of a kind is written before it is forgotten", () => {
     start("info");
     repeat(102, () => log.warn("first"));
     for (let i = 0; i < 256; i++) log.warn(`kind ${i}`);
@@ -99,7 +99,7 @@ describe("of entries that repeat", () => {
     ]);
   });
 
-  test("the count of a process that ends is written before it does", async () => {
+  test("are counted in the log before their process ends", async () => {
     const { stdout } = await run(0, `for (let i = 0; i < 1000; i++) log.error({ where: "Lane" }, "failed");`);
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(101);

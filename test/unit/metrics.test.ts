@@ -3,7 +3,7 @@ import type { GroupBacklog, ShardBacklog } from "../../core/ports/backlog";
 import { byLabel, countsOf, createMetrics } from "../../runtime/metrics";
 import { parseMetrics } from "../harness/metrics";
 
-test("a histogram counts a value in the buckets whose bound it does not exceed, apart by label, known ones from zero", async () => {
+test("a histogram counts a value in each bucket whose bound it does not exceed, by label, and known labels start at zero", async () => {
   const metrics = createMetrics();
   const plain = metrics.histogram("plain_seconds", "words", [0.1, 1, 10]);
   for (const value of [0, 0.1, 0.5, 1, 1.5, 10, 20]) plain.observe(value);
@@ -23,7 +23,7 @@ test("a histogram counts a value in the buckets whose bound it does not exceed, 
   expect(names.map((name) => read.get("of_seconds")?.values.get(name))).toEqual([0, 2, 1]);
 });
 
-test("a counter and a gauge are read when somebody looks, and have no value while it is not known", async () => {
+test("counters and gauges are evaluated at each reading, and an unknown value is left out", async () => {
   const metrics = createMetrics();
   const counts = countsOf(["a", "b"]);
   let waiting: number | undefined;
@@ -39,7 +39,7 @@ test("a counter and a gauge are read when somebody looks, and have no value whil
   expect(await read("things_waiting")).toMatchObject({ type: "gauge", values: new Map([["", 7]]) });
 });
 
-test("values that must be fetched are fetched before each reading, and a failure spoils nothing", async () => {
+test("values are fetched before each reading, and a failed fetch does not fail the reading", async () => {
   const metrics = createMetrics();
   let readings = 0;
   metrics.beforeReading(async () => {
@@ -54,7 +54,7 @@ test("values that must be fetched are fetched before each reading, and a failure
   }
 });
 
-test("a name is given to one metric only", () => {
+test("two metrics cannot have the same name", () => {
   const metrics = createMetrics();
   metrics.gauge("one", "words", () => 1);
   expect(() => metrics.counter("one", "words", () => 1)).toThrow(/already/);
@@ -71,7 +71,7 @@ describe("the backlog of a core's shards", () => {
   const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
   const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };
 
-  /** What a core says that holds these shards. */
+  /** The metrics of a core that holds these shards: a function that returns the values of a metric. */
   async function read(shards: readonly (Partial<ShardBacklog> | "away")[]) {
     const metrics = createMetrics();
     addBacklogMetrics(metrics).begin({
@@ -92,7 +92,7 @@ describe("the backlog of a core's shards", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("a backlog is the sum over the held shards, and its age the highest of them", async () => {
+  test("a backlog is the sum over the held shards, and its age is the greatest of theirs", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },
@@ -105,11 +105,11 @@ describe("the backlog of a core's shards", () => {
     expect(of("shards_held")).toEqual({ "": 3 });
   });
 
-  test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])("a queue like %j has an age of 0", async (shard) => {
+  test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])("the queue of %j has an age of 0", async (shard) => {
     expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
   });
 
-  test("a group's numbers are summed over the shards", async () => {
+  test("a group's counts are summed over the shards, and its age is the greatest of theirs", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
     const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
     const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);
@@ -118,7 +118,7 @@ describe("the backlog of a core's shards", () => {
     expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });
   });
 
-  test("groups from the 21st on are summed as one, as games choose their names", async () => {
+  test("groups after the 20th are summed as one, because games choose the names", async () => {
     const groups = Array.from({ length: 30 }, (_, i) => group(`g${i}`, { unread: 1 }));
     const unread = (await read([{ groups }, { groups }]))("follow_unread");
     expect(Object.keys(unread)).toHaveLength(21);
@@ -126,7 +126,7 @@ describe("the backlog of a core's shards", () => {
   });
 
   test.each<[string, readonly (Partial<ShardBacklog> | "away")[]]>([
-    ["the store is away for one of the shards", [{ pushes: 1 }, "away"]],
+    ["the store is unavailable for one of the shards", [{ pushes: 1 }, "away"]],
     ["no shard is held", []],
   ])("no backlog is reported while %s", async (_when, shards) => {
     const of = await read(shards);

@@ -14,9 +14,9 @@ const contract = contractOf(document);
 const documentAllows = inboundRule(document);
 const events = inboundEvents(document);
 
-test("the document of this version of the contract passes the strict rules of an OpenAPI linter", async () => {
+test("the document has the version of the contract, and passes the strict rules of an OpenAPI linter", async () => {
   expect([document.openapi, document.info.version]).toEqual(["3.1.0", "1.0.0-beta"]);
-  // A local address stands where no public one is known.
+  // The document names a local address when no public one is known, so this rule is off.
   const rules = { "no-server-example.com": "off" } as const;
   const config = await createConfig({ extends: ["recommended-strict"], rules });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
@@ -25,7 +25,7 @@ test("the document of this version of the contract passes the strict rules of an
 });
 
 // contract: inbound-types, inbound-required, inbound-unknown-fields, inbound-dm-400, check-7
-test("the edge takes what the schema of inbound events allows, and names the first field at fault of anything else", () => {
+test("the edge accepts exactly what the schema of inbound events allows, and names the first field at fault otherwise", () => {
   const seen = { taken: 0, refused: 0 };
   const misses = events.chain(nearMissesOf);
   const body = fc.oneof<fc.MaybeWeightedArbitrary<unknown>[]>(
@@ -40,11 +40,11 @@ test("the edge takes what the schema of inbound events allows, and names the fir
     expect(outcome === "valid").toBe(documentAllows(given));
     seen[outcome === "valid" ? "taken" : "refused"]++;
   });
-  // Near means near: some of them are still right.
+  // Near misses must be near: some of them are still valid.
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
 });
 
-test("the query parameters allow what the edge takes, and nothing else", () => {
+test("the schemas of the query parameters allow exactly what the edge accepts", () => {
   const parameters = document.paths["/hooks/{workspaceId}/events"]?.get?.parameters ?? [];
   const query = parameters.filter(({ in: where }) => where === "query");
   expect(query.map(({ name }) => name)).toEqual(["after", "limit"]);
@@ -54,7 +54,7 @@ test("the query parameters allow what the edge takes, and nothing else", () => {
   const edges = ["", "9".repeat(18), "9".repeat(19), ..."latest Latest 0 1 100 101 -1 1.5 1e1".split(" ")];
   const value = fc.oneof(fc.constantFrom(...edges), fc.integer().map(String), fc.string());
   forMany(1_000, fc.constantFrom("after", "limit"), value, (name, text) => {
-    // Zeros before a number are of neither: a schema knows numbers, not how they are written.
+    // Limits with leading zeros are skipped: a schema knows numbers, not how they are written.
     fc.pre(name !== "limit" || !/^0+[0-9]/.test(text));
     const given = name === "limit" && String(Number(text)) === text ? Number(text) : text;
     const taken = "query" in readPollQuery(new URLSearchParams({ [name]: text }).toString());
@@ -62,11 +62,11 @@ test("the query parameters allow what the edge takes, and nothing else", () => {
   });
 });
 
-test("the kinds of messages are the contract's", () => {
+test("the document lists the message kinds of the contract", () => {
   expect(schemas["Message"]?.properties?.["kind"]?.["x-extensible-enum"]).toEqual(MESSAGE_KINDS);
 });
 
-test.each(Object.entries(ONE_OF_EACH))("a webhook describes %s, and its schema allows one", (type, event) => {
+test.each(Object.entries(ONE_OF_EACH))("a webhook describes %s, and its schema allows it", (type, event) => {
   const { requestBody, parameters } = document.webhooks[type]?.post ?? {};
   expect(parameters?.map(({ name }) => name)).toEqual(["Service-Event-Id", "Service-Workspace"]);
   const ref = requestBody?.content["application/json"].schema.$ref ?? "";

@@ -21,7 +21,7 @@ test("the page has every operation, webhook, status and field of the document", 
   }
 });
 
-test("every link within the page leads somewhere, and no two places have one name", () => {
+test("every link within the page has a target, and every id is unique", () => {
   const ids = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
   const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
@@ -29,7 +29,7 @@ test("every link within the page leads somewhere, and no two places have one nam
   expect(links.length).toBeGreaterThan(20);
 });
 
-test("the page runs nothing, loads nothing but its style, and says its language", () => {
+test("the page runs no script, loads only its stylesheet, and declares its language", () => {
   expect(page).not.toMatch(/<script|<style|\son\w+=|\sstyle=|javascript:|<img|<iframe/i);
   expect([...page.matchAll(/<link [^>]*href="([^"]+)"/g)].map(([, href]) => href)).toEqual(["docs.css"]);
   expect(page).toMatch(/^<!doctype html>\s*<html lang="en">/);

@@ -40,14 +40,14 @@ test.each<Row>([
   ["a channel of 129 characters outside of the BMP", "channel", create(smile.repeat(129))],
   ["a DM on a create", "channel", create("dm:u1")],
   ["a DM on an ephemeral", "channel", ephemeral("dm:u1", "u1")],
-  ["a DM of nobody on an update", "channel", update("dm:")],
-  ["a DM of 132 characters on an update", "channel", update(`dm:${"u".repeat(129)}`)],
+  ["a DM channel without a user id on an update", "channel", update("dm:")],
+  ["a DM channel of 132 characters on an update", "channel", update(`dm:${"u".repeat(129)}`)],
   ["an empty user on an ephemeral", "user", ephemeral("c1", "")],
   ["an empty user on a DM", "user", dm("")],
   ["a user of 129 characters", "user", dm("u".repeat(129))],
   ...["", ID.replace("msg", "evt"), ID.toLowerCase(), ID.slice(0, -1), `${ID}0`, `${ID}\n`].map(ofId),
   ...[..."ILOU"].map((letter) => ofId(ID.replace("A", letter))),
-  ["text that is no Unicode", "message.text", create("c1", { text: "\ud800" })],
+  ["text that is not Unicode", "message.text", create("c1", { text: "\ud800" })],
   ["no text, but data", "message.text", create("c1", { text: "", data: { a: 1 } })],
   ["a text of blanks", "message.text", create("c1", { text: " \n\t\u00a0" })],
   ["a text of invisible characters", "message.text", create("c1", { text: "\u200b\u2060\ufeff\u3164" })],
@@ -66,7 +66,7 @@ test.each<Row>([
   ...["https:i.gif", "//a.example/i.gif"].map(ofImage),
   ["a key of 129 characters", "idempotency_key", { ...dm("u1"), idempotencyKey: "k".repeat(129) }],
   ...[999.999, 0, -60_000, 86_400_000.001, NaN].map(ofLifetime),
-])("%s is refused at %s", (_name, field, bad) => {
+])("%s is refused with the field %s", (_name, field, bad) => {
   expect(findOutboundFault(bad)).toEqual({ field, message: expect.stringContaining(field) as string });
 });
 
@@ -74,29 +74,29 @@ test.each<[string, OutboundEvent]>([
   ["a channel of 128 characters outside of the BMP", create(smile.repeat(128))],
   ["a channel that only looks like a DM", create("dm")],
   ["a DM on an update", update("dm:u1")],
-  ["a DM of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
+  ["a DM channel of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
   ["an ephemeral", ephemeral("c1", "u1")],
   ["a user of 128 characters", dm(smile.repeat(128))],
   ["an empty text with a button", create("c1", { text: "", buttons: [[{ label: "a", action: "a" }]] })],
   ["an empty text with an image", create("c1", { text: "", image: "https://a.example/i.gif" })],
   ["an action of 512 characters outside of the BMP", button({ label: "a", action: smile.repeat(512) })],
-  ["a link to mail", button({ label: "a", url: "mailto:a@b.example" })],
-  ["a link with everything", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],
-  ["an image by http in capitals", create("c1", { image: "HTTP://a.example/i.gif" })],
+  ["a mailto link", button({ label: "a", url: "mailto:a@b.example" })],
+  ["a link with every part", button({ label: "a", url: "https://a.example:1/b;c/%C3%BC?d=[e]&f='g'#h?i" })],
+  ["an image with HTTP in capitals", create("c1", { image: "HTTP://a.example/i.gif" })],
   ["an idempotency key of 128 characters", { ...dm("u1"), idempotencyKey: smile.repeat(128) }],
   ["a lifetime of a second", { ...dm("u1"), lifetimeMs: 1_000 }],
   ["a lifetime of 24 hours", { ...dm("u1"), lifetimeMs: 86_400_000 }],
-])("%s is in order", (_name, good) => {
+])("%s is accepted", (_name, good) => {
   expect(findOutboundFault(good)).toBeUndefined();
 });
 
-test.each(MESSAGE_KINDS)("the kind %s is in order, and all but text may have buttons and data", (kind) => {
+test.each(MESSAGE_KINDS)("the kind %s is accepted, with buttons and data unless it is text", (kind) => {
   const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
   expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
   expect(findOutboundFault(create("c1", { kind, ...extras }))).toBeUndefined();
 });
 
-test("actions are judged by their length in code points alone", () => {
+test("the only rule of actions is their length in code points", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 0, maxLength: 600, size: "max" }), (action) => {
       const fault = findOutboundFault(button({ label: "a", action }));

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { packArguments, unpackFields } from "../../core/store/functions";
 import { forAll } from "../harness/for-all";
 
-test("packed arguments are unpacked as they were, whatever their lengths and characters", () => {
+test("arguments are the same after packing and unpacking, whatever their lengths and characters", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 200, size: "max" });
   const bytes = fc.uint8Array({ maxLength: 300, size: "max" }).map((each) => Buffer.from(each));
   forAll(fc.oneof(fc.array(text), fc.array(fc.oneof(text, bytes))), (args) => {

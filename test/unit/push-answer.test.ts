@@ -6,13 +6,13 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const CONFLICT = /conflicting Content-Lengths/;
 const EARLY = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 
-/** Reads an answer in pieces of so many bytes; returns its status and state, or what is wrong with it. */
+/** Reads an answer in pieces of `size` bytes; returns its status and state, or the message of its fault. */
 function readIn(size: number, text: string): readonly [status: number, state: string] | string {
   const bytes = Buffer.from(text, "latin1");
   const answer = createAnswer();
   try {
     for (let at = 0; at < bytes.length && answer.state !== "spent"; at += size) {
-      // A connection closes at bytes after the end of an answer.
+      // Bytes after the end of an answer close the connection.
       if (answer.state === "ended") return [answer.status, "spent"];
       answer.read(bytes.subarray(at, at + size));
     }
@@ -22,11 +22,11 @@ function readIn(size: number, text: string): readonly [status: number, state: st
   }
 }
 
-/** Answers, and what has been read of them after their last byte. */
+/** Answers, with their status and state after the last byte is read. */
 const ANSWERS: readonly (readonly [what: string, text: string, status: number, state: string])[] = [
   ["no headers", "HTTP/1.1 204 No Content\r\n\r\n", 204, "ended"],
   ["no reason", "HTTP/1.1 204\r\nDate: x\r\n\r\n", 204, "ended"],
-  ["a body of a length", `${OK}Content-Length: 2\r\n\r\nok`, 200, "ended"],
+  ["a body with a length", `${OK}Content-Length: 2\r\n\r\nok`, 200, "ended"],
   ["a chunked body", `${CHUNKED}2;a=b\r\nok\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n`, 200, "ended"],
   ["another status", "HTTP/1.1 500 No\r\ncontent-length:0\r\n\r\n", 500, "ended"],
   ["100 Continue before", `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 0\r\n\r\n`, 200, "ended"],
@@ -62,27 +62,27 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
 ];
 
 // contract: push-2xx
-test.each(ANSWERS)("an answer with %s is read alike in pieces of any size", (_what, text, ...read) => {
+test.each(ANSWERS)("an answer with %s is read the same in pieces of any size", (_what, text, ...read) => {
   for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
 });
 
 test.each([
-  ["is no HTTP", "SSH-2.0-x\r\n\r\n", /status line/],
+  ["is not HTTP", "SSH-2.0-x\r\n\r\n", /status line/],
   ["is HTTP/2", "HTTP/2 200\r\n\r\n", /status line/],
   ["has a status of two digits", "HTTP/1.1 20 OK\r\n\r\n", /status line/],
   ["folds its status line", "HTTP/1.1 200 OK\r\n folded\r\n\r\n", /status line/],
   ["has two different lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, CONFLICT],
   ["has lengths that differ in one header", `${OK}Content-Length: 2, 3\r\n\r\nok`, CONFLICT],
-  ["has a length that is no number", `${OK}Content-Length: -1\r\n\r\n`, /invalid Content-Length/],
+  ["has a length that is not a number", `${OK}Content-Length: -1\r\n\r\n`, /invalid Content-Length/],
   ["switches protocols", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n", /switch of protocols/],
   ["has a header without a colon", `${OK}no header\r\n\r\n`, /malformed header line/],
-  ["has a space behind the name of a header", `${OK}Content-Length : 2\r\n\r\nok`, /malformed header line/],
+  ["has a space after the name of a header", `${OK}Content-Length : 2\r\n\r\nok`, /malformed header line/],
   ["has a control character in a header", `${OK}X: a\0b\r\n\r\n`, /malformed header line/],
   ["has bare line feeds", "HTTP/1.1 200 OK\nX: y\r\n\r\n", /status line/],
   ["has more than 16 KB of headers", `${OK}X: ${"x".repeat(16 * KB)}\r\n\r\n`, /16 KB/],
   ["has headers without an end", `${OK}X: ${"x".repeat(16 * KB)}`, /16 KB/],
   ["has more than 16 KB of interim answers", EARLY.repeat(500), /16 KB/],
-])("what %s is refused", (_what, text, why) => {
+])("an answer that %s is refused", (_what, text, why) => {
   for (const size of [text.length, 1, 2, 3, 7]) expect(readIn(size, text)).toMatch(why);
 });
 
@@ -91,7 +91,7 @@ test.each([
   [5_000, "Keep-Alive: timeout=5, max=100"],
   [7_000, "keep-alive: max=100, Timeout=7"],
   [undefined, "Keep-Alive: 300"],
-])("a bridge keeps the connection for %p ms where it says %p", (ms, header) => {
+])("a bridge keeps the connection for %p ms if it sends %p", (ms, header) => {
   const answer = createAnswer();
   answer.read(Buffer.from(`HTTP/1.1 204 X\r\n${header}\r\n\r\n`));
   expect(answer.keepAliveMs).toBe(ms);

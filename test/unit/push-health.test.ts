@@ -32,7 +32,7 @@ test.each([
   expect(pushHealth(deliveries, NOW).latencyMs).toEqual({ p50, p95, p99 });
 });
 
-test.each(FAILURES)("an attempt that failed by %s counts as one, without its latency", (result) => {
+test.each(FAILURES)("an attempt that failed with %s counts as an attempt, without its latency", (result) => {
   const failure = delivery({ result, latencyMs: 5_000, status: undefined });
   const health = pushHealth([failure, delivery()], NOW);
   expect(health).toMatchObject({ lastFailure: failure, attempts: 2, successes: 1, latencyMs: { p99: 10 } });
@@ -40,15 +40,15 @@ test.each(FAILURES)("an attempt that failed by %s counts as one, without its lat
 
 test.each([
   ...DROP_REASONS.map((result) => ({ result, status: undefined })),
-  // From when the workspace polled.
+  // A poll from before the workspace had a target URL.
   { eventType: "poll", eventId: "", status: 200 },
-])("a drop and a poll are no attempts: %j", (fields) => {
+])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);
   expect(health).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });
 });
 
 // time: controlled
-test("the rate and the latencies are of the last hour, the last success and failure of all that is logged", () => {
+test("the rate and the latencies cover the last hour, the last success and the last failure the whole log", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });
   const oldFailure = delivery({ atMs: NOW - 2 * HOUR, result: "status", status: 500 });
   expect(pushHealth([], NOW)).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });
@@ -57,7 +57,7 @@ test("the rate and the latencies are of the last hour, the last success and fail
   expect(pushHealth([young, old], NOW)).toMatchObject({ attempts: 1, successes: 1 });
 });
 
-test("whatever was logged, percentiles rise and are latencies of successes, and successes are attempts", () => {
+test("whatever was logged, percentiles rise and are latencies of successes, and successes never exceed attempts", () => {
   const logged = fc.record({
     result: fc.constantFrom("success" as const, ...FAILURES, ...DROP_REASONS),
     latencyMs: fc.nat(5_000),

@@ -15,7 +15,7 @@ const ATTEMPT: PushAttempt = {
 const DEADLINE_MS = 5_000;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n";
 
-/** A bridge that the test plays: it holds the bridge's end of each connection. */
+/** A bridge played by the test, which holds the bridge's end of each connection. */
 function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
   const sockets: Duplex[] = [];
   const unwritten: (() => void)[] = [];
@@ -31,19 +31,19 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
   return {
     sockets,
     connections,
-    /** Says whether the bridge reads requests from now on. */
+    /** Sets whether the bridge reads requests from now on. */
     reads(does: boolean) {
       isRead = does;
       for (const written of does ? unwritten.splice(0) : []) written();
     },
-    /** Which connections are open. */
+    /** Whether each connection is open, in the order in which they were made. */
     open: () => sockets.map(({ destroyed }) => !destroyed),
-    /** Answers on the first connection, or on another. */
+    /** Answers on the connection with the index `at`. */
     async answer(bytes: string, at = 0) {
       sockets[at]?.push(bytes);
       await pass(0);
     },
-    /** Sends a push; answers what is known of it, as it becomes known. */
+    /** Sends a push. Its progress and results are added to the returned objects as they become known. */
     async push(attempt = ATTEMPT, connect = connections.connect) {
       const progress: PushProgress = { connection: undefined, isLate: false };
       const results: (number | string)[] = [];
@@ -60,7 +60,7 @@ afterEach(() => void jest.useRealTimers());
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-/** Bridges that are not done in time: what they send at once, and what they send every second. */
+/** Bridges that do not answer in time, with the bytes that they send at once and every second. */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],
   ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
@@ -69,7 +69,7 @@ const STALLS: readonly (readonly [what: string, first: string, everySecond: stri
 
 // time: controlled
 // contract: push-deadline, push-2xx
-test.each(STALLS)("an attempt ends after 5 s where the bridge %s", async (_what, first, everySecond) => {
+test.each(STALLS)("an attempt ends after 5 s if the bridge %s", async (_what, first, everySecond) => {
   const bridge = bridgeByHand();
   const { progress, results } = await bridge.push();
   const [socket] = bridge.sockets;
@@ -86,7 +86,7 @@ test.each(STALLS)("an attempt ends after 5 s where the bridge %s", async (_what,
 
 // time: controlled
 // contract: push-deadline
-test("an answer counts until the 5 seconds are over, and its body is read until then", async () => {
+test("an answer counts if it arrives within 5 seconds, and its body is read until then", async () => {
   const bridge = bridgeByHand();
   const { progress, results } = await bridge.push();
   await pass(DEADLINE_MS - 1);
@@ -97,7 +97,7 @@ test("an answer counts until the 5 seconds are over, and its body is read until 
 });
 
 // time: controlled
-test("a connection made after the deadline is not used, though the timer has not fired", async () => {
+test("a connection made after the deadline is not used, although the timer has not fired", async () => {
   const bridge = bridgeByHand();
   const { progress, results } = await bridge.push(ATTEMPT, async (url) => {
     const connection = await bridge.connections.connect(url);
@@ -112,13 +112,13 @@ test("a connection made after the deadline is not used, though the timer has not
 // time: controlled
 test.each([
   ["an answer", 3_999, true, `${HEAD}\r\nbody`],
-  ["an answer too long ago", 4_000, false, `${HEAD}\r\nbody`],
-  ["an answer that lets it be kept longer", 6_999, true, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
-  ["such an answer too long ago", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
-  ["an answer that lets it be kept for a moment", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
-  ["an answer whose body is still to come", 0, false, `${HEAD}\r\n`],
+  ["an answer", 4_000, false, `${HEAD}\r\nbody`],
+  ["an answer with a longer keep-alive", 6_999, true, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["an answer with a longer keep-alive", 7_000, false, `${HEAD}Keep-Alive: timeout=9\r\n\r\nbody`],
+  ["an answer with a short keep-alive", 0, false, `${HEAD}Keep-Alive: timeout=2\r\n\r\nbody`],
+  ["an answer whose body is incomplete", 0, false, `${HEAD}\r\n`],
   ["a 204 that promises a body", 0, false, "HTTP/1.1 204 X\r\nContent-Length: 4\r\n\r\n"],
-])("after %s, %d ms later, the connection is used again: %s", async (_what, ms, isUsed, answer) => {
+])("after %s and %d ms, the connection is reused: %s", async (_what, ms, isUsed, answer) => {
   const bridge = bridgeByHand();
   const { results } = await bridge.push();
   await bridge.answer(answer);
@@ -133,7 +133,7 @@ test.each([
   ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
   ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
 ])(
-  "where one answer says %j and the next, %d ms later, %j, an idle connection is closed %d ms after that",
+  "if one answer says %j and the next, %d ms later, says %j, the idle connection is closed %d ms after that",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
     await bridge.push();
@@ -158,7 +158,7 @@ test("unsolicited bytes close the connection and never become the answer to the 
   expect([before.results, after.results, bridge.open()]).toEqual([[204], [], [false, true]]);
 });
 
-test("a request that is answered before it was sent whole keeps its connection from the next one", async () => {
+test("a connection is not reused while a request that was answered early is still being sent", async () => {
   const bridge = bridgeByHand();
   bridge.reads(false);
   const { results } = await bridge.push();
@@ -171,11 +171,11 @@ test("a request that is answered before it was sent whole keeps its connection f
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
-test("past the bound on kept connections, in all or to one origin, the oldest is closed", async () => {
+test("past the bound on kept connections, in total or to one origin, the oldest is closed", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
-    // Its body is still to come.
+    // The body of the answer is incomplete.
     await bridge.answer(`${HEAD}\r\n`, index);
   }
   expect(bridge.open()).toEqual([false, false, true, false, true, true]);
@@ -185,7 +185,7 @@ test("past the bound on kept connections, in all or to one origin, the oldest is
 
 // time: controlled
 // contract: push-deadline
-test("the deadline of a pushed event is 5 seconds, the name look-up included", async () => {
+test("the deadline of a pushed event is 5 seconds, including the DNS lookup", async () => {
   const names = { addresses: () => new Promise<never>(() => {}) };
   const client = createPushClient({ names, allow: [], secureContext: createSecureContext() });
   const outcome = jest.fn();
@@ -201,6 +201,6 @@ test("the deadline of a pushed event is 5 seconds, the name look-up included", a
     failure: "timeout",
     detail: "the bridge did not accept a connection within 5 seconds",
   });
-  // Not waited for: it ends in real time, and holds nothing.
+  // Not awaited: closing ends in real time, and leaves nothing open.
   void client.close();
 });

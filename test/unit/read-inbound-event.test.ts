@@ -5,7 +5,7 @@ const COMMAND = { type: "command", channel: "c1", user: { id: "u1" }, text: "" }
 const ACTION = { type: "action", channel: "c1", user: { id: "u1" }, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: { id: "u1" }, text: "hi" };
 
-test("what an event says is passed on", () => {
+test("the fields of an event are passed on", () => {
   const user = { id: "u1", name: "Ünï" };
   const channel = { id: "c1", name: "lobby" };
   expect(readInboundEvent({ ...COMMAND, id: "r1", channel, user, text: "start 5" })).toEqual({
@@ -25,13 +25,13 @@ test("what an event says is passed on", () => {
 });
 
 // contract: inbound-channel-name, inbound-user-name, inbound-reply-to
-test("null is the same as nothing where it is allowed", () => {
+test("a field that may be null is read the same when it is null and when it is missing", () => {
   const nulls = { channel: { id: "c1", name: null }, user: { id: "u1", name: null }, replyTo: null };
   expect(readInboundEvent({ ...MESSAGE, ...nulls })).toEqual(readInboundEvent(MESSAGE));
 });
 
 // contract: inbound-unknown-fields, inbound-required
-test("names that every object inherits are unknown fields, and stand for none that is required", () => {
+test("names that every object inherits are unknown fields, and satisfy no required field", () => {
   expect(outcomeOf({ ...COMMAND, ["__proto__"]: { type: "command" } })).toBe("__proto__");
   expect(outcomeOf({ ["__proto__"]: COMMAND })).toBe("type");
   expect(outcomeOf({ ...COMMAND, user: { ["__proto__"]: { id: "u1" } } })).toBe("user.id");
@@ -42,6 +42,6 @@ test("names that every object inherits are unknown fields, and stand for none th
   }
 });
 
-test("the name of an unknown field is not repeated at any length", () => {
+test("a long name of an unknown field is shortened in the answer", () => {
   expect(outcomeOf({ ...COMMAND, ["x".repeat(60_000)]: 1 })?.length).toBeLessThan(1_000);
 });

@@ -1,6 +1,6 @@
 import { readPollQuery } from "../../edge/read-poll-query";
 
-/** "valid", or the parameter that is at fault. */
+/** "valid", or the name of the invalid parameter. */
 function outcome(query: string): string {
   const read = readPollQuery(query);
   return "query" in read ? "valid" : String(read.violation.field);
@@ -17,7 +17,7 @@ test.each([
   ["limit=7&after=12", { $case: "after", value: "12" }, 7],
   ["%61fter=%31%32", { $case: "after", value: "12" }, 100],
   ["&&after=12&", { $case: "after", value: "12" }, 100],
-])("the query %j is read", (query, from, limit) => {
+])("the query %j is accepted", (query, from, limit) => {
   expect(readPollQuery(query)).toEqual({ query: { from, limit } });
 });
 
@@ -33,10 +33,10 @@ test.each([
   ["a limit other than an integer from 1 to 100", "limit", LIMITS.split(" ")],
   ["a cursor given twice", "after", ["after=1&after=1", "after=1&after=2", "after=1&%61fter=1"]],
   ["a limit given twice", "limit", ["limit=5&limit=5"]],
-  ["the first fault: a cursor before a limit", "after", ["x=1&limit=0&after="]],
-  ["the first fault: a limit before what is unknown", "limit", ["x=1&limit=0"]],
-  ["the first of the unknown", "y", ["y=1&x=1"]],
-])("%s is refused, naming %j", (_what, field, queries) => {
+  ["an invalid cursor and an invalid limit", "after", ["x=1&limit=0&after="]],
+  ["an invalid limit and an unknown parameter", "limit", ["x=1&limit=0"]],
+  ["two unknown parameters", "y", ["y=1&x=1"]],
+])("%s: refused with the field %j", (_what, field, queries) => {
   expect(queries.map((query) => [query, outcome(query)])).toEqual(queries.map((query) => [query, field]));
 });
 
@@ -44,6 +44,6 @@ test.each(["before", "After", "after[]", "limit ", "__proto__", ""])("parameter 
   expect(outcome(`${name}=1`)).toBe(name);
 });
 
-test("the name of an unknown parameter is not repeated at any length", () => {
+test("a long name of an unknown parameter is shortened in the answer", () => {
   expect(outcome("x".repeat(10_000)).length).toBeLessThan(1_000);
 });

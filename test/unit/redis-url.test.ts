@@ -35,7 +35,7 @@ test.each([
     "rediss+cluster://:word@c1:7000,[fe80::1]:7001,c3",
     { kind: "cluster", seeds: [at("c1", 7000), at("fe80::1", 7001), at("c3", 6379)], access: WORD },
   ],
-])("%s names its servers", (url, target) => {
+])("%s is parsed into its servers", (url, target) => {
   expect(parseRedisUrl(url)).toEqual(target);
 });
 
@@ -61,6 +61,6 @@ test.each([
   expect(() => parseRedisUrl(url)).toThrow(fault);
 });
 
-test("a password is never in a fault", () => {
+test("a fault never contains the password", () => {
   expect(() => parseRedisUrl("redis://app:secret@r1/x")).toThrow(/^(?!.*secret)/);
 });

@@ -7,17 +7,17 @@ import { createTurns, type WaitingMax } from "../../edge/request-turns";
 import { parseAnswers, rawRequest } from "../harness/raw-http";
 import { until } from "../harness/wait";
 
-/** More than the system holds for a connection. */
+/** More bytes than the system buffers for a connection. */
 const LARGE = Buffer.alloc(16 * 1_048_576, "x");
 const GET = rawRequest("GET", "/");
 
 let server: Server;
 let client: Socket;
-/** The requests that were parsed, and the answers of those that were started. */
+/** The number of parsed requests, and the responses of the started ones. */
 let parsed: number;
 let started: ServerResponse[];
 
-/** A server that answers in turn, and a client of it that reads nothing. */
+/** Starts a server that answers in turn, and connects a client that reads nothing. */
 async function start(answer: (response: ServerResponse) => void, max?: WaitingMax): Promise<void> {
   [parsed, started] = [0, []];
   const takeTurn = createTurns(max);
@@ -32,7 +32,7 @@ async function start(answer: (response: ServerResponse) => void, max?: WaitingMa
   client = connectTo();
 }
 
-/** A client that reads nothing yet. */
+/** Connects a client that reads nothing yet. */
 function connectTo(): Socket {
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
   return socket.on("error", () => undefined);
@@ -43,7 +43,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Reads until so many answers have come, and answers their statuses. */
+/** Reads until `count` answers have arrived, and returns their statuses. */
 async function readAnswers(count: number): Promise<readonly number[]> {
   const received: Buffer[] = [];
   client.on("data", (chunk: Buffer) => received.push(chunk)).resume();
@@ -52,7 +52,7 @@ async function readAnswers(count: number): Promise<readonly number[]> {
   return answers().map(({ status }) => status);
 }
 
-test("a pipelined request is started when the answer before it has left, in the order of arrival", async () => {
+test("pipelined requests are started in the order of arrival, each after the previous answer was sent", async () => {
   const left: boolean[] = [];
   await start((response) => {
     left.push(started.slice(0, -1).every(({ writableFinished }) => writableFinished));
@@ -65,16 +65,16 @@ test("a pipelined request is started when the answer before it has left, in the 
   expect(left).toEqual([true, true, true]);
 });
 
-test("a request whose turn comes after its connection ended is never started", async () => {
+test("a request is never started if its connection closes before its turn", async () => {
   await start((response) => void response.end(LARGE));
   client.write(Buffer.concat([GET, GET]));
   await until("both are parsed", () => parsed === 2);
   client.destroy();
-  await until("the first is given up", () => started[0]?.closed);
+  await until("the first answer is dropped", () => started[0]?.closed);
   expect(started).toHaveLength(1);
 });
 
-test("while one waits no more are read, and in the end all are answered", async () => {
+test("while a request waits, no more are read, and all are answered in the end", async () => {
   await start((response) => {
     response.req.resume().on("end", () => setImmediate(() => response.end()));
   });
@@ -85,7 +85,7 @@ test("while one waits no more are read, and in the end all are answered", async 
   expect(await readAnswers(posts)).toHaveLength(posts);
 });
 
-test("a connection on which too many requests wait is ended, and the room of its requests is free again", async () => {
+test("a connection with too many waiting requests is closed, and its requests no longer count", async () => {
   await start(() => undefined, { onConnection: 3, inAll: 5 });
   const endsAfter = async (socket: Socket, requests: number) => {
     socket.write(Buffer.concat(Array.from({ length: requests }, () => GET)));
@@ -94,14 +94,14 @@ test("a connection on which too many requests wait is ended, and the room of its
   await endsAfter(client, 5);
   const others = [connectTo(), connectTo()];
   for (const other of others) other.write(Buffer.concat([GET, GET, GET]));
-  await until("four wait", () => parsed === 5 + 6);
+  await until("four requests wait", () => parsed === 5 + 6);
   await endsAfter(connectTo(), 3);
   expect(await promisify(server.getConnections.bind(server))()).toBe(others.length);
   for (const socket of others) socket.destroy();
 });
 
 // time: smoke
-test("an answer of which nothing is taken for too long is given up with its connection", async () => {
+test("an answer is dropped with its connection if the client reads none of it for too long", async () => {
   const app = createPublicListener({ trustProxy: [], report: jest.fn(), stalledMs: 200 });
   app.get("/", (_request, reply) => reply.send(LARGE));
   await app.listen({ port: 0, host: "127.0.0.1" });

@@ -26,7 +26,7 @@ test("there are 32 kinds, and a ping is never retried", () => {
   expect([KINDS.length, isRetried({ type: "ping" })]).toEqual([32, false]);
 });
 
-/** The shortest time of a timer. */
+/** The shortest timer, in ms. */
 const SOON = 1;
 
 const shard = testShard();
@@ -40,12 +40,12 @@ const within =
   () =>
     after(ms, outcome);
 
-/** Answers attempts 1, 2 and 3 of each event. */
+/** Answers the attempts of each event in this order, and refuses any further ones. */
 function answerWith(answers: readonly Answer[]): void {
   shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
 }
 
-/** When the attempts are made, by the core that starts now, if they are answered so. */
+/** Starts a core whose attempts get these answers; returns the times of the attempts, in ms. */
 async function attemptTimes(...answers: readonly Answer[]): Promise<readonly number[]> {
   answerWith(answers);
   await shard().run(60_000);
@@ -59,13 +59,13 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
   ["is accepted at the second attempt is done", [refused, accepted], [0, 1_000]],
   ["is accepted at the third attempt is done", [refused, refused, accepted], [0, 1_000, 4_000]],
   ["is refused after 2 s is retried 1 s and 4 s after that", [within(2_000, REFUSED)], [0, 3_000, 6_000]],
-  ["gets no answer is retried 1 s and 4 s after its deadline", [unanswered], [0, 6_000, 9_000]],
+  ["gets no answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
   [
-    "has its second attempt under way at +4 s is tried again as soon as that fails",
+    "has its second attempt in progress at +4 s is retried as soon as that attempt fails",
     [refused, within(4_000, REFUSED)],
     [0, 1_000, 5_000 + SOON],
   ],
-  ["gets no second answer is tried again at its deadline", [refused, unanswered], [0, 1_000, 6_000 + SOON]],
+  ["gets no second answer is retried at that deadline", [refused, unanswered], [0, 1_000, 6_000 + SOON]],
 ])("an event that %s", async (_name, answers, starts) => {
   expect(await attemptTimes(...answers)).toEqual(starts);
   const isFailed = answers[starts.length - 1] !== accepted;
@@ -76,13 +76,13 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
 });
 
 // time: controlled
-test.each(FAILURES)("an attempt that failed by %s is retried", async (failure) => {
+test.each(FAILURES)("an attempt that failed with %s is retried", async (failure) => {
   expect(await attemptTimes(() => ({ ...REFUSED, failure }), accepted)).toEqual([0, 1_000]);
 });
 
 // time: controlled
 // contract: retry-never
-test("an event that is not retried is dropped after its first attempt", async () => {
+test("an event that is never retried is dropped when its first attempt fails", async () => {
   shard().world.queue = [queued(1, { isRetried: false })];
   expect(await attemptTimes(refused)).toEqual([0]);
   expect(shard().drops).toEqual([{ eventId: "evt_1", reason: "failed", atMs: 0 }]);
@@ -110,7 +110,7 @@ test.each([
   [1_001, [0, 1_000]],
   [4_000, [0, 1_000]],
   [4_001, [0, 1_000, 4_000]],
-])("an event that expires after %i ms is tried at %j", async (expiresAtMs, starts) => {
+])("an event that expires after %i ms is tried at %j ms", async (expiresAtMs, starts) => {
   shard().world.queue = [queued(1, { expiresAtMs })];
   expect(await attemptTimes(refused)).toEqual(starts);
 });
@@ -130,7 +130,7 @@ test.each([
 });
 
 // time: controlled
-test("an attempt under way when its core lost the shard is made again by the next core", async () => {
+test("an attempt in progress when its core loses the shard is repeated by the next core", async () => {
   answerWith([unanswered, refused, refused, refused]);
   await shard().run(500);
   shard().lose();
@@ -142,7 +142,7 @@ test("an attempt under way when its core lost the shard is made again by the nex
 
 // time: controlled
 // contract: retry-create
-test("steps of the service's clock move no retry", async () => {
+test("a step of the service's clock does not move retries", async () => {
   answerWith([refused]);
   shard().start();
   for (const stepMs of [10_000, -60_000]) {

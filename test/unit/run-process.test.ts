@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** What a process logs, and at last its exit code, that is asked to stop; `close` closes what it runs. */
+/** Runs a process that closes with `close`, and sends `signal`. Returns its log entries, then its exit code. */
 async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise<readonly unknown[]> {
   const said: unknown[] = [];
   const note = (level: string) => (fields: unknown, text?: string) =>
@@ -28,12 +28,12 @@ async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise
   return said;
 }
 
-test.each(["SIGTERM", "SIGINT"] as const)("on %s a process closes, says so, exits with 0", async (signal) => {
+test.each(["SIGTERM", "SIGINT"] as const)("on %s a process closes, logs it, exits with 0", async (signal) => {
   const said = await stop(signal, async () => undefined);
   expect(said).toEqual([["info", "stopping", { signal }], ["info", "stopped"], 0]);
 });
 
-test("a process that cannot close logs why and exits with 1", async () => {
+test("a process that fails to close logs why and exits with 1", async () => {
   const err = new Error("it is stuck");
   const said = await stop("SIGTERM", () => Promise.reject(err));
   expect(said).toEqual([STOPPING, ["error", "could not stop cleanly", { err }], 1]);

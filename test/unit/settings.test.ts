@@ -9,7 +9,7 @@ const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const CORE = { REDIS_URL: "redis://127.0.0.1:7000", SECRETS_KEY: KEY };
 const EDGE = { CORE_TOKEN: "edge-token-for-tests" };
 
-/** The lines that say what is wrong. */
+/** The faults of settings, one line each; none if they can be read. */
 function faults(read: () => unknown): readonly string[] {
   try {
     read();
@@ -20,7 +20,7 @@ function faults(read: () => unknown): readonly string[] {
   return [];
 }
 
-test("core needs a Redis and a key for secrets, and has a default for everything else", () => {
+test("core requires REDIS_URL and SECRETS_KEY, and has defaults for its other settings", () => {
   expect(readCoreConfig(CORE)).toMatchObject({
     redisUrl: CORE.REDIS_URL,
     redisCa: undefined,
@@ -36,7 +36,7 @@ test("core needs a Redis and a key for secrets, and has a default for everything
   });
 });
 
-test("the edge needs a token, and has a default for everything else", () => {
+test("the edge requires CORE_TOKEN, and has defaults for its other settings", () => {
   expect(readEdgeConfig(EDGE)).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     healthListen: { host: "127.0.0.1", port: 8081 },
@@ -46,7 +46,7 @@ test("the edge needs a token, and has a default for everything else", () => {
   });
 });
 
-test("settings do not change once they are read, and an empty one is an unset one", () => {
+test("settings are frozen once they are read, and an empty setting counts as unset", () => {
   expect(Object.isFrozen(readEdgeConfig(EDGE))).toBe(true);
   const unset = { ...EDGE, EDGE_LISTEN: "", TRUST_PROXY: "", LOG_LEVEL: "" };
   expect(readEdgeConfig(unset)).toEqual(readEdgeConfig(EDGE));
@@ -54,7 +54,7 @@ test("settings do not change once they are read, and an empty one is an unset on
   expect(faults(() => readEdgeConfig({ CORE_TOKEN: "" }))).toEqual([missing]);
 });
 
-describe("core's settings", () => {
+describe("core", () => {
   test.each([
     ["REDIS_URL", "127.0.0.1:7000", /^REDIS_URL /],
     ["REDIS_URL", "http://127.0.0.1:7000", /^REDIS_URL /],
@@ -80,19 +80,19 @@ describe("core's settings", () => {
     ["PUSH_ALLOW", "10.0.0.0", /^PUSH_ALLOW .*CIDR/],
     ["LOG_LEVEL", "loud", /^LOG_LEVEL .*one of fatal, error/],
     ["CORE_TLS_CERT", "/nowhere/cert.pem", /^CORE_TLS_CERT .*cannot be read/],
-  ])("refuse %s when it is %j", (name, value, fault) => {
+  ])("refuses %s when it is %j", (name, value, fault) => {
     const found = faults(() => readCoreConfig({ ...CORE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     if (value.length > 4) expect(found.join("\n")).not.toContain(value);
   });
 
-  test("take secrets' keys in hex or base64, the first to encrypt with", () => {
+  test("accepts keys for secrets in hex or base64, and encrypts with the first", () => {
     const base64 = Buffer.alloc(32, 7).toString("base64");
     const { secretsKeys } = readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` });
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
   });
 
-  test("take several tokens, also of one role, and tokens that contain an equals sign", () => {
+  test("accepts several tokens, also of one role, and tokens that contain an equals sign", () => {
     const { tokens } = readCoreConfig({
       ...CORE,
       CORE_LISTEN: "[::]:1",
@@ -106,10 +106,10 @@ describe("core's settings", () => {
   });
 });
 
-describe("the edge's settings", () => {
+describe("the edge", () => {
   test.each([
     ["CORE_TOKEN", "two words", /^CORE_TOKEN .*blanks/],
-    // Metadata of gRPC takes neither, and would name what it does not take.
+    // gRPC metadata cannot carry these characters, and its error would contain the token.
     ["CORE_TOKEN", "s3cret-tokén", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "“a-token-of-the-edge”", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "a-token\u0007", /^CORE_TOKEN .*ASCII/],
@@ -126,14 +126,14 @@ describe("the edge's settings", () => {
     ["DASHBOARD_LISTEN", "on", /^DASHBOARD_LISTEN /],
     ["PUBLIC_URL", "bridge.example", /^PUBLIC_URL /],
     ["PUBLIC_URL", "ftp://bridge.example", /^PUBLIC_URL /],
-  ])("refuse %s when it is %j", (name, value, fault) => {
+  ])("refuses %s when it is %j", (name, value, fault) => {
     const found = faults(() => readEdgeConfig({ ...EDGE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     expect(found.join("\n")).not.toContain(value);
   });
 
   const ADDRESSES = "core:50051 127.0.0.1:50051 [::1]:50051 dns:///core.internal:50051";
-  test.each(ADDRESSES.split(" "))("take %s as core's address", (address) => {
+  test.each(ADDRESSES.split(" "))("accepts %s as core's address", (address) => {
     expect(readEdgeConfig({ ...EDGE, CORE_ADDRESS: address }).core.address).toBe(address);
   });
 
@@ -142,16 +142,16 @@ describe("the edge's settings", () => {
     ["off", undefined],
     ["127.0.0.1:8082", { host: "127.0.0.1", port: 8082 }],
     ["[::1]:8082", { host: "::1", port: 8082 }],
-  ])("take %j for where the dashboard listens", (listen, expected) => {
+  ])("accepts %j as the address of the dashboard's listener", (listen, expected) => {
     expect(readEdgeConfig({ ...EDGE, DASHBOARD_LISTEN: listen }).dashboardListen).toEqual(expected);
   });
 
-  test("take a public URL with or without a path", () => {
+  test("accepts a public URL with or without a path", () => {
     for (const url of ["https://hooks.example", "https://hooks.example/base"])
       expect(readEdgeConfig({ ...EDGE, PUBLIC_URL: `${url}//` }).publicUrl).toBe(url);
   });
 
-  test("take addresses and blocks of proxies", () => {
+  test("accepts addresses and CIDR blocks of proxies", () => {
     const { trustProxy } = readEdgeConfig({ ...EDGE, TRUST_PROXY: "10.0.0.0/8, 2001:db8::1" });
     expect(trustProxy).toEqual(["10.0.0.0/8", "2001:db8::1"]);
   });
@@ -168,7 +168,7 @@ describe("settings that name files", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("are read at once", () => {
+  test("are replaced by the contents of the files", () => {
     const { tls } = readCoreConfig({ ...CORE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem });
     expect(tls).toEqual({ cert: bytes, key: bytes, clientCa: undefined });
     const { core } = readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem });
@@ -180,7 +180,7 @@ describe("settings that name files", () => {
     ["core", "an authority without a certificate", ["CORE_TLS_CLIENT_CA"]],
     ["edge", "a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"]],
     ["edge", "a certificate without an authority", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
-  ])("belong together: at the %s %s is a fault", (process, _what, names) => {
+  ])("must be complete: %s refuses %s", (process, _what, names) => {
     const files = Object.fromEntries(names.map((name) => [name, pem]));
     const read = () =>
       process === "core" ? readCoreConfig({ ...CORE, ...files }) : readEdgeConfig({ ...EDGE, ...files });
@@ -188,7 +188,7 @@ describe("settings that name files", () => {
   });
 });
 
-test("every fault is named at once, each on a line of one message, and no value is repeated", () => {
+test("all faults are reported in one message, one line each, without the values", () => {
   const values = { REDIS_URL: "VALUE_A", SECRETS_KEY: "VALUE_B", CORE_LISTEN: "VALUE_C", SHARDS: "VALUE_D" };
   const more = { LOG_LEVEL: "VALUE_E", CORE_TLS_CERT: "VALUE_F" };
   const found = faults(() => readCoreConfig({ ...values, ...more }));

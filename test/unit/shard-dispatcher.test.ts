@@ -12,7 +12,7 @@ import {
   WORKSPACE,
 } from "../harness/test-shard";
 
-/** What the store remembers of the workspace, where it has another record now. */
+/** The remembered record of the workspace, and the record that the store has now. */
 const KNOWN = { ...WORKSPACE, targetUrl: "https://known.example/" };
 const NOW = { ...WORKSPACE, targetUrl: "https://now.example/" };
 const OTHER = "22222222-2222-4333-8444-555555555555";
@@ -24,7 +24,7 @@ const upFrom = (first: number, count: number) => Array.from({ length: count }, (
 
 const unanswered = () => after(5_000, TIMEOUT);
 
-/** Attempts wait for their answer until the test gives it, by event id. */
+/** Makes attempts wait for their answer; returns a function that answers one by its event id. */
 function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<void> {
   const waiting = new Map<string, (outcome: PushOutcome) => void>();
   shard().world.answer = ({ eventId }) => new Promise((resolve) => waiting.set(eventId, resolve));
@@ -48,12 +48,12 @@ describe("first attempts of a workspace", () => {
   });
 
   test("are dropped as overloaded after 10 s in the queue, and not before", async () => {
-    // 16 at a time, for 5 s each: lots start at 0 s, 5 s and 10 s.
+    // Each attempt takes 5 s, so 16 attempts start at 0 s, 16 at 5 s and 16 at 10 s.
     await shard().run(10_000, { answer: unanswered, queue: queuedMany(60, { isRetried: false }) });
     expect(shard().attempts).toHaveLength(48);
     const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded");
     expect(overloaded()).toEqual([]);
-    // The next look at the queue is within a second.
+    // The dispatcher looks at the queue again within a second.
     await pass(1_000);
     expect(overloaded().map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(49, 12)));
     const drops = shard().recorded.filter(({ delivery }) => delivery?.result === "overloaded");
@@ -62,8 +62,8 @@ describe("first attempts of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
-  test("are dropped 10 s after their publication, whenever this core reads them", async () => {
-    // Published 11 s, and 8 s ago: of these 16 start at once, and the 17th could at 5 s.
+  test("are dropped 10 s after publication, whenever this core reads them", async () => {
+    // One was published 11 s ago, and 17 were 8 s ago: 16 of those start at once, the last could start at 5 s.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
     expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
@@ -73,7 +73,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.slice(1)).toMatchObject([{ eventId: "evt_4017", reason: "overloaded" }]);
   });
 
-  test.each([3_600_000, -3_600_000])("wait their 10 s when the clock steps by %i ms", async (stepMs) => {
+  test.each([3_600_000, -3_600_000])("wait 10 s even if the clock steps by %i ms", async (stepMs) => {
     await shard().run(5_000, { answer: unanswered, queue: [] });
     shard().world.clockMs = stepMs;
     shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
@@ -84,7 +84,7 @@ describe("first attempts of a workspace", () => {
     expect([ids().length, overloaded()]).toEqual([48, 12]);
   });
 
-  test("are dropped as overloaded past 4 MB of one workspace, which retries count for, and not of another", async () => {
+  test("are dropped as overloaded past 4 MB of their workspace, including retries, but not for another workspace", async () => {
     const queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
     queue.push(queued(21, { workspaceId: OTHER }));
     await shard().run(0, { answer: () => REFUSED, queue });
@@ -92,7 +92,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("are read as far as the bytes in hand leave room, and further as soon as there is room", async () => {
+  test("are read while the bytes in hand leave room, and again as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
@@ -109,7 +109,7 @@ describe("first attempts of a workspace", () => {
     expect(ids().slice(count)).toEqual(eventIds(count + 1));
   });
 
-  test("are dropped as overloaded where 5,000 wait already", async () => {
+  test("are dropped as overloaded when 5,000 are already waiting", async () => {
     answerByHand();
     await shard().run(0, { queue: queuedMany(16 + 5_000 + 2) });
     const drops = shard().drops.map(({ eventId, reason }) => `${eventId} ${reason}`);
@@ -119,14 +119,14 @@ describe("first attempts of a workspace", () => {
   test.each([
     ["succeeds", OK],
     ["fails", REFUSED],
-  ])("wait until an earlier one for the same message %s, and so do those behind", async (_how, outcome) => {
+  ])("wait until an earlier one for the same message %s, and so do later ones", async (_how, outcome) => {
     const answer = answerByHand();
     const update = queued(3, { messageId: "msg_1" });
     await shard().run(500, { queue: [queued(1), queued(2), update, queued(4)] });
     await answer("evt_2");
     expect(ids()).toEqual(eventIds(1, 2));
     await answer("evt_1", outcome);
-    // A retry is not waited for.
+    // First attempts do not wait for a retry.
     expect(ids()).toEqual(eventIds(1, 2, 3, 4));
   });
 
@@ -141,7 +141,7 @@ describe("first attempts of a workspace", () => {
   });
 });
 
-test("events in hand count by their bytes until they are finished or abandoned, and an abandoned one is not taken again", () => {
+test("events in hand count their bytes until finished or abandoned, and an abandoned event is not accepted again", () => {
   const inHand = createInHand();
   const [a, b] = [queued(1, { bytes: 10 }), queued(2, { bytes: WORKSPACE_BYTES_MAX - 5 })];
   expect([a, b, a].map((push) => inHand.take(push))).toEqual([true, true, false]);
@@ -153,24 +153,24 @@ test("events in hand count by their bytes until they are finished or abandoned, 
 });
 
 // time: controlled
-test("an event is not dropped because the store is away when its workspace is to be read", async () => {
+test("an event is not dropped if the store is unavailable when its workspace must be read", async () => {
   await shard().run(3_000, { workspace: "away" });
   expect([shard().attempts, shard().recorded, shard().drops]).toEqual([[], [], []]);
   await shard().wait(500, { workspace: WORKSPACE });
   expect([shard().attempts.length, shard().recorded.length, shard().drops]).toEqual([1, 1, []]);
 });
 
-test("while the store is away an event is pushed by what was last known of its workspace", async () => {
+test("while the store is unavailable an event is pushed by the last known record of its workspace", async () => {
   await shard().run(0, { workspace: "away", recalled: KNOWN });
   expect(shard().attempts).toMatchObject([{ url: KNOWN.targetUrl }]);
 });
 
 // time: controlled
 test.each([
-  ["the one that is remembered", 1, KNOWN.targetUrl],
-  ["another one", 2, NOW.targetUrl],
+  ["the remembered one", 1, KNOWN.targetUrl],
+  ["another", 2, NOW.targetUrl],
 ])(
-  "a workspace whose version beside the event is %s is pushed to by the right record, and read again for a retry",
+  "a workspace whose version in the queue is %s is pushed to by the right record, and read again for a retry",
   async (_which, version, first) => {
     const versions = new Map([[WORKSPACE.id, version]]);
     await shard().run(1_000, { answer: () => REFUSED, versions, recalled: KNOWN, workspace: NOW });
@@ -179,7 +179,7 @@ test.each([
 );
 
 // time: controlled
-test("a remembered record that the queue confirmed counts for 50 ms, like one that was read", async () => {
+test("a remembered record that the queue confirmed is used for 50 ms, like one that was read", async () => {
   const hold = answerByHand();
   const versions = new Map([[WORKSPACE.id, 1]]);
   await shard().run(49, { versions, recalled: KNOWN, workspace: NOW, queue: queuedMany(18) });
@@ -194,14 +194,14 @@ test.each([
   ["recorded", []],
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
-] as const)("an event to be held that is %s counts as given up: %j", async (held, reasons) => {
+] as const)("an event to be held with the outcome %s counts as dropped: %j", async (held, reasons) => {
   await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
   expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);
   expect(shard().drops.map(({ reason }) => reason)).toEqual(reasons);
 });
 
 // time: controlled
-test("a store that forgot the lease is asked again until the lease is taken again", async () => {
+test("a store that lost the lease is asked again until the lease is acquired again", async () => {
   await shard().run(1_000, { lease: "forgotten" });
   expect(shard().attempts).toEqual([]);
   await shard().wait(200, { lease: "held" });
@@ -209,7 +209,7 @@ test("a store that forgot the lease is asked again until the lease is taken agai
 });
 
 // time: controlled
-test("attempts are made on time while the store is away, and recorded in their order when it is back", async () => {
+test("attempts are made on time while the store is unavailable, and recorded in order when it is available again", async () => {
   await shard().run(1_100, {
     answer: ({ number }) => (number < 3 ? REFUSED : OK),
     recalled: WORKSPACE,
@@ -223,7 +223,7 @@ test("attempts are made on time while the store is away, and recorded in their o
 });
 
 // time: controlled
-test("when the lease is lost, nothing is tried and nothing recorded", async () => {
+test("when the lease is lost, no attempt is made and none is recorded", async () => {
   await shard().run(500, { answer: () => REFUSED, records: "away" });
   shard().lose();
   await shard().wait(10_000, { records: "taken" });
@@ -231,7 +231,7 @@ test("when the lease is lost, nothing is tried and nothing recorded", async () =
 });
 
 // time: controlled
-test("what a store refused that had forgotten the lease is recorded when the lease is taken again", async () => {
+test("an outcome that a store without the lease refused is recorded when the lease is acquired again", async () => {
   await shard().run(2_000, { records: "refused" });
   expect([shard().attempts.length, shard().recorded]).toEqual([1, []]);
   await shard().wait(1_000, { records: "taken" });
@@ -245,7 +245,7 @@ test("entries of a store that took over with a clock behind are found, and none 
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),
   });
-  // It is not there for a moment, and has another entry then, before the one that waits for its retry.
+  // The new store lacks the lease for a moment. It then has another entry before the one that waits for its retry.
   await shard().wait(1_500, { lease: "forgotten" });
   shard().world.lease = "held";
   shard().world.queue.unshift(queued(3));
@@ -256,7 +256,7 @@ test("entries of a store that took over with a clock behind are found, and none 
 });
 
 // time: controlled
-test("a lease that has run out by the clock is not acted on, though its timer has not fired", async () => {
+test("a lease that has expired by the clock is not used, although its timer has not fired", async () => {
   await shard().run(2_000, { isOver: true });
   expect([shard().attempts, shard().recorded, shard().drops]).toEqual([[], [], []]);
 });

@@ -6,7 +6,7 @@ import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases"
 
 const SHARDS = 4;
 
-/** Holders of a test, and every hold that they gave out. */
+/** Starts the holders of a test, and keeps every hold that they give out. */
 function createHolders(leases: Leases) {
   const holds: { readonly name: string; readonly hold: Hold }[] = [];
   const faults: unknown[] = [];
@@ -31,7 +31,7 @@ function createHolders(leases: Leases) {
       all.push(holder);
       return holder;
     },
-    /** Who may work on a shard now. */
+    /** The names of the cores that may work on a shard now. */
     on: (shard: number) =>
       holds.filter(({ hold }) => hold.shard === shard && !hold.lost.aborted).map(({ name }) => name),
   };
@@ -61,7 +61,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-/** Lets no work on these shards end until the answered function is called. */
+/** Keeps the work on these shards from ending until the returned function is called. */
 function keepWorkingOn(...shards: readonly number[]): () => void {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -73,7 +73,7 @@ function keepWorkingOn(...shards: readonly number[]): () => void {
 }
 
 // time: controlled
-test("a core that closes hands over at once what is not worked on, and the rest when it is done", async () => {
+test("a closing core hands over idle shards at once, and the others when the work on them has ended", async () => {
   const finish = keepWorkingOn(2);
   const one = holders.start("one");
   const two = holders.start("two");
@@ -93,7 +93,7 @@ const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
 
 // time: controlled
 test.each(INTO_BEAT)(
-  "a core closing %i ms into a beat keeps what is worked on until it stops",
+  "a core that closes around a beat (case %i) keeps a shard until the work on it has ended",
   async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
@@ -111,7 +111,7 @@ test.each(INTO_BEAT)(
 );
 
 // time: controlled
-test("a lease that cannot be kept counts as lost before another core can have it", async () => {
+test("a lease that cannot be renewed counts as lost before another core can acquire it", async () => {
   const one = holders.start("one");
   await pass(1_000);
   memory.state.away = true;
@@ -128,7 +128,7 @@ test("a lease that cannot be kept counts as lost before another core can have it
 });
 
 // time: controlled
-test("a lease that turns out to be another's is lost at once, and the others are kept", async () => {
+test("a lease that belongs to another core is lost at once, and the others are kept", async () => {
   const one = holders.start("one");
   await pass(20_000);
   expect([sorted(one), holders.holds.length]).toEqual([[0, 1, 2, 3], SHARDS]);
@@ -138,7 +138,7 @@ test("a lease that turns out to be another's is lost at once, and the others are
 });
 
 // time: controlled
-test("work that fails is reported, its lease is let go, and the next beat begins it again", async () => {
+test("work that fails is reported, its lease is released, and the next beat starts the work again", async () => {
   const fault = new Error("a bug");
   holders.working.until = async () => {
     throw fault;
@@ -156,7 +156,7 @@ test("work that fails is reported, its lease is let go, and the next beat begins
 });
 
 // time: controlled
-test("however cores come and go, no shard ever has two cores, and in the end each has one", async () => {
+test("however cores start and stop, no shard ever has two cores, and in the end each has one", async () => {
   const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(1_500), away: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
@@ -206,7 +206,7 @@ test("a hold that ends after its lease was lost does not release the next holder
   holders.start("a");
   await pass(2_000);
   const other = holders.start("b");
-  // Its part is handed over; on shard 1 the work goes on for longer than the lease.
+  // The new core gets its part; on shard 1 the work of the old core goes on for longer than the lease.
   await pass(LEASE_MS + 200);
   void other.close();
   for (let ms = 0; ms < 6_000; ms += 100) {
@@ -217,12 +217,12 @@ test("a hold that ends after its lease was lost does not release the next holder
 });
 
 // time: controlled
-test("a hold ends by the clock, whether or not its timer has run", async () => {
+test("a hold is over by the clock, whether or not its timer has fired", async () => {
   holders.start("a");
   await pass(1_000);
   const hold = holders.holds[0]?.hold;
   expect(hold?.isOver()).toBe(false);
-  // As a process that was stopped finds it: the clock has gone on, no timer has run.
+  // As in a process that was suspended: the clock has advanced, but no timer has fired.
   const later = performance.now() + LEASE_MS;
   const clock = jest.spyOn(performance, "now").mockReturnValue(later);
   expect([hold?.isOver(), hold?.lost.aborted]).toEqual([true, false]);

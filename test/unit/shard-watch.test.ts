@@ -7,13 +7,13 @@ import { newWorkspace } from "../harness/new-workspace";
 const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
-/** A watch over an outbox in memory, with what became of its mails by workspace. */
+/** Starts a watch over an outbox in memory; the workspaces of its emails are listed by what happened to them. */
 function startWatch() {
   const outbox: OutageMail[] = [];
   const none: readonly string[] = [];
   const seen = { sent: [...none], tried: [...none], faults: [...none], refused: [...none] };
   const reports: unknown[] = [];
-  /** What reading a workspace, or sending its mail, fails with. */
+  /** The errors of reading a workspace, by its id, and of sending its email, by the address. */
   const unreadable = new Map<string, Error>();
   const unsendable = new Map<string, Error>();
   const fail = (error: Error | undefined): void => {
@@ -64,7 +64,7 @@ function startWatch() {
     unreadable,
     unsendable,
     left: () => outbox.map(({ workspaceId }) => workspaceId),
-    /** Before all others, as a store does whose clock is behind. */
+    /** Puts an email before all others, as a store with a clock behind does. */
     putFirst: (workspaceId: string) => void outbox.unshift(mailOf(workspaceId, "0.5")),
     put: (...workspaceIds: readonly string[]) => void outbox.push(...workspaceIds.map((id) => mailOf(id))),
     async close() {
@@ -90,7 +90,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test("a permanently refused mail leaves the outbox, and the others are sent", async () => {
+test("a permanently refused email is removed from the outbox, and the others are sent", async () => {
   watch.unsendable.set("bad", refusal(true));
   watch.put("bad", "good", "better");
   await pass(2_000);
@@ -99,7 +99,7 @@ test("a permanently refused mail leaves the outbox, and the others are sent", as
   expect([watch.left(), watch.faults]).toEqual([[], []]);
 });
 
-test("temporary refusals of more mails than are read at once do not delay the others", async () => {
+test("temporarily refused emails, even more than are read at once, do not delay the others", async () => {
   const bad = named("bad", 2 * PAGE);
   for (const id of bad) watch.unsendable.set(id, refusal(false));
   watch.put(...bad, "good");
@@ -111,7 +111,7 @@ test("temporary refusals of more mails than are read at once do not delay the ot
 });
 
 // time: controlled
-test("a temporarily refused mail is retried ever more slowly, at last once a minute, until it is accepted", async () => {
+test("a temporarily refused email is retried at growing intervals, up to a minute, until it is accepted", async () => {
   watch.unsendable.set("slow", refusal(false));
   watch.put("slow");
   await pass(15_500);
@@ -125,7 +125,7 @@ test("a temporarily refused mail is retried ever more slowly, at last once a min
 });
 
 // time: controlled
-test("while the mail server is down one mail is tried at a time, ever more slowly, and all are sent in the end", async () => {
+test("while the mail server is down, one email at a time is tried, at growing intervals, and all are sent in the end", async () => {
   const mails = named("w", 25);
   for (const id of mails) watch.unsendable.set(id, new Error("connection refused"));
   watch.put(...mails);
@@ -136,7 +136,7 @@ test("while the mail server is down one mail is tried at a time, ever more slowl
   expect([watch.sent.toSorted(), watch.left()]).toEqual([mails.toSorted(), []]);
 });
 
-test("neither a mail whose attempts time out nor a workspace that cannot be read delays the others", async () => {
+test("neither an email whose attempts time out nor a workspace that cannot be read delays the others", async () => {
   watch.unsendable.set("hangs", new Error("timeout"));
   watch.unreadable.set("sealed", new Error("no key opens it"));
   watch.put("hangs", "sealed", "good", "better");
@@ -145,7 +145,7 @@ test("neither a mail whose attempts time out nor a workspace that cannot be read
   expect(watch.faults).toContain("sealed");
 });
 
-test("while the store is unavailable nothing is sent, or counted as a mail fault", async () => {
+test("while the store is unavailable no email is sent, and none counts as failed", async () => {
   watch.unreadable.set("w0", new StoreUnavailable("away"));
   watch.put("w0", "w1");
   await pass(5_000);
@@ -155,7 +155,7 @@ test("while the store is unavailable nothing is sent, or counted as a mail fault
   expect(watch.sent).toEqual(["w0", "w1"]);
 });
 
-test("a mail that was due while the lease seemed expired is sent once the lease turns out to be kept", async () => {
+test("an email that was due while the lease seemed expired is sent once the lease turns out to be kept", async () => {
   watch.lease.isOver = true;
   watch.put("a");
   await pass(3_000);
@@ -165,7 +165,7 @@ test("a mail that was due while the lease seemed expired is sent once the lease 
   expect(watch.sent).toEqual(["a"]);
 });
 
-test("a mail that sorts before those already tried, as after a failover, is sent", async () => {
+test("an email that sorts before those already tried, as after a failover, is sent", async () => {
   watch.unsendable.set("rests", refusal(false));
   watch.put("rests", "a");
   await pass(2_000);

@@ -4,7 +4,7 @@ import { createShare } from "../../core/domain/share";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A share whose store is made of promises that a test settles. */
+/** A share that joins with `join`, and whose shards in `hung` take 10 s to settle. */
 function createTestShare(shards: number, join: () => Promise<readonly string[] | undefined>) {
   const mine = new Map<number, boolean>();
   const faults: unknown[] = [];
@@ -24,7 +24,7 @@ function createTestShare(shards: number, join: () => Promise<readonly string[] |
   return { share, mine, faults, hung, settled };
 }
 
-test("every shard has exactly one member, and the parts differ by at most one", async () => {
+test("every shard belongs to exactly one member, and the members' parts differ by at most one shard", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 40 }),

@@ -16,7 +16,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** How both the service and the kit judge a signature, at the time that it names. */
+/** How the service judges a signature; asserts that the kit judges it alike, at the time that the signature names. */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
@@ -29,7 +29,7 @@ const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
 test.each(SIGNATURE_VECTORS)(
-  "the digest that openssl makes of $what is right under its secret, timestamp and text alone",
+  "the digest that openssl makes of $what is right only with its secret, timestamp and text",
   ({ secret, t, raw, mac }) => {
     const header = `t=${t},v1=${mac}`;
     const longer = Buffer.concat([Buffer.from(raw), Buffer.from(" ")]);
@@ -63,7 +63,7 @@ test("digests are compared in constant time: timingSafeEqual decides, for every 
 });
 
 // contract: signature-format
-test("both sides sign with one entry a secret, in their order, in lower case, in whole seconds", () => {
+test("both sides sign with one entry per secret, in the order of the secrets, in lower case and whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const secrets = ["secret-two", "secret-one"];
   const raw = Buffer.from(String(one?.raw));
@@ -97,7 +97,7 @@ test.each([
 });
 
 // contract: signature-any
-test("any one right entry is sufficient, under any of the secrets, whatever stands around it", () => {
+test("any one matching entry is sufficient, under any of the secrets, whatever the other entries are", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   forAll(
     fc.uint8Array({ maxLength: 200 }),
@@ -147,7 +147,7 @@ describe("by the service clock", () => {
   const NOW_S = 1_700_000_000;
   const HOUR_MS = 3_600_000;
 
-  /** What is decided on a request that is signed with `secret` at `t`, `nowMs` by the service clock. */
+  /** The outcome of a request that is signed with `secret` at `t`, when the service clock is at `nowMs`. */
   async function judge(nowMs: number, t: number | string, secret = "newest", workspace = ROTATED) {
     const record = { workspace, version: 1 };
     const context = {
@@ -181,13 +181,13 @@ describe("by the service clock", () => {
     ["written with leading zeros", NOW_S * 1000, `000${NOW_S}`, "accepted"],
     ["zero", NOW_S * 1000, "0", "timestamp"],
     ["of 30 digits", NOW_S * 1000, "9".repeat(30), "timestamp"],
-    ["of 400 digits, past all numbers", NOW_S * 1000, "9".repeat(400), "timestamp"],
-  ])("a timestamp %s is judged so", async (_what, nowMs, t, outcome) => {
+    ["of 400 digits, which no number can hold", NOW_S * 1000, "9".repeat(400), "timestamp"],
+  ])("a timestamp %s is accepted only within 5 minutes", async (_what, nowMs, t, outcome) => {
     expect(await judge(nowMs, t)).toBe(outcome);
   });
 
   // contract: order
-  test("a wrong signature is answered before a timestamp that is off", async () => {
+  test("a wrong signature is answered before a timestamp out of range", async () => {
     expect(await judge(NOW_S * 1000, NOW_S - 301, "unknown")).toBe("signature");
   });
 
@@ -197,10 +197,10 @@ describe("by the service clock", () => {
     ["the newest secret", "newest", 0, "accepted"],
     ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
     ["the retired secret 24 hours after", "retired", 24 * HOUR_MS, "signature"],
-    ["an earlier one just before its own 24 hours", "retired before", 23 * HOUR_MS - 1, "accepted"],
-    ["an earlier one after its own 24 hours", "retired before", 23 * HOUR_MS, "signature"],
+    ["an earlier secret just before its own 24 hours", "retired before", 23 * HOUR_MS - 1, "accepted"],
+    ["an earlier secret after its own 24 hours", "retired before", 23 * HOUR_MS, "signature"],
     ["the newest secret a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
-  ])("after a rotation, %s is judged so", async (_what, secret, afterMs, outcome) => {
+  ])("a retired secret is accepted for 24 hours: %s", async (_what, secret, afterMs, outcome) => {
     const nowMs = NOW_S * 1000 + afterMs;
     expect(await judge(nowMs, Math.floor(nowMs / 1000), secret)).toBe(outcome);
   });
@@ -209,7 +209,7 @@ describe("by the service clock", () => {
   test.each([
     ["native", { platform: "native" }],
     ["disconnected", { connected: false }],
-  ] as const)("a %s workspace is unknown before its signature is looked at", async (_what, change) => {
+  ] as const)("a %s workspace is unknown before its signature is checked", async (_what, change) => {
     expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe("unknown-workspace");
   });
 });

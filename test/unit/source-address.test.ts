@@ -8,22 +8,22 @@ test.each([
   ["IPv6 in full", "2001:0DB8:0000:0000:0000:0000:0000:0001", "2001:db8::1"],
   ["IPv6 with a zone", "fe80::1%eth0", "fe80::1"],
   ["loopback", "::1", "::1"],
-])("%s has one form", (_what, claimed, canonical) => {
+])("%s has one canonical form", (_what, claimed, canonical) => {
   expect(canonicalAddress(claimed, "198.51.100.1")).toBe(canonical);
 });
 
 test.each(["", "unknown", "_hidden", "192.0.2.7:4711", "[2001:db8::1]", "999.1.1.1", "a, b", "%", " "])(
-  "what a proxy forwards and is no address (%j) leaves the address of the connection",
+  "the address of the connection counts when a proxy forwards something that is not an address: %j",
   (claimed) => {
     expect(canonicalAddress(claimed, "::ffff:198.51.100.1")).toBe("198.51.100.1");
   },
 );
 
-test("a connection that is gone has no address, and is counted as one", () => {
+test("all closed connections count as one address, because they have none", () => {
   expect(canonicalAddress(undefined, undefined)).toBe("unknown");
 });
 
-test("an address counts the same however it is written", () => {
+test("an address counts as the same one however it is written", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       expect(canonicalAddress(`::ffff:${address}`, "")).toBe(canonicalAddress(address, ""));

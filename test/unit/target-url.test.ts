@@ -30,7 +30,7 @@ test.each([
   "HTTPS://Bridge.Example:8443/a/b?c=d&e",
   "https://bridge.example",
   "https://[2001:4860:4860::8888]/events",
-])("the target URL %s has the form of one", (text) => {
+])("the target URL %s is well-formed", (text) => {
   expect(parseTargetUrl(text)).toBeInstanceOf(URL);
 });
 
@@ -57,7 +57,7 @@ test.each<[string, string | undefined]>([
   ["https://127.0.0.1.example/events", "could not be looked up"],
   ["https://[::ffff:10.0.0.1]/events", "not a public address (private)"],
   ["http://public.example/events", "must begin with https://"],
-])("pushes to %s are refused: %s", async (url, why) => {
+])("the check of the target URL %s finds: %s", async (url, why) => {
   const fault = await check.findFault(url);
   expect(fault).toEqual(why === undefined ? undefined : expect.stringContaining(why));
 });

@@ -15,13 +15,13 @@ const HOUR_MS = 3_600_000;
 const ca = createTestCa();
 const certificate = ca.issue(["*.bridge.test"]);
 const receivers: Receiver[] = [];
-/** Bridges of the same tickets take each other's sessions. */
+/** Starts a bridge. Bridges with the same ticket keys accept each other's sessions. */
 async function bridge(options: ReceiverOptions = {}): Promise<Receiver> {
   const receiver = await startReceiver({ certificate, names: NAMES, ...options });
   receivers.push(receiver);
   return receiver;
 }
-/** All names are at 127.0.0.1 again after each test. */
+/** The addresses of every name; 127.0.0.1 at the start of each test. */
 let addresses = ["127.0.0.1"];
 const options = (sessions?: TlsSessions): PushConnectionOptions => ({
   names: { addresses: async () => addresses },
@@ -29,10 +29,10 @@ const options = (sessions?: TlsSessions): PushConnectionOptions => ({
   secureContext: createSecureContext({ ca: ca.cert }),
   ...(sessions === undefined ? {} : { sessions }),
 });
-/** Connects, has one answer, and disconnects; answers whether the connection resumed a session. */
+/** Connects, waits for one answer, and disconnects; returns whether the connection resumed a session. */
 async function connect(sessions: TlsSessions, receiver: Receiver, name: string = A): Promise<boolean> {
   const socket = await openConnection(options(sessions), new URL(receiver.urlOf(name)), 5_000);
-  // A bridge sends its tickets before its first answer.
+  // A bridge sends its session tickets before its first answer.
   socket.write(`POST / HTTP/1.1\r\nHost: ${name}\r\nContent-Length: 0\r\n\r\n`);
   await once(socket, "data");
   const isResumed = socket.isSessionReused();
@@ -51,20 +51,20 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   const ticketKeys = randomBytes(48);
   const tls = { maxVersion, ticketKeys };
 
-  test("a further connection to a bridge resumes the session of the one before", async () => {
+  test("a later connection to a bridge resumes the session of the previous one", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const resumed = [];
     for (let i = 0; i < 3; i++) resumed.push(await connect(sessions, receiver));
     expect(resumed).toEqual([false, true, true]);
   });
 
-  test("a session is resumed when only another of the host's addresses takes the connection", async () => {
+  test("a session is resumed when the host's first address is unreachable and another one accepts", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     addresses = ["127.0.0.77", "127.0.0.1"];
     expect([await connect(sessions, receiver), await connect(sessions, receiver)]).toEqual([false, true]);
   });
 
-  test("a session is used for no other name, port or address, even where the bridge would take it", async () => {
+  test("a session is not used for another name, port or address, even if the bridge would accept it", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const { port } = receiver;
     const [otherPort, otherAddress] = [await bridge({ tls }), await bridge({ tls, port, host: "127.0.0.2" })];
@@ -75,7 +75,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect(await connect(sessions, otherAddress)).toBe(false);
   });
 
-  test("a bridge that has forgotten its keys is connected to by a full handshake, and resumed later", async () => {
+  test("a bridge that lost its ticket keys gets a full handshake, and later connections resume that session", async () => {
     const [sessions, before] = [createTlsSessions(), await bridge({ tls })];
     expect([await connect(sessions, before), await connect(sessions, before)]).toEqual([false, true]);
     const { port } = before;
@@ -84,7 +84,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect([await connect(sessions, after), await connect(sessions, after)]).toEqual([false, true]);
   });
 
-  test("no session is kept of a bridge whose certificate was refused, or whose handshake failed with it", async () => {
+  test("no session is kept for a bridge whose certificate was refused, or whose handshake failed with the session", async () => {
     const sessions = createTlsSessions();
     const wrong = await bridge({ tls, certificate: ca.issueForWrongName() });
     const { port } = wrong;
@@ -103,7 +103,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   test.each([
     ["an hour after its full handshake", HOUR_MS, 2 * HOUR_MS],
     ["when its certificate has expired", 60_000, 60_000],
-  ])("a session is used no longer %s, although it was renewed", async (_when, lifeMs, validMs) => {
+  ])("a session is no longer used %s, although it was renewed", async (_when, lifeMs, validMs) => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const expiresAt = Date.parse(new X509Certificate(certificate.cert).validTo);
     jest.spyOn(Date, "now").mockReturnValue(expiresAt - validMs);
@@ -119,7 +119,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   });
 });
 
-test("past their bound in bytes the sessions that were used longest ago are forgotten", async () => {
+test("past the bound in bytes, the least recently used sessions are forgotten", async () => {
   const [sessions, receiver] = [createTlsSessions(3_000), await bridge()];
   const resumed = [];
   for (const name of [A, B, A, C, A, B]) resumed.push(await connect(sessions, receiver, name));
@@ -127,13 +127,13 @@ test("past their bound in bytes the sessions that were used longest ago are forg
 });
 
 test("a session of more than 16 KB is not kept", async () => {
-  // Its certificate is part of a session.
+  // A session contains the certificate of the bridge.
   const many = Array.from({ length: 500 }, (_, i) => `${"x".repeat(40)}${i}.bridge.test`);
   const [sessions, receiver] = [createTlsSessions(), await bridge({ certificate: ca.issue([A, ...many]) })];
   expect([await connect(sessions, receiver), await connect(sessions, receiver)]).toEqual([false, false]);
 });
 
-test("pushes resume sessions; a push that tells its steps does a full handshake", async () => {
+test("pushes resume sessions; a traced push does a full handshake", async () => {
   const client = createPushClient(options());
   const receiver = await bridge();
   receiver.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });

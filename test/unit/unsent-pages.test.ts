@@ -6,11 +6,11 @@ import { createUnsentPages, type UnsentPages } from "../../edge/unsent-pages";
 import { rawRequest } from "../harness/raw-http";
 import { until } from "../harness/wait";
 
-/** More than the system holds for a connection. */
+/** More bytes than the system buffers for a connection. */
 const PAGE = Buffer.alloc(16 * 1_048_576, "x");
 const OWNER = { workspaceId: "w1", address: "a1" };
 
-/** Room for so many pages in all, of a workspace and of an address. */
+/** Bounds in bytes, given in pages: in total, of a workspace and of an address. */
 const room = (all: number, workspace: number, address: number) => ({
   all: all * PAGE.length,
   workspace: workspace * PAGE.length,
@@ -20,7 +20,7 @@ const room = (all: number, workspace: number, address: number) => ({
 let server: Server;
 let unsent: UnsentPages;
 
-/** Paths are of the form /<workspace>/<address>. */
+/** Starts a server with paths of the form /<workspace>/<address>. */
 async function start(of = room(2, 2, 2)): Promise<void> {
   unsent = createUnsentPages(of);
   const takeTurn = createTurns();
@@ -40,7 +40,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** The answer to a request, of which nothing is read yet. */
+/** Sends a request, and returns its answer before the body is read. */
 function ask(path = "/w1/a1"): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get({ port: (server.address() as AddressInfo).port, path, agent: false }, resolve).on("error", reject);
@@ -48,29 +48,29 @@ function ask(path = "/w1/a1"): Promise<IncomingMessage> {
 }
 
 test.each([
-  ["all", room(2, 9, 9), "/w2/a2", undefined],
-  ["a workspace, which leaves others theirs", room(9, 2, 9), "/w1/a2", "/w2/a1"],
-  ["an address, which leaves others theirs", room(9, 9, 2), "/w2/a1", "/w1/a2"],
-])("pages count until sent, and are refused beyond the bound of %s", async (_whose, of, refused, served) => {
+  ["all pages", room(2, 9, 9), "/w2/a2", undefined],
+  ["a workspace, which other workspaces do not share", room(9, 2, 9), "/w1/a2", "/w2/a1"],
+  ["an address, which other addresses do not share", room(9, 9, 2), "/w2/a1", "/w1/a2"],
+])("pages count until sent, and are refused past the bound of %s", async (_whose, of, refused, served) => {
   await start(of);
   const first = await ask();
   const second = await ask();
   expect(unsent.bytes).toBe(2 * PAGE.length);
   expect((await ask(refused)).statusCode).toBe(503);
   if (served !== undefined) (await ask(served)).destroy();
-  await until("the others' count no more", () => unsent.bytes === 2 * PAGE.length);
+  await until("the other pages no longer count", () => unsent.bytes === 2 * PAGE.length);
 
   let bytes = 0;
   for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
   expect(bytes).toBe(PAGE.length);
-  await until("the page that was read counts no more", () => unsent.bytes === PAGE.length);
+  await until("the page that was read no longer counts", () => unsent.bytes === PAGE.length);
   second.destroy();
-  await until("nor does that of a connection that is gone", () => unsent.bytes === 0);
+  await until("the page of the closed connection no longer counts", () => unsent.bytes === 0);
   expect((await ask(refused)).statusCode).toBe(200);
 });
 
 // time: controlled
-test("a page that is not taken within a minute is dropped with its connection", async () => {
+test("a page that the client has not read within a minute is dropped with its connection", async () => {
   const sockets = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
   jest.useFakeTimers({ doNotFake: [...sockets, "queueMicrotask", "hrtime", "Date"] });
   await start();
@@ -79,7 +79,7 @@ test("a page that is not taken within a minute is dropped with its connection", 
   jest.advanceTimersByTime(59_000);
   expect([unsent.bytes, page.socket.destroyed]).toEqual([PAGE.length, false]);
   jest.advanceTimersByTime(2_000);
-  await until("it counts no more", () => unsent.bytes === 0);
+  await until("the page no longer counts", () => unsent.bytes === 0);
   page.resume();
   expect((await ended)[0]).toMatchObject({ code: "ECONNRESET" });
 });
@@ -96,17 +96,17 @@ test("pages of closed connections, pipelined ones too, do not count", async () =
   const request = rawRequest("GET", "/w1/a1");
   const several = connect(port, "127.0.0.1").pause();
   several.write(Buffer.concat([request, request, request]));
-  await until("the first is begun", () => unsent.bytes > 0);
+  await until("the first page is being sent", () => unsent.bytes > 0);
   expect(unsent.bytes).toBe(PAGE.length);
   several.destroy();
-  await until("none counts", () => unsent.bytes === 0);
+  await until("no page counts", () => unsent.bytes === 0);
 
   const gone = connect(port, "127.0.0.1");
   const asked = once(server, "request") as Promise<[IncomingMessage, ServerResponse]>;
   gone.write(request);
   const [, response] = await asked;
   gone.destroy();
-  await until("the connection is gone", () => response.req.socket.destroyed && response.closed);
+  await until("the connection is closed", () => response.req.socket.destroyed && response.closed);
   expect(unsent.add(response, PAGE.length, OWNER)).toBe(true);
   expect(unsent.bytes).toBe(0);
 });

@@ -7,7 +7,7 @@ import { queued } from "../harness/test-shard";
 type Action = { readonly add: number } | { readonly end: number } | { readonly pass: number };
 
 // time: controlled
-test("in whatever order events come and end, each leaves its lane once, in order, within the lane's bounds", () => {
+test("however events are added and attempts end, each event is started or dropped once, in order, within the bounds", () => {
   const action: fc.Arbitrary<Action> = fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.nat(6) }) },
     { weight: 3, arbitrary: fc.record({ end: fc.nat(IN_FLIGHT_MAX - 1) }) },
@@ -21,7 +21,7 @@ test("in whatever order events come and end, each leaves its lane once, in order
     let now = 0;
     const look = (): void => {
       for (let step = lane.next(now); step !== undefined; step = lane.next(now)) {
-        // In the order in which they came, started or dropped.
+        // Events are started or dropped in the order in which they were added.
         expect(step.push.entryId).toBe(`${left}-0`);
         const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
         expect(step.do).toBe(isLate ? "drop" : "start");
@@ -47,7 +47,7 @@ test("in whatever order events come and end, each leaves its lane once, in order
       look();
       expect(lane.isIdle).toBe(left === addedAt.length && underWay.length === 0);
     }
-    // When all that is under way ends, nothing stays behind.
+    // When all attempts in progress have ended, no event is left.
     while (underWay.length > 0) {
       for (const each of underWay.splice(0)) lane.end(each);
       look();

@@ -19,13 +19,13 @@ const URL = "https://bridge.example/";
 
 // contract: workspace-modes
 test.each([
-  ["a connected custom one without a target URL", {}, "poll", true],
-  ["a connected custom one with a target URL", { targetUrl: URL }, "push", true],
-  ["a disconnected one", { connected: false }, "none", false],
-  ["a disconnected one with a target URL", { connected: false, targetUrl: URL }, "none", false],
-  ["one of a native platform", { platform: "native", connected: false }, "none", false],
-  ["one of a native platform, whatever its record says", { platform: "native" }, "none", false],
-] as const)("the delivery mode of %s", (_name, change, mode, hooks) => {
+  ["a connected custom workspace without a target URL", {}, "poll", true],
+  ["a connected custom workspace with a target URL", { targetUrl: URL }, "push", true],
+  ["a disconnected workspace", { connected: false }, "none", false],
+  ["a disconnected workspace with a target URL", { connected: false, targetUrl: URL }, "none", false],
+  ["a workspace of a native platform", { platform: "native", connected: false }, "none", false],
+  ["a workspace of a native platform whose record says connected", { platform: "native" }, "none", false],
+] as const)("the delivery mode and the hooks of %s", (_name, change, mode, hooks) => {
   const workspace = { ...WORKSPACE, ...change };
   expect([deliveryMode(workspace), hasHooks(workspace)]).toEqual([mode, hooks]);
 });
@@ -42,7 +42,7 @@ function values(workspace: Workspace, nowMs: number): readonly string[] {
 
 // time: controlled
 // contract: rotation-inbound, rotation-outbound
-test("four secrets may be active, newest first; a fifth is refused until one lapses, 24 hours after its rotation", () => {
+test("at most four secrets are active, newest first; a fifth is refused until one lapses 24 hours after its rotation", () => {
   let workspace = WORKSPACE;
   for (let i = 1; i <= 3; i++) workspace = rotate(workspace, `s${i}`, T0 + i * HOUR_MS);
   expect(values(workspace, T0 + 3 * HOUR_MS)).toEqual(["s3", "s2", "s1", "s0"]);
