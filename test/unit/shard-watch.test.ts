@@ -7,7 +7,7 @@ import { newWorkspace } from "../harness/new-workspace";
 const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
-/** Starts a watch over an outbox in memory; the workspaces of its emails are listed by what happened to them. */
+/** Starts a watch over an outbox in memory; `sent`, `tried`, `faults` and `refused` list its emails by workspace. */
 function startWatch() {
   const outbox: OutageMail[] = [];
   const none: readonly string[] = [];
