@@ -9,6 +9,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY proto proto
 COPY runtime runtime
+COPY contract contract
 COPY core core
 COPY edge edge
 COPY bridge bridge

@@ -1,3 +1,4 @@
+import { HELD_SECONDS } from "./contract";
 import { REAL_TIMING, type Timing } from "./back-off";
 import { isExpired, type EventPage, type OutboundEvent } from "./events";
 import { errorOf, warn } from "./problem";
@@ -11,7 +12,7 @@ export interface EachEventOptions {
 
 /** More than a page holds; a bridge polls at most one page again. */
 const SEEN_MOST = 1000;
-const SEEN_FOR_MS = 24 * 60 * 60_000;
+const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 
 /**
  * Returns a `handle` for a poller that calls `show` for each event of a page, in order ("Bridge rules when catching

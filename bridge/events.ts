@@ -1,3 +1,5 @@
+import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
+
 /**
  * The events that the service sends to a bridge, by push or by poll ("Outbound
  * event envelope", "Message"). The service may add fields and kinds at any time:
@@ -5,44 +7,9 @@
  * `card`.
  */
 
-/** The kinds of message that the contract names. */
-export const MESSAGE_KINDS = [
-  "text",
-  "card",
-  "game_start",
-  "question",
-  "time_up",
-  "answer_update",
-  "gotcha_bait",
-  "gotcha_reveal",
-  "game_end",
-  "help",
-  "settings",
-  "categories",
-  "leaderboard",
-  "category_champs",
-  "async_announcement",
-  "async_question",
-  "async_results",
-  "icebreaker",
-  "icebreaker_results",
-  "small_talk",
-  "kyt_reveal",
-  "weekly_digest",
-  "anagram",
-  "wordgame_start",
-  "wordgame_board",
-  "wordgame_expired",
-  "hangman_board",
-  "hangman_end",
-  "drawing_invite",
-  "schedule_creator",
-  "schedule_list",
-  "prefs",
-] as const;
-
+export { MESSAGE_KINDS };
 /** A kind of message that the contract names. */
-export type KnownMessageKind = (typeof MESSAGE_KINDS)[number];
+export type KnownMessageKind = ContractKind;
 
 /** Any kind of message: editors complete the known ones, and unknown ones are allowed. */
 export type MessageKind = KnownMessageKind | (string & {});

@@ -1,3 +1,5 @@
+import { DM_PREFIX } from "./contract";
+
 /** The events that a bridge reports to the service ("Inbound event"). The service rejects fields not listed here. */
 
 /** A channel: its id of 1 to 128 characters, or its id and the name that members see. */
@@ -56,5 +58,5 @@ export type InboundEvent = CommandEvent | ActionEvent | TypedMessageEvent;
 
 /** Returns the channel id of the direct conversation with a member. */
 export function dmChannel(userId: string): string {
-  return `dm:${userId}`;
+  return DM_PREFIX + userId;
 }

@@ -1,3 +1,4 @@
+import { POLL_INTERVAL_MS } from "./contract";
 import { backOffMs, REAL_TIMING } from "./back-off";
 import type { CursorStore } from "./cursor-store";
 import type { EventPage } from "./events";
@@ -23,7 +24,7 @@ export interface PollerOptions extends PollOptions {
 }
 
 /** The poll interval that the contract recommends, and the shortest that the poller accepts. */
-const INTERVAL_LEAST_MS = 2_000;
+const INTERVAL_LEAST_MS = POLL_INTERVAL_MS;
 const BACK_OFF_MOST_MS = 30_000;
 
 /**
@@ -39,7 +40,8 @@ const BACK_OFF_MOST_MS = 30_000;
 export async function runPoller(options: PollerOptions): Promise<void> {
   const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;
   const { intervalMs = INTERVAL_LEAST_MS, report = warn } = options;
-  if (!(intervalMs >= INTERVAL_LEAST_MS)) throw new RangeError("intervalMs must be 2000 or more");
+  if (!(intervalMs >= INTERVAL_LEAST_MS))
+    throw new RangeError(`intervalMs must be ${INTERVAL_LEAST_MS} or more`);
   const backOff = { firstMs: intervalMs, mostMs: Math.max(intervalMs, BACK_OFF_MOST_MS) };
   const poll = createPoll(options);
   let after = await cursors.load();

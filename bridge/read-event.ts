@@ -1,3 +1,4 @@
+import { CURSOR_FORM } from "./contract";
 import type { EventHead, EventPage, OutboundEvent } from "./events";
 
 /** The result of reading a signed JSON value as an event. */
@@ -70,7 +71,7 @@ export function readJson(bytes: Uint8Array): unknown {
 
 /** Returns whether a text has the form of a cursor: 1 to 18 digits. */
 export function isCursor(text: string): boolean {
-  return /^[0-9]{1,18}$/.test(text);
+  return CURSOR_FORM.test(text);
 }
 
 export function isObject(value: unknown): value is Fields {

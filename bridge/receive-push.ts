@@ -1,3 +1,4 @@
+import { DM_PREFIX } from "./contract";
 import type { IncomingHttpHeaders } from "node:http";
 import { REAL_TIMING, type Timing } from "./back-off";
 import { errorBody } from "./error-body";
@@ -132,7 +133,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
 /** Returns the lane of an event. Events of one channel, or of one member's DM, share a lane and stay in order. */
 function laneOf(event: OutboundEvent): string {
   if (event.type === "ping") return event.workspace;
-  return `${event.workspace} ${event.type === "dm.create" ? `dm:${event.user}` : event.channel}`;
+  return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;
 }
 
 /** Returns an error answer, with an error body in the form of the contract. */

@@ -1,3 +1,4 @@
+import { DM_PREFIX } from "./contract";
 import { backOffMs } from "./back-off";
 import type { DmCreate, MessageCreate } from "./events";
 import { drop, freshUntilMs, settle, wakeBy, type Draft } from "./reduce-draft";
@@ -71,5 +72,5 @@ export function advanceCreates(draft: Draft): void {
 
 /** Returns a key for the channel or DM that a create is shown in. A channel's id never begins with "dm:". */
 function placeOf({ event }: OpenCreate): string {
-  return event.type === "dm.create" ? `dm:${event.user}` : event.channel;
+  return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }

@@ -1,3 +1,4 @@
+import { HELD_SECONDS, UPDATE_HOLD_MS } from "./contract";
 import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate } from "./events";
 import { emptyMemory, type Memory } from "./reduce-memory";
 
@@ -14,9 +15,9 @@ export interface BridgeLimits {
 export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000 };
 
 /** Time that an update waits for a create that has not arrived, ms. */
-export const HOLD_MS = 5_000;
+export const HOLD_MS = UPDATE_HOLD_MS;
 /** Time for which a create that never expires is retried, ms: as long as the service would hold it. */
-export const NEVER_STALE_TRY_MS = 24 * 60 * 60 * 1000;
+export const NEVER_STALE_TRY_MS = HELD_SECONDS * 1_000;
 
 /** The outcome of a message's create. */
 export type MessageFate =

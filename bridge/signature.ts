@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { SIGNATURE_FORM, TIMESTAMP_TOLERANCE_SECONDS } from "./contract";
 
 /** The header that carries a signature, in both directions ("Authentication"). */
 export const SIGNATURE_HEADER = "Service-Signature";
 /** Maximum difference between a signed timestamp and the local clock, in either direction, ms. */
-export const TIMESTAMP_TOLERANCE_MS = 5 * 60_000;
+export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
 
 /** One secret, or both during a rotation, the new one first. At least one, and none of them empty. */
 export type SecretList = string | readonly string[];
@@ -17,7 +18,6 @@ export type SecretList = string | readonly string[];
  */
 export type SignatureFault = "missing" | "malformed" | "wrong" | "stale";
 
-const HEADER_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 const DIGEST_HEX_LENGTH = 64;
 
 /**
@@ -54,7 +54,7 @@ export function verify(
 ): SignatureFault | undefined {
   const accepted = checkSecrets(secrets);
   if (header === undefined || header === null) return "missing";
-  const form = HEADER_FORM.exec(header);
+  const form = SIGNATURE_FORM.exec(header);
   if (form === null) return "malformed";
   const [, timestamp = "", entries = ""] = form;
   const sent = entries

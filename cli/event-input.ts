@@ -1,5 +1,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { MESSAGE_KINDS } from "../bridge/events";
+import {
+  MESSAGE_KINDS,
+  OUTBOUND_TYPES,
+  type MessageKind as Kind,
+  type OutboundType,
+} from "../contract/messages";
 import { Message, MessageKind, type Button } from "../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { EXIT } from "./exit-code";
@@ -7,13 +12,13 @@ import { CliFailure } from "./failure";
 
 /** An event as the user writes it: the fields of the contract's envelope, without those that core sets. */
 export interface EventInput {
-  readonly type?: "message.create" | "message.update" | "message.ephemeral" | "dm.create";
+  readonly type?: Exclude<OutboundType, "ping">;
   readonly channel?: string;
   readonly user?: string;
   readonly message: {
     /** Id of the message to update. */
     readonly id?: string;
-    readonly kind?: (typeof MESSAGE_KINDS)[number];
+    readonly kind?: Kind;
     readonly text: string;
     readonly buttons?: readonly (readonly ButtonInput[])[];
     readonly image?: string | null;
@@ -27,7 +32,8 @@ export interface EventInput {
 export type ButtonInput =
   { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
 
-export const EVENT_TYPES = ["message.create", "message.update", "message.ephemeral", "dm.create"] as const;
+/** The types of events that games publish. */
+export const EVENT_TYPES = OUTBOUND_TYPES.filter((type) => type !== "ping");
 
 const string = { type: "string" };
 const button = {

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
-import { MESSAGE_KINDS } from "../bridge/events";
+import { MESSAGE_KINDS } from "../contract/messages";
 import { PublishEventsRequest, PublishRefusal } from "../proto/gen/chatbridge/v1/game";
 import { answer, asGame, WORKSPACE_ARGUMENT, type Cli } from "./cli";
 import {

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { ADDRESS_REQUESTS_PER_SECOND } from "../contract/numbers";
 
 /**
  * Refuses requests over the limit of their sending address (check 2) in the edge, so
@@ -17,8 +18,6 @@ export interface AddressShield {
   admitted(address: string, sentAt: number): void;
 }
 
-/** The contract's limit for one address. */
-const LIMIT_PER_SECOND = 500;
 const SECOND_MS = 1_000;
 /** Addresses that are remembered, with up to 4 KB each. */
 const ADDRESSES_MAX = 5_000;
@@ -43,7 +42,7 @@ export function createAddressShield(): AddressShield {
     },
     refuse(address, now) {
       const ring = rings.get(address);
-      if (ring === undefined || ring.times.length < LIMIT_PER_SECOND) return undefined;
+      if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
       if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
       // Times are noted in the order of the answers, so the first is not always the oldest.
       const oldestWaitMs = waitMs(Math.min(...ring.times), now);
@@ -57,12 +56,12 @@ export function createAddressShield(): AddressShield {
         ring = { times: [], at: 0 };
         rings.set(address, ring);
       }
-      if (ring.times.length < LIMIT_PER_SECOND) {
+      if (ring.times.length < ADDRESS_REQUESTS_PER_SECOND) {
         ring.times.push(sentAt);
         return;
       }
       ring.times[ring.at] = sentAt;
-      ring.at = (ring.at + 1) % LIMIT_PER_SECOND;
+      ring.at = (ring.at + 1) % ADDRESS_REQUESTS_PER_SECOND;
     },
   };
 }

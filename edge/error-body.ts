@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { ERRORS, type ContractError } from "../contract/errors";
 
 /** The contract's error body (section "Error body"). */
 export interface ErrorBody {
@@ -12,14 +13,12 @@ export interface ErrorBody {
 }
 
 /** An error answer: its status, headers and body. */
-export interface ErrorAnswer {
-  readonly status: number;
-  readonly message: string;
+export interface ErrorAnswer extends ContractError {
   readonly field?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-const NO_STATUS_TEXT = 413;
+const NO_STATUS_TEXT = ERRORS.tooLarge.status;
 
 export function errorBody({ status, message, field }: ErrorAnswer): ErrorBody {
   const error = STATUS_CODES[status];
@@ -31,14 +30,4 @@ export function errorBody({ status, message, field }: ErrorAnswer): ErrorBody {
   };
 }
 
-/** The same answer for every path, method and workspace that does not exist. */
-export const NOT_FOUND: ErrorAnswer = { status: 404, message: "no such path or workspace" };
-export const UNAVAILABLE: ErrorAnswer = {
-  status: 503,
-  message: "the service is temporarily unavailable: send the request again",
-  retryAfterSeconds: 1,
-};
-export const INTERNAL: ErrorAnswer = {
-  status: 500,
-  message: "internal error of the service: send the request again",
-};
+export const UNAVAILABLE: ErrorAnswer = { ...ERRORS.unavailable, retryAfterSeconds: 1 };

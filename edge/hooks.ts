@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ERRORS } from "../contract/errors";
+import { BODY_MAX_BYTES } from "../contract/numbers";
 import type { CoreClient } from "./core-client";
 import { UNAVAILABLE } from "./error-body";
 import { sendError } from "./public-listener";
@@ -9,7 +11,6 @@ import { refusalAnswer } from "./refusal-answer";
 import { canonicalAddress } from "./source-address";
 import type { UnsentPages } from "./unsent-pages";
 
-const BODY_MAX_BYTES = 65_536;
 const SIGNATURE_HEADER = "service-signature";
 /** The type as which every body is parsed. Fastify caches the parser of a named type; for "*" it parses each header. */
 const ANY_TYPE = "application/octet-stream";
@@ -40,7 +41,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const json = readJson(body); // check 1
-    if (json === undefined) return sendError(reply, { status: 400, message: "the body must be valid JSON" });
+    if (json === undefined) return sendError(reply, ERRORS.notJson);
     const read = readInboundEvent(json.value); // check 7; core answers a violation after check 6
     const { outcome } = await core.receive({
       ...caller(request),

@@ -1,5 +1,11 @@
+import { ERRORS } from "../contract/errors";
+import {
+  ADDRESS_REQUESTS_PER_SECOND,
+  TIMESTAMP_TOLERANCE_SECONDS,
+  WORKSPACE_REQUESTS_PER_SECOND,
+} from "../contract/numbers";
 import { Refusal } from "../proto/gen/chatbridge/v1/bridge";
-import { errorBody, INTERNAL, UNAVAILABLE } from "./error-body";
+import { errorBody } from "./error-body";
 import { refTo, type Header, type Response, type Schema } from "./openapi-shape";
 import { refusalAnswer } from "./refusal-answer";
 
@@ -26,28 +32,30 @@ type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 
 /** The description of each refusal of core. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
-  [Refusal.ADDRESS_LIMIT]: "more than 500 requests a second from the sending address",
+  [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
   [Refusal.UNKNOWN_WORKSPACE]:
     "the workspace does not exist, has no hooks, or is disconnected; all three get the same answer",
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
-  [Refusal.TIMESTAMP]:
-    "the signature is valid, but its timestamp is more than 5 minutes from the service clock",
-  [Refusal.WORKSPACE_LIMIT]: "more than 250 signed requests a second for the workspace",
+  [Refusal.TIMESTAMP]: `the signature is valid, but its timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
+  [Refusal.WORKSPACE_LIMIT]: `more than ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second for the workspace`,
   [Refusal.INVALID]: "a field or query parameter breaks a rule; `field` names it",
   [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL, so events are pushed and not held",
 };
 
 /** Errors of every request that are not refusals of core. */
 const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = [
-  [400, "the request is not valid HTTP"],
-  [408, "the request did not arrive in time"],
-  [431, "the headers are too long"],
-  [INTERNAL.status, "an internal error of the service"],
-  [UNAVAILABLE.status, "the service is temporarily unavailable: send the request again, with the same `id`"],
+  [ERRORS.notHttp.status, ERRORS.notHttp.message],
+  [ERRORS.late.status, ERRORS.late.message],
+  [ERRORS.headersTooLarge.status, ERRORS.headersTooLarge.message],
+  [ERRORS.internal.status, "an internal error of the service"],
+  [
+    ERRORS.unavailable.status,
+    "the service is temporarily unavailable: send the request again, with the same `id`",
+  ],
 ];
 const OF_BODIES: readonly (readonly [status: number, words: string])[] = [
-  [400, "the body is not JSON in UTF-8, or not an object; without `field`"],
-  [413, "the body is larger than 65,536 bytes"],
+  [ERRORS.notJson.status, "the body is not JSON in UTF-8, or not an object; without `field`"],
+  [ERRORS.tooLarge.status, ERRORS.tooLarge.message],
 ];
 
 const REFUSALS_OF_BOTH: readonly Reason[] = [
@@ -65,7 +73,7 @@ const RETRY_AFTER: Header = {
   schema: { type: "integer", minimum: 1 },
 };
 /** Statuses of answers that have the header Retry-After. */
-const WITH_RETRY_AFTER: readonly number[] = [refusalStatus(Refusal.ADDRESS_LIMIT), UNAVAILABLE.status];
+const WITH_RETRY_AFTER: readonly number[] = [ERRORS.addressLimit.status, ERRORS.unavailable.status];
 
 export function errorsOfPost(): Readonly<Record<string, Response>> {
   return responses([...REFUSALS_OF_BOTH.map(ofRefusal), ...OF_BODIES, ...OF_EVERY_REQUEST]);

@@ -1,4 +1,5 @@
-import { INBOUND_EVENT_SCHEMAS, type InboundType } from "./inbound-event-schema";
+import type { InboundType } from "../contract/messages";
+import { INBOUND_EVENT_SCHEMAS } from "./inbound-event-schema";
 import { refTo, type Schema } from "./openapi-shape";
 
 /** A schema of the validator. It has our own keyword `wellFormed`, and `if` for a choice by type. */

@@ -1,15 +1,14 @@
-import { MessageKind } from "../proto/gen/chatbridge/v1/event";
+import { CURSOR_FORM, EVENT_ID_FORM, MESSAGE_ID_FORM } from "../contract/forms";
+import { MESSAGE_KINDS, PHASE_KINDS } from "../contract/messages";
+import {
+  ACTION_MAX_CHARACTERS,
+  PAGE_MAX_EVENTS,
+  RETRY_OFFSETS_MS,
+  UPDATE_HOLD_MS,
+} from "../contract/numbers";
 import { refTo, type Schema } from "./openapi-shape";
-import { CURSOR_FORM, LIMIT_MAX } from "./read-poll-query";
 
-const ULID = "[0-9A-HJKMNP-TV-Z]{26}";
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER;
-const ACTION_MAX = 512;
-
-/** The contract's names of the kinds: the names in the proto, in lower case. */
-const KINDS = Object.keys(MessageKind)
-  .filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED")
-  .map((name) => name.toLowerCase());
 
 const instant = (description: string): Schema => ({ type: "string", format: "date-time", description });
 const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
@@ -34,7 +33,8 @@ export interface OutboundType {
   readonly fields: Readonly<Record<string, Schema>>;
 }
 
-const RETRIED = "A failed push is retried 1 s and 4 s later with the same `id`, and then dropped.";
+const RETRY_TIMES = RETRY_OFFSETS_MS.map((ms) => `${ms / 1_000} s`).join(" and ");
+const RETRIED = `A failed push is retried ${RETRY_TIMES} later with the same \`id\`, and then dropped.`;
 
 /** The contract's outbound events, and what a bridge must do with each. */
 export const OUTBOUND_TYPES: readonly OutboundType[] = [
@@ -52,9 +52,9 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     description:
       "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update that is " +
       "older, by `sequence`, than the last one applied. An update without a mapping may have overtaken its create: " +
-      "hold it for up to 5 seconds. A failed push is retried 1 s and 4 s later if it starts a phase (`question`, " +
-      "`gotcha_bait`, `gotcha_reveal`, `time_up`, `game_end`). Other updates are not retried, because the next " +
-      "update supersedes them.",
+      `hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if it ` +
+      `starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, ` +
+      "because the next update supersedes them.",
     fields: { channel, message },
   },
   {
@@ -99,9 +99,9 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
       ]),
     ),
     Message: object("A message to show. Its `id` identifies it in repeats and updates.", {
-      id: text("Assigned by the service.", { pattern: `^msg_${ULID}$` }),
+      id: text("Assigned by the service.", { pattern: MESSAGE_ID_FORM.source }),
       kind: text("The kind of the message. Kinds may be added: show an unknown kind like `card`.", {
-        "x-extensible-enum": KINDS,
+        "x-extensible-enum": MESSAGE_KINDS,
       }),
       text: text("Chat-flavoured Markdown; a bare newline is a line break."),
       buttons: {
@@ -127,7 +127,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
     Button: { description: "A button of a message.", oneOf: [refTo("ActionButton"), refTo("LinkButton")] },
     ActionButton: object("A button. When it is pressed, send an `action` event with the same `action`.", {
       label: text("The text of the button."),
-      action: text("Opaque: never parse it.", { maxLength: ACTION_MAX }),
+      action: text("Opaque: never parse it.", { maxLength: ACTION_MAX_CHARACTERS }),
     }),
     LinkButton: object("A button. When it is pressed, open its URL and send no event.", {
       label: text("The text of the button."),
@@ -136,7 +136,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
     EventPage: object("A page of held events.", {
       events: {
         type: "array",
-        maxItems: LIMIT_MAX,
+        maxItems: PAGE_MAX_EVENTS,
         description: "Oldest first. Each event is exactly what a push would carry.",
         items: refTo("OutboundEvent"),
       },
@@ -158,7 +158,7 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
 
 function head(type: string): Readonly<Record<string, Schema>> {
   return {
-    id: text("The same on every retry: use it to drop repeats.", { pattern: `^evt_${ULID}$` }),
+    id: text("The same on every retry: use it to drop repeats.", { pattern: EVENT_ID_FORM.source }),
     type: { const: type, description: "The type of the event, which selects its schema." },
     workspace: text("The id of the workspace.", { format: "uuid" }),
     sequence: {

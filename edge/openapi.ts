@@ -1,8 +1,16 @@
+import { CURSOR_FORM } from "../contract/forms";
+import {
+  BODY_MAX_BYTES,
+  HELD_SECONDS,
+  PAGE_MAX_EVENTS,
+  POLL_INTERVAL_MS,
+  PUSH_DEADLINE_MS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+} from "../contract/numbers";
 import { ERROR_BODY, errorsOfPoll, errorsOfPost } from "./openapi-answers";
 import { inboundSchemas } from "./openapi-inbound";
 import { OUTBOUND_TYPES, outboundSchemas, type OutboundType } from "./openapi-outbound";
 import { refTo, type OpenApiDocument, type Operation, type Parameter, type Schema } from "./openapi-shape";
-import { CURSOR_FORM, LIMIT_DEFAULT, LIMIT_MAX } from "./read-poll-query";
 
 const CONTRACT_VERSION = "1.0.0-beta";
 const LOCAL_EDGE = "http://127.0.0.1:8080";
@@ -18,9 +26,9 @@ const WORKSPACE_ID: Parameter = {
 };
 
 const CHECKS =
-  "Checks are made in this order, and the first that fails is answered: the body is JSON of at most 64 KB (400, " +
+  `Checks are made in this order, and the first that fails is answered: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
   "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
-  "(401); its timestamp is within 5 minutes (409); the limit of the workspace (429); the fields keep their rules (400).";
+  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields keep their rules (400).`;
 
 /** Returns the public contract as OpenAPI 3.1, made from the schemas that requests are checked with. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
@@ -59,7 +67,7 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
           description:
             "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, or for a poll of `<t>.<query string>` " +
             "exactly as sent, keyed with the workspace's secret. During a rotation there is one `v1` entry per " +
-            "secret, the newest first, and one valid entry is sufficient. Refuse a timestamp more than 5 minutes " +
+            `secret, the newest first, and one valid entry is sufficient. Refuse a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
             "from the local clock, and compare in constant time.",
         },
       },
@@ -92,8 +100,9 @@ function pollEvents(): Operation {
     tags: ["poll"],
     summary: "Fetch held events",
     description:
-      "Events are held for 24 hours. Poll again at once when `hasMore` is true, otherwise every few seconds (2 are " +
-      "recommended). Verify the signature of the answer before you act on any event. The checks are those of a " +
+      `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again at once when \`hasMore\` is true, otherwise every ` +
+      `few seconds (${POLL_INTERVAL_MS / 1_000} are recommended). Verify the signature of the answer before you act ` +
+      "on any event. The checks are those of a " +
       "POST, with the query in place of the body's fields (400), and then that the workspace has no target URL (403). " +
       "Unknown and repeated parameters are refused.",
     parameters: [
@@ -112,7 +121,7 @@ function pollEvents(): Operation {
         in: "query",
         required: false,
         description: "The maximum number of events.",
-        schema: { type: "integer", minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+        schema: { type: "integer", minimum: 1, maximum: PAGE_MAX_EVENTS, default: PAGE_MAX_EVENTS },
       },
     ],
     responses: {
@@ -160,7 +169,7 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
     requestBody: { required: true, content: json(refTo(name)) },
     responses: {
       "2XX": {
-        description: "The event is accepted. Answer within 5 seconds, before slow work.",
+        description: `The event is accepted. Answer within ${PUSH_DEADLINE_MS / 1_000} seconds, before slow work.`,
       },
       "4XX": {
         description:

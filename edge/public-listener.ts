@@ -1,9 +1,11 @@
 import type { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { ERRORS } from "../contract/errors";
+import { HEADERS_MAX_BYTES } from "../contract/numbers";
 import { REQUEST_TIMEOUTS } from "../runtime/request-timeouts";
 import { CoreUnavailable } from "./core-unavailable";
-import { errorBody, INTERNAL, NOT_FOUND, UNAVAILABLE, type ErrorAnswer } from "./error-body";
+import { errorBody, UNAVAILABLE, type ErrorAnswer } from "./error-body";
 import { createTurns } from "./request-turns";
 
 export interface PublicListenerOptions {
@@ -19,12 +21,10 @@ export interface PublicListenerOptions {
 const KEEP_ALIVE_MS = 65_000;
 /** Also bounds answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-const HEADERS_MAX_BYTES = 16_384;
 /** Further bytes of an oversized body that are read, so that its sender sees the answer instead of a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
-const NOT_HTTP: ErrorAnswer = { status: 400, message: "the request is not valid HTTP" };
 
 /** Creates the HTTP server for bridges, without its routes. Its own answers all have the contract's error body. */
 export function createPublicListener({
@@ -53,7 +53,7 @@ export function createPublicListener({
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
     // A malformed path is answered like an unknown one.
     frameworkErrors: (_error, _request, reply) => {
-      void sendError(reply, NOT_FOUND);
+      void sendError(reply, ERRORS.notFound);
     },
   });
   app.removeAllContentTypeParsers();
@@ -63,30 +63,29 @@ export function createPublicListener({
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Expectations other than 100-continue are ignored. CONNECT is answered 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  app.server.on("connect", (_request, socket) => endWith(socket, NOT_FOUND));
+  app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
   const takeTurn = createTurns();
   app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
   app.addHook("onRequest", ({ raw }, reply, done) => {
     const hosts = countHosts(raw.rawHeaders);
     if (hosts > 1 || (hosts === 0 && raw.httpVersion === "1.1")) {
-      void sendError(reply.header("connection", "close"), NOT_HTTP);
+      void sendError(reply.header("connection", "close"), ERRORS.notHttp);
     } else {
       done();
     }
   });
-  app.setNotFoundHandler((_request, reply) => sendError(reply, NOT_FOUND));
+  app.setNotFoundHandler((_request, reply) => sendError(reply, ERRORS.notFound));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
     // An unknown path is answered 404 even if something else is invalid, e.g. its Content-Type.
-    if (request.is404) return sendError(reply, NOT_FOUND);
+    if (request.is404) return sendError(reply, ERRORS.notFound);
     if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
-    if (error.statusCode === 413) {
+    if (error.statusCode === ERRORS.tooLarge.status) {
       await drain(request.raw);
-      return sendError(reply, { status: 413, message: "the body must be at most 65536 bytes" });
+      return sendError(reply, ERRORS.tooLarge);
     }
-    if (error.statusCode === 400)
-      return sendError(reply, { status: 400, message: "the body did not arrive completely" });
+    if (error.statusCode === 400) return sendError(reply, ERRORS.incomplete);
     report(request.routeOptions.url ?? "", error);
-    return sendError(reply, INTERNAL);
+    return sendError(reply, ERRORS.internal);
   });
   return app;
 }
@@ -159,10 +158,10 @@ function endWith(socket: Duplex, answer: ErrorAnswer): void {
 function brokenRequestAnswer(code: string | undefined): ErrorAnswer {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return { status: 408, message: "the request did not arrive in time" };
+      return ERRORS.late;
     case "HPE_HEADER_OVERFLOW":
-      return { status: 431, message: `the headers must be at most ${HEADERS_MAX_BYTES} bytes` };
+      return ERRORS.headersTooLarge;
     default:
-      return NOT_HTTP;
+      return ERRORS.notHttp;
   }
 }

@@ -1,9 +1,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { InboundType } from "../contract/messages";
+import { DM_PREFIX } from "../contract/forms";
 import type { InboundEvent } from "../proto/gen/chatbridge/v1/event";
 import type { FieldViolation } from "../proto/gen/chatbridge/v1/bridge";
-import { INBOUND_EVENT_SCHEMAS, type InboundEventBody, type InboundType } from "./inbound-event-schema";
+import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-schema";
 
-const DM_PREFIX = "dm:";
 /** Characters of an unknown field's name in an answer: the sender may send a long name. */
 const FIELD_NAME_MAX = 256;
 

@@ -1,8 +1,7 @@
+import { CURSOR_FORM } from "../contract/forms";
+import { PAGE_MAX_EVENTS } from "../contract/numbers";
 import type { FieldViolation, PollQuery } from "../proto/gen/chatbridge/v1/bridge";
 
-export const LIMIT_DEFAULT = 100;
-export const LIMIT_MAX = 100;
-export const CURSOR_FORM = /^[0-9]{1,18}$/;
 const KNOWN = ["after", "limit"] as const;
 const FIELD_NAME_MAX = 256;
 
@@ -22,16 +21,18 @@ export function readPollQuery(
       return violation(name, "must be latest, or a cursor from next of an earlier page");
     }
     if (name === "limit" && !isLimit(value))
-      return violation(name, `must be an integer from 1 to ${LIMIT_MAX}`);
+      return violation(name, `must be an integer from 1 to ${PAGE_MAX_EVENTS}`);
   }
   for (const name of sent.keys()) {
     if (!isKnown(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
   }
-  return { query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? LIMIT_DEFAULT) } };
+  return {
+    query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? PAGE_MAX_EVENTS) },
+  };
 }
 
 function isLimit(text: string): boolean {
-  return /^[0-9]{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= LIMIT_MAX;
+  return /^[0-9]{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= PAGE_MAX_EVENTS;
 }
 
 function isKnown(name: string): boolean {

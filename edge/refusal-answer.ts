@@ -1,21 +1,16 @@
+import { ERRORS } from "../contract/errors";
 import { Refusal, type Refused } from "../proto/gen/chatbridge/v1/bridge";
-import { NOT_FOUND, type ErrorAnswer } from "./error-body";
+import type { ErrorAnswer } from "./error-body";
 
-/** The answers to core's refusals (section "Errors" of the contract). */
+/** The answers to core's refusals. */
 const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswer>> = {
-  [Refusal.ADDRESS_LIMIT]: { status: 429, message: "too many requests from this address" },
-  [Refusal.UNKNOWN_WORKSPACE]: NOT_FOUND,
-  [Refusal.SIGNATURE]: { status: 401, message: "Service-Signature is missing, malformed or wrong" },
-  [Refusal.TIMESTAMP]: {
-    status: 409,
-    message: "the signed timestamp is more than 5 minutes from the service clock",
-  },
-  [Refusal.WORKSPACE_LIMIT]: { status: 429, message: "too many requests for this workspace" },
-  [Refusal.INVALID]: { status: 400, message: "not valid" },
-  [Refusal.PUSH_WORKSPACE]: {
-    status: 403,
-    message: "the workspace has a target URL: its events are pushed, none are held",
-  },
+  [Refusal.ADDRESS_LIMIT]: ERRORS.addressLimit,
+  [Refusal.UNKNOWN_WORKSPACE]: ERRORS.notFound,
+  [Refusal.SIGNATURE]: ERRORS.signature,
+  [Refusal.TIMESTAMP]: ERRORS.timestamp,
+  [Refusal.WORKSPACE_LIMIT]: ERRORS.workspaceLimit,
+  [Refusal.INVALID]: ERRORS.invalid,
+  [Refusal.PUSH_WORKSPACE]: ERRORS.pushWorkspace,
 };
 
 /** The answer that a bridge gets for a refusal of core. */

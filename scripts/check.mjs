@@ -10,7 +10,19 @@ import { installRuntime, RUNTIMES } from "./runtimes.mjs";
 const git = (...args) => spawnSync("git", args, { encoding: "utf8" });
 const hasPackagesOnMain =
   git("grep", "-q", "option go_package", "main", "--", "proto/chatbridge").status === 0;
-const FOLDERS = ["core", "edge", "runtime", "local", "bridge", "bench", "demo", "cli", "compose", "proto"];
+const FOLDERS = [
+  "contract",
+  "core",
+  "edge",
+  "runtime",
+  "local",
+  "bridge",
+  "bench",
+  "demo",
+  "cli",
+  "compose",
+  "proto",
+];
 
 const STATIC = [
   ["format", "prettier", "--check", "--log-level", "warn", "."],

@@ -1,12 +1,22 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors
-// that server reflection serves. `--check` writes nothing, and fails when the
-// committed files differ.
+// that server reflection serves; and the kit's copy of the contract. `--check`
+// writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const COMMITTED = "proto/gen";
+/** The parts of the contract that the kit, which is published by itself, needs. */
+const KIT_PARTS = ["numbers", "forms", "messages"];
+const KIT_COPY = "bridge/contract.ts";
+
+function kitCopy() {
+  const parts = KIT_PARTS.map((name) =>
+    readFileSync(`contract/${name}.ts`, "utf8").replace(/^import [^;]*;\n+/gm, ""),
+  );
+  return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
+}
 
 function generate(into) {
   execFileSync("npx", ["buf", "generate", "--output", into], { stdio: "inherit" });
@@ -29,6 +39,7 @@ const files = (root) =>
 
 if (!process.argv.includes("--check")) {
   generate(".");
+  writeFileSync(KIT_COPY, kitCopy());
 } else {
   const scratch = mkdtempSync(join(tmpdir(), "chat-bridge-gen-"));
   try {
@@ -38,8 +49,9 @@ if (!process.argv.includes("--check")) {
     const differing = [...new Set([...Object.keys(fresh), ...Object.keys(committed)])].filter(
       (name) => fresh[name] !== committed[name],
     );
+    if (kitCopy() !== readFileSync(KIT_COPY, "utf8")) differing.push(KIT_COPY);
     if (differing.length > 0) {
-      process.stderr.write(`proto/gen is out of date: ${differing.join(", ")}. Run: npm run gen\n`);
+      process.stderr.write(`generated code is out of date: ${differing.join(", ")}. Run: npm run gen\n`);
       process.exitCode = 1;
     }
   } finally {

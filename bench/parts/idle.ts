@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { POLL_INTERVAL_MS } from "../../contract/numbers";
 import { createWorkspaces } from "../core-clients";
 import { withCpuPercent } from "../cpu";
 import type { Part } from "../part";
@@ -9,7 +10,7 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POLLING = 1_000;
 /** The interval that the contract recommends. */
-const POLL_EVERY_SECONDS = 2;
+const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
 /** Seconds after a start in which processes finish starting and compile their code. */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;

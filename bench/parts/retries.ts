@@ -1,3 +1,4 @@
+import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import { makeCertificate } from "../certificate";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
@@ -11,7 +12,6 @@ const WORKSPACES = 8;
 /** Events a second for each workspace. All attempts but the last of each event fail. */
 const PER_SECOND = 6;
 const WARM_UP_SECONDS = 2;
-const OFFSETS_MS = [1_000, 4_000];
 const ON_TIME_MS = 50;
 
 /** Measures how late retries start, at a load well below the service's capacity. */
@@ -26,7 +26,7 @@ export const retries: Part = {
     const { port } = await load.call("start", { ...certificate, coreAddress });
     const workspaces = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
     const retry = (seconds: number) =>
-      load.call("retry", { workspaces, perSecond: PER_SECOND, seconds, offsetsMs: OFFSETS_MS });
+      load.call("retry", { workspaces, perSecond: PER_SECOND, seconds, offsetsMs: RETRY_OFFSETS_MS });
 
     await retry(WARM_UP_SECONDS);
     const row = createTable(say, [
@@ -49,7 +49,7 @@ export const retries: Part = {
     const all: number[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       const late = await retry(options.seconds);
-      rounds.push(OFFSETS_MS.map((offset, i) => show(number, `+${offset / 1000} s`, late[i] ?? [])));
+      rounds.push(RETRY_OFFSETS_MS.map((offset, i) => show(number, `+${offset / 1000} s`, late[i] ?? [])));
       all.push(...late.flat());
     }
     const { p50, p95, p99, share } = show("all", "both", all);

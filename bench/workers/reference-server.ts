@@ -2,6 +2,14 @@ import { createSecretKey, createHmac, timingSafeEqual, type KeyObject } from "no
 import type { AddressInfo } from "node:net";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import { DM_CHANNEL_MAX_CHARACTERS } from "../../contract/forms";
+import {
+  ACTION_MAX_CHARACTERS,
+  COMMAND_TEXT_MAX_CHARACTERS,
+  ID_MAX_CHARACTERS,
+  MESSAGE_TEXT_MAX_CHARACTERS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../contract/numbers";
 import type { Workspace } from "../core-clients";
 import { signatureOf } from "../signature";
 import { serveWorker } from "../worker";
@@ -22,13 +30,13 @@ const closed = (required: readonly string[], properties: object) => ({
   additionalProperties: false,
 });
 
-const id = text(1, 128);
+const id = text(1, ID_MAX_CHARACTERS);
 const channel = {
   if: { type: "object" },
-  then: closed(["id"], { id: text(1, 131), name: optionalText(128) }),
-  else: text(1, 131),
+  then: closed(["id"], { id: text(1, DM_CHANNEL_MAX_CHARACTERS), name: optionalText(ID_MAX_CHARACTERS) }),
+  else: text(1, DM_CHANNEL_MAX_CHARACTERS),
 };
-const user = closed(["id"], { id, name: optionalText(128) });
+const user = closed(["id"], { id, name: optionalText(ID_MAX_CHARACTERS) });
 const inboundEvent = (type: string, required: readonly string[], properties: object) =>
   closed(["type", "channel", "user", ...required], {
     type: { const: type },
@@ -41,9 +49,15 @@ const inboundEvent = (type: string, required: readonly string[], properties: obj
 const ajv = new Ajv2020({ strict: true, strictTypes: false });
 const VALIDATE = new Map(
   Object.entries({
-    command: inboundEvent("command", ["text"], { text: text(0, 2000) }),
-    action: inboundEvent("action", ["messageId", "action"], { messageId: id, action: text(1, 512) }),
-    message: inboundEvent("message", ["text"], { text: text(1, 4000), replyTo: optionalText(128) }),
+    command: inboundEvent("command", ["text"], { text: text(0, COMMAND_TEXT_MAX_CHARACTERS) }),
+    action: inboundEvent("action", ["messageId", "action"], {
+      messageId: id,
+      action: text(1, ACTION_MAX_CHARACTERS),
+    }),
+    message: inboundEvent("message", ["text"], {
+      text: text(1, MESSAGE_TEXT_MAX_CHARACTERS),
+      replyTo: optionalText(ID_MAX_CHARACTERS),
+    }),
   }).map(([type, schema]) => [type, ajv.compile(schema)]),
 );
 
@@ -51,7 +65,6 @@ const secrets = new Map<string, KeyObject>();
 let page = Buffer.from('{"events":[],"next":null,"hasMore":false,"gap":false}');
 
 const HEADER = /^t=(\d+),v1=([0-9a-f]{64})$/;
-const TOLERANCE_SECONDS = 300;
 
 function isSigned(request: FastifyRequest, key: KeyObject | undefined, raw: string | Buffer): boolean {
   const [, t = "", hex = ""] = HEADER.exec(String(request.headers["service-signature"])) ?? [];
@@ -59,7 +72,7 @@ function isSigned(request: FastifyRequest, key: KeyObject | undefined, raw: stri
   const digest = createHmac("sha256", key).update(`${t}.`).update(raw).digest();
   return (
     timingSafeEqual(digest, Buffer.from(hex, "hex")) &&
-    Math.abs(Date.now() / 1000 - Number(t)) <= TOLERANCE_SECONDS
+    Math.abs(Date.now() / 1000 - Number(t)) <= TIMESTAMP_TOLERANCE_SECONDS
   );
 }
 

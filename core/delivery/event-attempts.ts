@@ -1,5 +1,6 @@
-import { deliveryOf, dropOf, type Delivery, type DropReason, type PushOutcome } from "../domain/delivery";
-import { RETRY_OFFSETS_MS } from "../domain/retry";
+import { type DropReason } from "../../contract/deliveries";
+import { deliveryOf, dropOf, type Delivery, type PushOutcome } from "../domain/delivery";
+import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { Clock } from "../ports/clock";
 import type { PushMeter } from "../ports/push-meter";
 import type { PushQueue, QueuedPush, Recorded } from "../ports/push-queue";

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
 import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
-import type { Failure } from "../domain/delivery";
+import type { Failure } from "../../contract/deliveries";
 import type { AttemptStep } from "../ports/push-tracer";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 import type { TlsSessions } from "./tls-sessions";

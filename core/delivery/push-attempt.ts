@@ -1,4 +1,5 @@
-import type { DropReason, PushOutcome } from "../domain/delivery";
+import type { DropReason } from "../../contract/deliveries";
+import type { PushOutcome } from "../domain/delivery";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/clock";

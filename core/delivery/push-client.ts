@@ -1,3 +1,4 @@
+import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import type { PushOutcome } from "../domain/delivery";
 import type { AttemptStep, PushAttempt, PushTracer } from "../ports/push-tracer";
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
@@ -5,8 +6,6 @@ import { createPushConnections, type PushConnections } from "./push-connections"
 import { sendPush, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
-/** The contract's deadline for a push: name lookup, connection, TLS and the head of the answer together. */
-export const PUSH_DEADLINE_MS = 5_000;
 /** Connecting stops shortly before the deadline of its attempt, so that the log can name the step that failed. */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 

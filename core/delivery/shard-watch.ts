@@ -1,3 +1,4 @@
+import { FAILING_AFTER_MS, HELD_SECONDS } from "../../contract/numbers";
 import { createBell } from "../domain/bell";
 import type { Workspace } from "../domain/workspace";
 import { MailRefused, type Mail, type Mailer } from "../ports/mailer";
@@ -141,12 +142,12 @@ function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
     subject: `The bridge of ${name} has stopped polling`,
     messageId: `outage-${id}-${outage.failingSinceMs}`,
     text: [
-      `The bridge of the workspace ${name} (${id}) has not polled for 5 minutes while events are waiting for it.`,
+      `The bridge of the workspace ${name} (${id}) has not polled for ${FAILING_AFTER_MS / 60_000} minutes while events are waiting for it.`,
       "",
       `Oldest waiting event: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
       "",
       "What to do: check that the bridge runs, reaches the service and signs its polls with the current secret.",
-      "Events are held for 24 hours. The bridge counts as healthy again with its next poll. You will not receive",
+      `Events are held for ${HELD_SECONDS / 3_600} hours. The bridge counts as healthy again with its next poll. You will not receive`,
       "another email about this outage.",
       "",
     ].join("\n"),

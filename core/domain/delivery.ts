@@ -1,10 +1,4 @@
-/** How an attempt to push failed: the step that failed, or the deadline. */
-export const FAILURES = ["dns", "refused-address", "connect", "tls", "timeout", "status", "body"] as const;
-export type Failure = (typeof FAILURES)[number];
-
-/** Why an event was dropped without another attempt. */
-export const DROP_REASONS = ["expired", "disconnected", "polls", "overloaded"] as const;
-export type DropReason = (typeof DROP_REASONS)[number];
+import type { DeliveryResult, DropReason, Failure } from "../../contract/deliveries";
 
 /** The outcome of one attempt. Times are in ms. */
 export type PushOutcome = {
@@ -25,7 +19,7 @@ export interface Delivery {
   readonly eventType: string;
   /** The number of the attempt, from 1; 0 for a drop before any attempt, and for polls. */
   readonly attempt: number;
-  readonly result: "success" | Failure | DropReason;
+  readonly result: DeliveryResult;
   readonly status: number | undefined;
   readonly latencyMs: number;
   readonly address: string | undefined;

@@ -1,42 +1,6 @@
+import type { MessageKind } from "../../contract/messages";
+
 /** The events that a game publishes, as the contract's "Outbound event envelope" and "Message" define them. */
-
-/** The contract's list of message kinds. */
-export const MESSAGE_KINDS = [
-  "text",
-  "card",
-  "game_start",
-  "question",
-  "time_up",
-  "answer_update",
-  "gotcha_bait",
-  "gotcha_reveal",
-  "game_end",
-  "help",
-  "settings",
-  "categories",
-  "leaderboard",
-  "category_champs",
-  "async_announcement",
-  "async_question",
-  "async_results",
-  "icebreaker",
-  "icebreaker_results",
-  "small_talk",
-  "kyt_reveal",
-  "weekly_digest",
-  "anagram",
-  "wordgame_start",
-  "wordgame_board",
-  "wordgame_expired",
-  "hangman_board",
-  "hangman_end",
-  "drawing_invite",
-  "schedule_creator",
-  "schedule_list",
-  "prefs",
-] as const;
-
-export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** A button that sends its action back, or opens its URL. */
 export type Button =
@@ -68,9 +32,6 @@ export type OutboundContent =
       readonly message: MessageBody;
     }
   | { readonly type: "dm.create"; readonly user: string; readonly message: MessageBody };
-
-/** The types of outbound events. All of them carry a message, except `ping`. */
-export type OutboundType = OutboundContent["type"] | "ping";
 
 /** An event as a game published it. `findOutboundFault` checks its rules. */
 export interface OutboundEvent {

@@ -1,11 +1,7 @@
 import { isBlank } from "./blank-text";
-import {
-  ACTION_MAX_CHARACTERS,
-  DM_CHANNEL_MAX_CHARACTERS,
-  DM_PREFIX,
-  ID_MAX_CHARACTERS,
-  LIFETIME_MAX_MS,
-} from "./contract";
+import { ACTION_MAX_CHARACTERS, ID_MAX_CHARACTERS } from "../../contract/numbers";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, MESSAGE_ID_FORM } from "../../contract/forms";
+import { LIFETIME_MAX_MS } from "./bounds";
 import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
 
 /** The first rule that an outbound event breaks. `field` is relative to the event's content. */
@@ -13,8 +9,6 @@ export interface OutboundFault {
   readonly field: string;
   readonly message: string;
 }
-
-const MESSAGE_ID_FORM = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** Returns the first rule that a published event breaks, or undefined. */
 export function findOutboundFault(event: OutboundEvent): OutboundFault | undefined {

@@ -1,4 +1,5 @@
-import { FAILURES, isPoll, type LoggedDelivery } from "./delivery";
+import { FAILURES } from "../../contract/deliveries";
+import { isPoll, type LoggedDelivery } from "./delivery";
 
 const HOUR_MS = 60 * 60 * 1000;
 

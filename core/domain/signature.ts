@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
+import { SIGNATURE_FORM } from "../../contract/forms";
 
 /** A `Service-Signature` header that has the contract's form. */
 export interface ParsedSignature {
@@ -8,7 +9,6 @@ export interface ParsedSignature {
   readonly digests: readonly Buffer[];
 }
 
-const HEADER_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 const DIGEST_HEX_LENGTH = 64;
 
 /**
@@ -16,7 +16,7 @@ const DIGEST_HEX_LENGTH = 64;
  * Returns undefined for any other form, e.g. two headers that were joined into one.
  */
 export function parseSignature(header: string): ParsedSignature | undefined {
-  const form = HEADER_FORM.exec(header);
+  const form = SIGNATURE_FORM.exec(header);
   if (form === null) return undefined;
   const [, timestamp = "", entries = ""] = form;
   const digests = entries

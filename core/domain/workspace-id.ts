@@ -1,4 +1,4 @@
-const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { UUID_FORM } from "../../contract/forms";
 
 /** Returns the workspace id in lower case, or undefined when `text` is not a UUID. */
 export function parseWorkspaceId(text: string): string | undefined {

@@ -1,6 +1,6 @@
+import { ID_MAX_CHARACTERS as NAME_MAX_CHARACTERS } from "../../contract/numbers";
 import { isBlank } from "./blank-text";
 
-const NAME_MAX_CHARACTERS = 128;
 const EMAIL_MAX_CHARACTERS = 254;
 /** Control characters, line breaks and text-direction controls. They change the text around a name in emails and pages. */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { ACTIVE_SECRETS_MAX, ROTATION_OVERLAP_MS } from "./contract";
+import { ROTATION_OVERLAP_MS } from "../../contract/numbers";
+import { ACTIVE_SECRETS_MAX } from "./bounds";
 
 /** The platform of a workspace's chat tool. Only the custom platform uses a bridge. */
 export type Platform = "custom" | "native";

@@ -1,6 +1,6 @@
 import { byLabel, countsOf, type Metrics } from "../../runtime/metrics";
 import type { PushClient } from "../delivery/push-client";
-import { DROP_REASONS, FAILURES, type DropReason } from "../domain/delivery";
+import { DROP_REASONS, FAILURES, type DropReason } from "../../contract/deliveries";
 import type { PushesInHand, PushMeter } from "../ports/push-meter";
 
 export interface PushMetrics extends PushMeter {

@@ -1,4 +1,4 @@
-import { TIMESTAMP_TOLERANCE_SECONDS } from "../domain/contract";
+import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract/numbers";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
 import { parseWorkspaceId } from "../domain/workspace-id";
 import { activeKeys, hasHooks } from "../domain/workspace";

@@ -1,4 +1,4 @@
-import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/contract";
+import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/bounds";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import type { OutboundEvent } from "../domain/outbound-event";

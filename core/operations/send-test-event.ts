@@ -1,4 +1,6 @@
-import { deliveryOf, type LoggedDelivery, type Failure, type PushOutcome } from "../domain/delivery";
+import { POLLED_LATELY_MS } from "../../contract/numbers";
+import { type Failure } from "../../contract/deliveries";
+import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/delivery";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
@@ -43,8 +45,6 @@ export type TestEventOutcome = { readonly eventId: string } & (
       readonly lastPollAtMs: number | undefined;
     }
 );
-
-const POLLED_LATELY_MS = 60_000;
 
 /** Sends a ping. It is pushed at once and never retried, or is held for the next poll. */
 export async function sendTestEvent(

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import { isPoll, type LoggedDelivery } from "../domain/delivery";
-import { LOGGED_MAX, PUSHES_LOGGED_MAX } from "../ports/delivery-log";
+import { LOGGED_MAX } from "../ports/delivery-log";
 import type { Workspaces } from "../ports/workspaces";
 import { readHealth, type HealthContext, type WorkspaceHealth } from "./read-health";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspace-change";

@@ -1,9 +1,8 @@
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
 
-/** Number of attempts and drops that the log of a workspace keeps. */
-export const PUSHES_LOGGED_MAX = 1_000;
 /** Number of all lines that the log keeps, including those of polls. */
-export const LOGGED_MAX = PUSHES_LOGGED_MAX + 500;
+export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
 
 /** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and up to 500 lines of polls. */
 export interface DeliveryLog {

@@ -1,5 +1,5 @@
 import type { RenderedEnvelope } from "../domain/envelope";
-import type { OutboundType } from "../domain/outbound-event";
+import type { OutboundType } from "../../contract/messages";
 
 /** A rendered event to publish to a workspace. */
 export interface Publication {

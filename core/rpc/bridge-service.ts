@@ -1,5 +1,6 @@
 import { WireType } from "@bufbuild/protobuf/wire";
 import { status, type handleUnaryCall } from "@grpc/grpc-js";
+import { PAGE_MAX_EVENTS } from "../../contract/numbers";
 import {
   Refusal as RefusalCode,
   Refused,
@@ -36,8 +37,6 @@ export interface BridgeHandlers {
   readonly poll: handleUnaryCall<PollRequest, PollResponse>;
   readonly lane: (stream: LaneStream) => void;
 }
-
-const PAGE_MAX = 100;
 
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeHandlers {
   const { tally } = context;
@@ -116,8 +115,8 @@ function readQuery(reading: PollRequest["reading"]): PollInput["reading"] {
   switch (reading?.$case) {
     case "query": {
       const { limit } = reading.value;
-      if (limit < 1 || limit > PAGE_MAX) {
-        throw new StatusError(status.INVALID_ARGUMENT, `reading.query.limit must be 1 to ${PAGE_MAX}`);
+      if (limit < 1 || limit > PAGE_MAX_EVENTS) {
+        throw new StatusError(status.INVALID_ARGUMENT, `reading.query.limit must be 1 to ${PAGE_MAX_EVENTS}`);
       }
       return { start: readStart(reading.value.from), limit };
     }

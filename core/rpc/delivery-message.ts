@@ -1,3 +1,4 @@
+import type { DeliveryResult as Result } from "../../contract/deliveries";
 import {
   DeliveryResult,
   LoggedDelivery as DeliveryMessage,
@@ -10,20 +11,10 @@ import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
 import type { AttemptStep } from "../ports/push-tracer";
 
-const RESULT_CODES: Readonly<Record<Delivery["result"], DeliveryResult>> = {
-  success: DeliveryResult.SUCCESS,
-  dns: DeliveryResult.DNS,
-  "refused-address": DeliveryResult.REFUSED_ADDRESS,
-  connect: DeliveryResult.CONNECT,
-  tls: DeliveryResult.TLS,
-  timeout: DeliveryResult.TIMEOUT,
-  status: DeliveryResult.STATUS,
-  body: DeliveryResult.BODY,
-  expired: DeliveryResult.EXPIRED,
-  disconnected: DeliveryResult.DISCONNECTED,
-  polls: DeliveryResult.POLLS,
-  overloaded: DeliveryResult.OVERLOADED,
-};
+/** The code of a result: its name in capitals. */
+function resultCode(result: Result): DeliveryResult {
+  return DeliveryResult[result.toUpperCase().replace("-", "_") as keyof typeof DeliveryResult];
+}
 
 const STEP_CODES: Readonly<Record<AttemptStep, PushStep>> = {
   name: PushStep.NAME,
@@ -44,7 +35,7 @@ export function toDeliveryMessage(delivery: Delivery | LoggedDelivery): Delivery
     eventId: delivery.eventId,
     eventType: delivery.eventType,
     attempt: delivery.attempt,
-    result: RESULT_CODES[delivery.result],
+    result: resultCode(delivery.result),
     status: delivery.status ?? 0,
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",

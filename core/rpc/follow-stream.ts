@@ -1,7 +1,7 @@
 import { status, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import { FollowResponse, type FollowOpen, type FollowRequest } from "../../proto/gen/chatbridge/v1/game";
-import { CORE_STREAMS_MAX } from "../domain/contract";
+import { CORE_STREAMS_MAX } from "../domain/bounds";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
 import type { FollowLog, LogEntry } from "../ports/follow-log";

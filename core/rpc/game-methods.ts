@@ -1,7 +1,7 @@
 import { WireType } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
 import { FollowRequest, GameServiceService, OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
-import { PUBLISH_BATCH_MAX } from "../domain/contract";
+import { PUBLISH_BATCH_MAX } from "../domain/bounds";
 import type { OutboundFault } from "../domain/outbound-rules";
 import { StatusError } from "./status";
 import { createWireCheck, UNREADABLE, type WireFault } from "./wire-fault";

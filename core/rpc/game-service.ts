@@ -5,7 +5,7 @@ import {
   type PublishEventsResponse,
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
-import { PUBLISH_BATCH_MAX } from "../domain/contract";
+import { PUBLISH_BATCH_MAX } from "../domain/bounds";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { publishEvent, type PublishContext, type PublishOutcome } from "../operations/publish-events";
 import { createFollowHandler, type FollowContext, type FollowStream } from "./follow-stream";

@@ -1,14 +1,8 @@
+import { MESSAGE_KINDS, type MessageKind } from "../../contract/messages";
 import type { Message } from "../../proto/gen/chatbridge/v1/event";
 import { MessageKind as KindCode } from "../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent as EventMessage } from "../../proto/gen/chatbridge/v1/game";
-import {
-  MESSAGE_KINDS,
-  type Button,
-  type MessageBody,
-  type MessageKind,
-  type OutboundContent,
-  type OutboundEvent,
-} from "../domain/outbound-event";
+import type { Button, MessageBody, OutboundContent, OutboundEvent } from "../domain/outbound-event";
 import type { OutboundFault } from "../domain/outbound-rules";
 
 /** The content's field names in the proto, which faults use. */

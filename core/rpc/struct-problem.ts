@@ -1,5 +1,5 @@
 import { WireType } from "@bufbuild/protobuf/wire";
-import { DATA_DEPTH_MAX } from "../domain/contract";
+import { DATA_DEPTH_MAX } from "../domain/bounds";
 import { eachField, isText, tagOf, type WireReader } from "./wire-fields";
 
 const NOT_UTF8 = "contains text that is not UTF-8";

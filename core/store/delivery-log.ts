@@ -1,3 +1,4 @@
+import { LOGGED_SECONDS } from "../../contract/deliveries";
 import { isPoll, newestFirst, type Delivery, type LoggedDelivery } from "../domain/delivery";
 import type { DeliveryLog } from "../ports/delivery-log";
 import type { Functions } from "./functions";
@@ -5,7 +6,7 @@ import type { Keys } from "./keys";
 import { asList, asText } from "./reply";
 
 /** Maximum age of a delivery that `read` returns. The store may have older ones, because a log expires as a whole. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+const KEPT_MS = LOGGED_SECONDS * 1_000;
 
 /** A delivery as it is stored: a JSON list, which is short, because a workspace may have a thousand. */
 type StoredDelivery = readonly [

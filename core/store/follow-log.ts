@@ -1,4 +1,4 @@
-import { GROUP_STREAMS_MAX } from "../domain/contract";
+import { GROUP_STREAMS_MAX } from "../domain/bounds";
 import type { FollowLog, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import type { Functions } from "./functions";

@@ -2,6 +2,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ErrorReply } from "redis";
+import { LOGGED_SECONDS, POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
+import {
+  FAILING_AFTER_MS,
+  HELD_SECONDS,
+  REQUEST_ID_SECONDS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../contract/numbers";
 import type { StoreMeter } from "../ports/store-meter";
 import { StoreUnavailable } from "../ports/store-unavailable";
 import type { Argument, Redis, Reply } from "./redis";
@@ -94,13 +101,28 @@ export interface Functions {
   load(): Promise<void>;
 }
 
+/** The contract's numbers that the library uses, by the names that it gives them between two `@`. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  FAILING_AFTER_MS,
+  HELD_SECONDS,
+  LOGGED_SECONDS,
+  POLLS_LOGGED_MAX,
+  PUSHES_LOGGED_MAX,
+  REQUEST_ID_SECONDS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+};
+
 /**
  * Reads the library. Its name and those of its functions contain a hash of its source, so
  * cores of two releases can share a Redis, each with its own library.
  */
 function readLibrary(): { readonly version: string; readonly code: string } {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
-  const source = parts.join("\n");
+  const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
+    const number = NUMBERS[name];
+    if (number === undefined) throw new TypeError(`the function library names an unknown number: ${name}`);
+    return String(number);
+  });
   const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
   return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
 }

@@ -1,4 +1,4 @@
-import type { Limits } from "../domain/contract";
+import type { Limits } from "../domain/bounds";
 import type { HeldEvents, PageAnswer, PageRequest } from "../ports/held-events";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { INBOUND_LOG_SECONDS, type Limits } from "../domain/contract";
+import { INBOUND_LOG_SECONDS, type Limits } from "../domain/bounds";
 import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";

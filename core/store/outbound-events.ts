@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { IDEMPOTENCY_KEY_SECONDS } from "../domain/contract";
+import { IDEMPOTENCY_KEY_SECONDS } from "../domain/bounds";
 import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import type { StoreMeter } from "../ports/store-meter";
 import { batchFunction } from "./function-batch";

@@ -1,4 +1,4 @@
-import type { Limits } from "../domain/contract";
+import type { Limits } from "../domain/bounds";
 import type { RequestLimits, RetryAfterSeconds } from "../ports/request-limits";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Limits } from "../domain/contract";
+import type { Limits } from "../domain/bounds";
 import type { Clock } from "../ports/clock";
 import type { Backlog } from "../ports/backlog";
 import type { DeliveryLog } from "../ports/delivery-log";

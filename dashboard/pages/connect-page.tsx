@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { ID_MAX_CHARACTERS } from "../../contract/numbers";
 import type { WorkspaceWithSecret } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
@@ -55,7 +56,7 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
           onText={setName}
           error={error}
           required
-          maxLength={128}
+          maxLength={ID_MAX_CHARACTERS}
           hint="A display name, such as the name of the workspace in the chat tool."
         />
         <Field

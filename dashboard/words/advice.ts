@@ -1,32 +1,10 @@
-import type { DeliveryShape, Result, Step } from "../../edge/dashboard/shapes";
+import type { DeliveryResult } from "../../contract/deliveries";
+import { PUSH_DEADLINE_MS } from "../../contract/numbers";
+import type { DeliveryShape, Step } from "../../edge/dashboard/shapes";
 
-/** The label of each result, as the log shows it. */
-export const RESULT_WORDS: Readonly<Record<Result, string>> = {
-  success: "Accepted",
-  dns: "Name not found",
-  "refused-address": "Address not public",
-  connect: "No connection",
-  tls: "TLS failed",
-  timeout: "Timed out",
-  status: "Rejected by bridge",
-  body: "Invalid response",
-  expired: "Expired",
-  disconnected: "Disconnected",
-  polls: "Switched to polling",
-  overloaded: "Overloaded",
-};
+const DEADLINE_SECONDS = PUSH_DEADLINE_MS / 1_000;
 
-/** The outcome of a delivery. Dropped: the event was dropped without a further attempt. */
-export type Outcome = "success" | "failed" | "dropped";
-
-const DROPPED: ReadonlySet<Result> = new Set(["expired", "disconnected", "polls", "overloaded"]);
-
-export function outcomeOf(result: Result): Outcome {
-  if (result === "success") return "success";
-  return DROPPED.has(result) ? "dropped" : "failed";
-}
-
-type Failed = Exclude<Result, "success" | "status" | "timeout">;
+type Failed = Exclude<DeliveryResult, "success" | "status" | "timeout">;
 
 const ADVICE: Readonly<Record<Failed, string>> = {
   dns: "The host's name could not be looked up. Check the spelling of the target URL and the host's DNS records.",
@@ -72,15 +50,15 @@ function timeoutAdvice(
   failedStep: Step | null | undefined,
 ): string {
   if (address === "") {
-    return "No connection was made within 5 seconds. Check the host and the port of the target URL, and open that port in the bridge's firewall.";
+    return `No connection was made within ${DEADLINE_SECONDS} seconds. Check the host and the port of the target URL, and open that port in the bridge's firewall.`;
   }
   if (failedStep === "tls") {
-    return "The bridge accepted the connection, but the TLS handshake did not finish within 5 seconds. Check that the bridge serves HTTPS on this port and is not overloaded.";
+    return `The bridge accepted the connection, but the TLS handshake did not finish within ${DEADLINE_SECONDS} seconds. Check that the bridge serves HTTPS on this port and is not overloaded.`;
   }
   if (status !== 0) {
-    return `The bridge began to answer ${status}, but did not finish within 5 seconds. Make it finish the response at once: an empty body is enough.`;
+    return `The bridge began to answer ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response at once: an empty body is enough.`;
   }
-  return "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx at once, before slow work.";
+  return `The bridge accepted the connection, but did not answer within ${DEADLINE_SECONDS} seconds. Make it answer 2xx at once, before slow work.`;
 }
 
 function statusAdvice(status: number): string {

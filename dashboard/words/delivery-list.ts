@@ -1,10 +1,11 @@
-import type { DeliveryShape, Result } from "../../edge/dashboard/shapes";
-import { outcomeOf, type Outcome } from "./advice";
-
-/** Maximum number of attempts and drops in core's log of a workspace. */
-export const LOGGED_MAX = 1_000;
-/** Maximum number of entries for polls in that log. */
-export const POLLS_LOGGED_MAX = 500;
+import {
+  type DeliveryOutcome,
+  type DeliveryResult,
+  POLLS_LOGGED_MAX,
+  PUSHES_LOGGED_MAX,
+  RESULT_MEANINGS,
+} from "../../contract/deliveries";
+import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
 /** Merges two lists, newest first and without duplicates. For a run of polls, the higher count is kept. */
 export function mergeDeliveries(
@@ -15,7 +16,7 @@ export function mergeDeliveries(
   for (const each of [...some, ...others]) {
     if ((byId.get(each.id)?.polls ?? 0) <= each.polls) byId.set(each.id, each);
   }
-  const room = { polls: POLLS_LOGGED_MAX, pushes: LOGGED_MAX };
+  const room = { polls: POLLS_LOGGED_MAX, pushes: PUSHES_LOGGED_MAX };
   return [...byId.values()]
     .toSorted(newestFirst)
     .filter(({ polls }) => room[polls > 0 ? "polls" : "pushes"]-- > 0);
@@ -32,7 +33,7 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
   ];
   const full = [
     ...(polls.length >= POLLS_LOGGED_MAX ? polls.slice(-1) : []),
-    ...(pushes.length >= LOGGED_MAX ? pushes.slice(-1) : []),
+    ...(pushes.length >= PUSHES_LOGGED_MAX ? pushes.slice(-1) : []),
   ];
   return full.toSorted(newestFirst)[0];
 }
@@ -53,7 +54,7 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
 /** The filters of the log. An empty text matches everything. */
 export interface DeliveryFilter {
   /** A result, or an outcome for all its results. Polls match neither. */
-  readonly result: Outcome | Result | "";
+  readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
   /** A part of the event id. */
   readonly event: string;
@@ -68,7 +69,8 @@ export function filterDeliveries(
   const part = event.trim().toLowerCase();
   return deliveries.filter(
     (each) =>
-      (result === "" || (each.polls === 0 && [each.result, outcomeOf(each.result)].includes(result))) &&
+      (result === "" ||
+        (each.polls === 0 && [each.result, RESULT_MEANINGS[each.result].outcome].includes(result))) &&
       (eventType === "" || each.eventType === eventType) &&
       each.eventId.toLowerCase().includes(part),
   );

@@ -1,3 +1,4 @@
+import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type {
   DeliveryShape,
   HealthShape,
@@ -5,7 +6,7 @@ import type {
   PushHealthShape,
   WorkspaceShape,
 } from "../../edge/dashboard/shapes";
-import { adviceForLast, RESULT_WORDS } from "./advice";
+import { adviceForLast } from "./advice";
 import { duration, fromNow } from "./time-words";
 
 export type Tone = "good" | "warn" | "bad" | "idle";
@@ -157,7 +158,7 @@ function recoveredAt(lastFailure: DeliveryShape, deliveries: readonly DeliverySh
 
 /** Returns when and why a push failed, for use within a sentence: "2 min ago: no connection". */
 function failedWhen({ at, result }: DeliveryShape, nowMs: number): string {
-  const words = RESULT_WORDS[result];
+  const words = RESULT_MEANINGS[result].words;
   // Words in capitals, such as TLS, stay as they are.
   const what = /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words;
   return `${fromNow(Date.parse(at), nowMs)}: ${what}`;

@@ -1,5 +1,5 @@
+import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
-import { outcomeOf } from "./advice";
 
 /** The series of the chart: push attempts by outcome, and polls. */
 export const COUNTED = ["success", "failed", "dropped", "polls"] as const;
@@ -39,7 +39,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
     }
     const atMs = Math.min(Date.parse(delivery.at), nowMs);
     if (atMs <= sinceMs) continue;
-    const outcome = outcomeOf(delivery.result);
+    const outcome = RESULT_MEANINGS[delivery.result].outcome;
     const count = counts[indexOf(atMs)];
     if (count !== undefined) count[outcome]++;
     if (outcome === "success") latencies[indexOf(atMs)]?.push(delivery.latencyMs);

@@ -1,15 +1,14 @@
 import { useState } from "preact/hooks";
-import { RESULTS, type DeliveryShape, type Mode } from "../../edge/dashboard/shapes";
+import {
+  DELIVERY_RESULTS,
+  POLLS_LOGGED_MAX,
+  PUSHES_LOGGED_MAX,
+  RESULT_MEANINGS,
+} from "../../contract/deliveries";
+import type { DeliveryShape, Mode } from "../../edge/dashboard/shapes";
 import { ActionButton } from "../parts/action-button";
 import { Loading } from "../parts/loading";
-import { RESULT_WORDS, outcomeOf } from "../words/advice";
-import {
-  ALL_DELIVERIES,
-  filterDeliveries,
-  LOGGED_MAX,
-  POLLS_LOGGED_MAX,
-  type DeliveryFilter,
-} from "../words/delivery-list";
+import { ALL_DELIVERIES, filterDeliveries, type DeliveryFilter } from "../words/delivery-list";
 import { DeliveryRow } from "./delivery-row";
 
 const SHOWN_AT_FIRST = 50;
@@ -68,7 +67,7 @@ export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
           <p class="hint" role="status">
             {isFiltered
               ? `${found.length} of ${log.length} match.`
-              : `${log.length} ${log.length === 1 ? "delivery" : "deliveries"}: the last ${LOGGED_MAX.toLocaleString()} pushes and ${POLLS_LOGGED_MAX} polls are kept, for 7 days.`}
+              : `${log.length} ${log.length === 1 ? "delivery" : "deliveries"}: the last ${PUSHES_LOGGED_MAX.toLocaleString()} pushes and ${POLLS_LOGGED_MAX} polls are kept, for 7 days.`}
           </p>
           {found.length > 0 && (
             <div class="table-scroll">
@@ -116,9 +115,9 @@ function Filters({ log, filter, onFilter }: FiltersProps) {
   const types = [...new Set(log.map(({ eventType }) => eventType))].toSorted();
   const change = (what: Partial<DeliveryFilter>): void => onFilter({ ...filter, ...what });
   const classes = (outcome: "failed" | "dropped") =>
-    RESULTS.filter((each) => outcomeOf(each) === outcome).map((each) => (
+    DELIVERY_RESULTS.filter((each) => RESULT_MEANINGS[each].outcome === outcome).map((each) => (
       <option key={each} value={each}>
-        {RESULT_WORDS[each]}
+        {RESULT_MEANINGS[each].words}
       </option>
     ));
   return (

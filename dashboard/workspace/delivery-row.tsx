@@ -1,9 +1,10 @@
 import { useId, useState } from "preact/hooks";
+import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 import { ToneBadge } from "../parts/badge";
 import { CopyButton } from "../parts/copy-button";
 import { Instant } from "../parts/instant";
-import { adviceFor, outcomeOf, RESULT_WORDS } from "../words/advice";
+import { adviceFor } from "../words/advice";
 import { broughtWords } from "../words/delivery-list";
 
 const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
@@ -26,8 +27,10 @@ export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) 
           <span class="event-type">{eventType}</span>
         </td>
         <td>
-          <ToneBadge tone={TONES[outcomeOf(result)]}>
-            {isPoll ? pollsWords(delivery) : `${RESULT_WORDS[result]}${status === 0 ? "" : ` ${status}`}`}
+          <ToneBadge tone={TONES[RESULT_MEANINGS[result].outcome]}>
+            {isPoll
+              ? pollsWords(delivery)
+              : `${RESULT_MEANINGS[result].words}${status === 0 ? "" : ` ${status}`}`}
           </ToneBadge>
           {isPoll ? (
             <Brought polls={delivery} />

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { useNow } from "../clock";
 import { Instant } from "../parts/instant";
-import { RESULT_WORDS } from "../words/advice";
 import { healthWords } from "../words/health-words";
 
 export interface HealthCardProps {
@@ -88,7 +88,7 @@ function PushFigures({ health }: Of<"push">) {
         ) : (
           <>
             <Instant at={lastFailure.at} as="ago" />{" "}
-            <span class="quiet">{RESULT_WORDS[lastFailure.result]}</span>
+            <span class="quiet">{RESULT_MEANINGS[lastFailure.result].words}</span>
           </>
         )}
       </Figure>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { ID_MAX_CHARACTERS } from "../../contract/numbers";
 import type { WorkspaceShape } from "../../edge/dashboard/shapes";
 import { announce } from "../announce";
 import { api } from "../api";
@@ -39,7 +40,7 @@ export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
           onText={setName}
           error={saving.error}
           required
-          maxLength={128}
+          maxLength={ID_MAX_CHARACTERS}
         />
         <Field
           label="Owner's email"

@@ -1,6 +1,7 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { OUT_OF_REACH } from "../core-client";
-import { INTERNAL, type ErrorAnswer } from "../error-body";
+import { ERRORS } from "../../contract/errors";
+import type { ErrorAnswer } from "../error-body";
 
 /** There is no session, or core no longer accepts its token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
@@ -57,6 +58,6 @@ function sentence(text: string): string {
 }
 
 export const FAULT: ErrorAnswer = {
-  ...INTERNAL,
+  ...ERRORS.internal,
   message: "The dashboard's server failed. The error is in the log of the edge.",
 };

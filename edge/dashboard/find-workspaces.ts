@@ -1,4 +1,5 @@
 import { status } from "@grpc/grpc-js";
+import { UUID_FORM } from "../../contract/forms";
 import { GetWorkspaceRequest, ListWorkspacesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { isServiceError } from "./core-answer";
 import type { WorkspacePage, WorkspaceShape } from "./shapes";
@@ -9,7 +10,6 @@ import { toWorkspaceShape } from "./workspace-json";
 const LOOK_AT_ONCE = 1_000;
 const LOOK_THROUGH_MAX = 10_000;
 const ENOUGH_FOUND = 50;
-const UUID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export async function listWorkspaces(
   { call, methods }: Operator,

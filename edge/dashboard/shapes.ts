@@ -1,25 +1,10 @@
+import type { DeliveryResult } from "../../contract/deliveries";
+
 /**
  * The JSON between the dashboard's front end and its server. Times are ISO 8601 in UTC. Null means unknown or absent.
  */
 
 export type Mode = "poll" | "push" | "none";
-
-/** The outcomes of a delivery: a closed list of the delivery log. */
-export const RESULTS = [
-  "success",
-  "dns",
-  "refused-address",
-  "connect",
-  "tls",
-  "timeout",
-  "status",
-  "body",
-  "expired",
-  "disconnected",
-  "polls",
-  "overloaded",
-] as const;
-export type Result = (typeof RESULTS)[number];
 
 /** The steps of a push, in order. */
 export const STEPS = ["name", "address", "connect", "tls", "send", "status"] as const;
@@ -56,7 +41,7 @@ export interface DeliveryShape {
   readonly eventType: string;
   /** Number of the attempt, from 1; 0 for a poll, and for an event dropped before any attempt. */
   readonly attempt: number;
-  readonly result: Result;
+  readonly result: DeliveryResult;
   /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly latencyMs: number;

@@ -1,3 +1,4 @@
+import { DELIVERY_RESULTS, type DeliveryResult as Result } from "../../contract/deliveries";
 import {
   DeliveryMode,
   DeliveryResult,
@@ -12,7 +13,6 @@ import type {
   DeliveryShape,
   HealthShape,
   Mode,
-  Result,
   Step,
   TestOutcome,
   WorkspaceShape,
@@ -25,21 +25,13 @@ const MODES: Readonly<Record<DeliveryMode, Mode>> = {
   [DeliveryMode.PUSH]: "push",
 };
 
-const RESULT_NAMES: Readonly<Record<DeliveryResult, Result | undefined>> = {
-  [DeliveryResult.UNSPECIFIED]: undefined,
-  [DeliveryResult.SUCCESS]: "success",
-  [DeliveryResult.DNS]: "dns",
-  [DeliveryResult.REFUSED_ADDRESS]: "refused-address",
-  [DeliveryResult.CONNECT]: "connect",
-  [DeliveryResult.TLS]: "tls",
-  [DeliveryResult.TIMEOUT]: "timeout",
-  [DeliveryResult.STATUS]: "status",
-  [DeliveryResult.BODY]: "body",
-  [DeliveryResult.EXPIRED]: "expired",
-  [DeliveryResult.DISCONNECTED]: "disconnected",
-  [DeliveryResult.POLLS]: "polls",
-  [DeliveryResult.OVERLOADED]: "overloaded",
-};
+/** The result of each code, whose name is that of the result in capitals. */
+const RESULTS: ReadonlyMap<DeliveryResult, Result> = new Map(
+  DELIVERY_RESULTS.map((result) => [
+    DeliveryResult[result.toUpperCase().replace("-", "_") as keyof typeof DeliveryResult],
+    result,
+  ]),
+);
 
 const STEP_NAMES: Readonly<Record<PushStep, Step | undefined>> = {
   [PushStep.UNSPECIFIED]: undefined,
@@ -85,7 +77,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     eventId,
     eventType,
     attempt,
-    result: there(RESULT_NAMES[result]),
+    result: there(RESULTS.get(result)),
     status,
     latencyMs,
     address,

@@ -1,6 +1,5 @@
 import type { Page } from "playwright-core";
-import { outcomeOf } from "../../dashboard/words/advice";
-import { RESULTS, type Result } from "../../edge/dashboard/shapes";
+import { DELIVERY_RESULTS, type DeliveryResult, RESULT_MEANINGS } from "../../contract/deliveries";
 import { closeWithoutAnswer, sayNothing, status } from "../harness/behaviours";
 import { testBrowser } from "../harness/browser";
 import { update } from "../harness/contents";
@@ -15,7 +14,7 @@ const replacements: Receiver[] = [];
 afterAll(() => Promise.all(replacements.map((each) => each.close())));
 
 interface Breakage {
-  readonly result: Result;
+  readonly result: DeliveryResult;
   readonly how: string;
   /** The badge in the log. */
   readonly called: string;
@@ -149,7 +148,7 @@ beforeAll(async () => {
 });
 
 test("the tests cover every error class of the delivery log", () => {
-  const failures = RESULTS.filter((result) => outcomeOf(result) === "failed");
+  const failures = DELIVERY_RESULTS.filter((result) => RESULT_MEANINGS[result].outcome === "failed");
   expect(new Set(BREAKAGES.map(({ result }) => result))).toEqual(new Set(failures));
   expect(failures).toHaveLength(7);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CONTRACT_LIMITS } from "../../core/domain/contract";
+import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { Workspace } from "../../core/domain/workspace";
 import type { Append } from "../../core/ports/inbound-log";
 import type { Publication, Published } from "../../core/ports/outbound-events";

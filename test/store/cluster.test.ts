@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
-import { CONTRACT_LIMITS } from "../../core/domain/contract";
+import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { RedisAdvice } from "../../core/store/redis-advice";
 import { StoreUnavailable } from "../../core/ports/store-unavailable";
 import { slotOf } from "../../core/store/redis-slot";

@@ -1,4 +1,4 @@
-import { GROUP_STREAMS_MAX } from "../../core/domain/contract";
+import { GROUP_STREAMS_MAX } from "../../core/domain/bounds";
 import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
 import { LEASE_MS, type Member } from "../../core/ports/leases";
 import { asNumber, asText } from "../../core/store/reply";

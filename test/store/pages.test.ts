@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { CONTRACT_LIMITS } from "../../core/domain/contract";
+import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { PageStart } from "../../core/domain/cursor";
 import type { PageAnswer } from "../../core/ports/held-events";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";

@@ -4,7 +4,7 @@ import { between, withCpu } from "../../bench/cpu";
 import { signedPoll, signedPost } from "../../bench/load/request-file";
 import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
-import { CONTRACT_LIMITS } from "../../core/domain/contract";
+import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 
 /** The highest load, in requests per second. */
 const REQUESTS_PER_SECOND = 40_000;

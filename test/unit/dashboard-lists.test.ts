@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import {
   ALL_DELIVERIES,
   filterDeliveries,
-  LOGGED_MAX,
   mergeDeliveries,
   oldestKept,
-  POLLS_LOGGED_MAX,
 } from "../../dashboard/words/delivery-list";
 import { minuteBuckets } from "../../dashboard/words/minute-buckets";
 import { exactUtc, fromNow } from "../../dashboard/words/time-words";
@@ -14,7 +13,7 @@ import { ago, delivery, NOW } from "./dashboard-delivery";
 
 test("the log is newest first, has each run of polls once with its highest count, and polls never displace pushes", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
-  const pushes = Array.from({ length: LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
+  const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
   expect(mergeDeliveries([run(3)], [run(2)])).toEqual([run(3)]);
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);

@@ -1,6 +1,7 @@
+import { DELIVERY_RESULTS } from "../../contract/deliveries";
 import { adviceFor } from "../../dashboard/words/advice";
 import { healthWords } from "../../dashboard/words/health-words";
-import { RESULTS, type HealthShape, type PushHealthShape } from "../../edge/dashboard/shapes";
+import type { HealthShape, PushHealthShape } from "../../edge/dashboard/shapes";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
 const CUSTOM = { custom: true, connected: true };
@@ -13,9 +14,12 @@ const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): Heal
   ({ mode: "poll", ...NO_POLL, ...more }) as HealthShape;
 
 describe("the advice", () => {
-  test.each(RESULTS.filter((result) => result !== "success"))("is given for the error class %s", (result) => {
-    expect(adviceFor(delivery({ result, status: 500 }))).toMatch(/^[A-Z].{30,}\.$/);
-  });
+  test.each(DELIVERY_RESULTS.filter((result) => result !== "success"))(
+    "is given for the error class %s",
+    (result) => {
+      expect(adviceFor(delivery({ result, status: 500 }))).toMatch(/^[A-Z].{30,}\.$/);
+    },
+  );
 
   test.each([
     [301, /Redirects are not followed/],

@@ -1,15 +1,11 @@
-import { defaultLifetimeMs, LIFETIME_BY_KIND } from "../../core/domain/lifetime";
-import { MESSAGE_KINDS } from "../../core/domain/outbound-event";
+import { MESSAGE_KINDS } from "../../contract/messages";
+import { defaultLifetimeMs } from "../../core/domain/lifetime";
 
 /** The kinds that never expire: self-paced rounds, games with their own end, icebreakers, digests and schedules. */
 const NEVER_STALE =
   "async_announcement async_question async_results icebreaker icebreaker_results small_talk kyt_reveal " +
   "weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board hangman_end " +
   "schedule_creator schedule_list";
-
-test("every kind has a lifetime", () => {
-  expect(Object.keys(LIFETIME_BY_KIND).toSorted()).toEqual(MESSAGE_KINDS.toSorted());
-});
 
 // time: controlled
 // contract: lifetime-10min, lifetime-never

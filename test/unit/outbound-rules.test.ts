@@ -1,10 +1,6 @@
 import * as fc from "fast-check";
-import {
-  MESSAGE_KINDS,
-  type Button,
-  type MessageBody,
-  type OutboundEvent,
-} from "../../core/domain/outbound-event";
+import { MESSAGE_KINDS } from "../../contract/messages";
+import type { Button, MessageBody, OutboundEvent } from "../../core/domain/outbound-event";
 import { findOutboundFault } from "../../core/domain/outbound-rules";
 
 const NONE = { buttons: [], image: null, awaitsReply: false, data: null };

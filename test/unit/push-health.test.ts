@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { DROP_REASONS, FAILURES, type LoggedDelivery } from "../../core/domain/delivery";
+import { DROP_REASONS, FAILURES } from "../../contract/deliveries";
+import { type LoggedDelivery } from "../../core/domain/delivery";
 import { pushHealth } from "../../core/domain/push-health";
 
 const NOW = 1_800_000_000_000;

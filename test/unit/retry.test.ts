@@ -1,5 +1,7 @@
-import { FAILURES, type PushOutcome } from "../../core/domain/delivery";
-import type { MessageBody, MessageKind as Kind } from "../../core/domain/outbound-event";
+import { FAILURES } from "../../contract/deliveries";
+import { type PushOutcome } from "../../core/domain/delivery";
+import type { MessageKind as Kind } from "../../contract/messages";
+import type { MessageBody } from "../../core/domain/outbound-event";
 import { isRetried } from "../../core/domain/retry";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { after, OK, pass, queued, REFUSED, TIMEOUT, testShard, WORKSPACE } from "../harness/test-shard";

@@ -1,3 +1,4 @@
+import { PUSH_DEADLINE_MS } from "../../contract";
 import { randomUUID } from "node:crypto";
 import { createHttpClient, type ClientOptions } from "../http-client";
 import { isOk, type CheckResult } from "../result";
@@ -32,9 +33,6 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly progress?: CheckProgress;
 }
 
-/** Time that the service waits for an answer, ms. */
-const DELIVERY_DEADLINE_MS = 5_000;
-
 export const BRIDGE_RULES: readonly Rule<PushTarget>[] = [
   ...FIRST_RULES,
   ...SIGNATURE_RULES,
@@ -58,7 +56,7 @@ const BLIND: readonly string[] = [
  */
 export async function checkBridge(options: BridgeCheckOptions): Promise<CheckResult> {
   const { url, observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [] } = options;
-  const clientOptions = { ...options, timeoutMs: options.answerWithinMs ?? DELIVERY_DEADLINE_MS };
+  const clientOptions = { ...options, timeoutMs: options.answerWithinMs ?? PUSH_DEADLINE_MS };
   const client = createHttpClient(url, clientOptions);
   const looker = observe === undefined ? undefined : createHttpClient(observe, clientOptions);
   const chat =

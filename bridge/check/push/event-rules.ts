@@ -1,11 +1,10 @@
+import { UPDATE_HOLD_MS } from "../../contract";
 import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** Time that a bridge holds an update of an unknown message, ms. */
-const HOLD_MS = 5_000;
 /** A wait that ends well after the hold, ms. */
-const HOLD_OVER_MS = HOLD_MS + 2_000;
+const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 
 export const EVENT_RULES: readonly Rule<PushTarget>[] = [

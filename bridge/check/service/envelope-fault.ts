@@ -1,9 +1,7 @@
+import { ACTION_MAX_CHARACTERS, EVENT_ID_FORM, MESSAGE_ID_FORM } from "../../contract";
 import { isObject, readEvent } from "../../read-event";
 
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
-const MESSAGE_ID = /^msg_[0-9A-HJKMNP-TV-Z]{26}$/;
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
-const ACTION_MOST = 512;
 
 /**
  * Returns the fault of an outbound event by the contract's tables; undefined for none. New fields and kinds are not
@@ -14,7 +12,7 @@ export function envelopeFault(value: unknown, workspace: string): string | undef
   if ("fault" in reading) return reading.fault;
   if ("unknown" in reading) return `its type is ${JSON.stringify(reading.unknown.type)}`;
   const { event } = reading;
-  if (!EVENT_ID.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
+  if (!EVENT_ID_FORM.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
   if (event.workspace.toLowerCase() !== workspace.toLowerCase()) return "its workspace is not the polled one";
   if (event.sequence < 1) return "its sequence is below 1";
   if (!DATE_TIME.test(event.createdAt)) return "its createdAt is not an ISO 8601 time in UTC";
@@ -26,7 +24,7 @@ export function envelopeFault(value: unknown, workspace: string): string | undef
 function messageFault(message: unknown): string | undefined {
   if (!isObject(message)) return "its message is not an object";
   const { id, buttons, image, awaitsReply, data } = message;
-  if (typeof id !== "string" || !MESSAGE_ID.test(id)) {
+  if (typeof id !== "string" || !MESSAGE_ID_FORM.test(id)) {
     return "its message.id is not msg_ and 26 characters of Crockford base32";
   }
   if (!Array.isArray(buttons) || !buttons.every(isRow))
@@ -46,6 +44,6 @@ function isButton(button: unknown): boolean {
   if (!isObject(button) || typeof button["label"] !== "string") return false;
   const { action, url } = button;
   return typeof action === "string"
-    ? url === undefined && [...action].length <= ACTION_MOST
+    ? url === undefined && [...action].length <= ACTION_MAX_CHARACTERS
     : typeof url === "string" && URL.canParse(url);
 }

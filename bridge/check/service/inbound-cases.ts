@@ -1,3 +1,14 @@
+import {
+  ACTION_MAX_CHARACTERS,
+  COMMAND_TEXT_MAX_CHARACTERS,
+  DM_CHANNEL_MAX_CHARACTERS,
+  DM_PREFIX,
+  ID_MAX_CHARACTERS,
+  INBOUND_TYPES as ALL,
+  MESSAGE_TEXT_MAX_CHARACTERS,
+  type InboundType,
+} from "../../contract";
+
 /** The contract's tables of inbound events, and test cases derived from them. */
 
 const USER = { id: "chat-bridge-check-user" };
@@ -10,7 +21,6 @@ export const EVENTS = {
   message: { type: "message", channel: CHANNEL, user: USER, text: "chat-bridge-check" },
 } as const;
 
-type InboundType = keyof typeof EVENTS;
 type Fields = Readonly<Record<string, unknown>>;
 
 interface TextRule {
@@ -25,20 +35,18 @@ interface TextRule {
   readonly mayBeNull?: true;
 }
 
-const ALL: readonly InboundType[] = ["command", "action", "message"];
-
 const TEXT_RULES: readonly TextRule[] = [
-  { field: "id", of: ALL, least: 1, most: 128, isOptional: true },
-  { field: "channel", of: ALL, least: 1, most: 128 },
-  { field: "channel.id", of: ALL, least: 1, most: 128 },
-  { field: "channel.name", of: ALL, least: 0, most: 128, isOptional: true, mayBeNull: true },
-  { field: "user.id", of: ALL, least: 1, most: 128 },
-  { field: "user.name", of: ALL, least: 0, most: 128, isOptional: true, mayBeNull: true },
-  { field: "text", of: ["command"], least: 0, most: 2000 },
-  { field: "text", of: ["message"], least: 1, most: 4000 },
-  { field: "messageId", of: ["action"], least: 1, most: 128 },
-  { field: "action", of: ["action"], least: 1, most: 512 },
-  { field: "replyTo", of: ["message"], least: 0, most: 128, isOptional: true, mayBeNull: true },
+  { field: "id", of: ALL, least: 1, most: ID_MAX_CHARACTERS, isOptional: true },
+  { field: "channel", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
+  { field: "channel.id", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
+  { field: "channel.name", of: ALL, least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
+  { field: "user.id", of: ALL, least: 1, most: ID_MAX_CHARACTERS },
+  { field: "user.name", of: ALL, least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
+  { field: "text", of: ["command"], least: 0, most: COMMAND_TEXT_MAX_CHARACTERS },
+  { field: "text", of: ["message"], least: 1, most: MESSAGE_TEXT_MAX_CHARACTERS },
+  { field: "messageId", of: ["action"], least: 1, most: ID_MAX_CHARACTERS },
+  { field: "action", of: ["action"], least: 1, most: ACTION_MAX_CHARACTERS },
+  { field: "replyTo", of: ["message"], least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
 ];
 
 /** An event that must be accepted, or rejected with a `400` that names the field. */
@@ -105,15 +113,19 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "a message with action", event: { ...message, action: "x" }, field: "action" },
 ];
 
-const longDm = (length: number) => `dm:${"u".repeat(length - 3)}`;
+const longDm = (length: number) => DM_PREFIX + "u".repeat(length - DM_PREFIX.length);
 
 /** A DM channel is `dm:` and the event's own user.id, and is valid only in actions and messages. */
 export const DM_CASES: readonly InboundCase[] = [
   { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
   { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },
   {
-    what: "a DM channel of 131 characters",
-    event: { ...message, channel: longDm(131), user: { id: longDm(131).slice(3) } },
+    what: `a DM channel of ${DM_CHANNEL_MAX_CHARACTERS} characters`,
+    event: {
+      ...message,
+      channel: longDm(DM_CHANNEL_MAX_CHARACTERS),
+      user: { id: longDm(DM_CHANNEL_MAX_CHARACTERS).slice(DM_PREFIX.length) },
+    },
   },
   { what: "a DM on a command", event: { ...command, channel: `dm:${me}` }, field: "channel" },
   {

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ADDRESS_REQUESTS_PER_SECOND, WORKSPACE_REQUESTS_PER_SECOND } from "../../contract";
 import type { Reply } from "../http-client";
 import { Broken, type Rule } from "../rule";
 import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget } from "./service-target";
 
-const ADDRESS_LIMIT = 500;
-const WORKSPACE_LIMIT = 250;
 /** Sizes of the bursts, in multiples of the limit. Only a client that is fast enough exceeds a limit per second. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
@@ -15,16 +14,17 @@ const OF_OTHERS_MAX = 10;
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
-    says: `At most ${WORKSPACE_LIMIT} signed requests a second of a workspace are let through; more are answered 429.`,
+    says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second of a workspace are let through; more are answered 429.`,
     mend: "count signed requests, including polls, by workspace, and answer 429 with Retry-After",
-    judge: (target) => goOver(target, WORKSPACE_LIMIT, 0, { method: "GET", raw: "after=latest" }),
+    judge: (target) =>
+      goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
-    says: `At most ${ADDRESS_LIMIT} requests a second of an address are let through, signed or not; more are answered 429.`,
+    says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests a second of an address are let through, signed or not; more are answered 429.`,
     mend: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
     judge: (target) =>
-      goOver(target, ADDRESS_LIMIT, OF_OTHERS_MAX, {
+      goOver(target, ADDRESS_REQUESTS_PER_SECOND, OF_OTHERS_MAX, {
         method: "GET",
         raw: "",
         signature: null,

@@ -1,10 +1,10 @@
+import { PAGE_MAX_EVENTS } from "../../contract";
 import { isCursor, isObject, readJson } from "../../read-event";
 import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "../../signature";
 import { Broken, type Judged, type Rule } from "../rule";
 import { envelopeFault } from "./envelope-fault";
 import { expectRefused, type Answered, type ServiceTarget } from "./service-target";
 
-const PAGE_MOST = 100;
 /** Maximum number of held events that are fetched one by one. */
 const WALK_MOST = 20;
 const NO_EVENTS = "no events are held: publish some, for example by Send test event in the dashboard";
@@ -177,6 +177,6 @@ function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): P
   if (!Array.isArray(events) || !isNext || typeof hasMore !== "boolean" || typeof gap !== "boolean") {
     throw new Broken(`${what}: the page of ${workspace} lacks a valid events, next, hasMore or gap`);
   }
-  if (events.length > PAGE_MOST) throw new Broken(`${what}: the page has ${events.length} events`);
+  if (events.length > PAGE_MAX_EVENTS) throw new Broken(`${what}: the page has ${events.length} events`);
   return { events, next, hasMore, gap };
 }

@@ -11,9 +11,9 @@
 
 -- Number of hashes in a shard for each span of time. A packed hash holds up to 512 ids.
 local BUCKETS = 1024
-local HALF_DAY = 43200
-local TEN_MINUTES = 600
-local DAY = 86400
+local DAY = @REQUEST_ID_SECONDS@
+local HALF_DAY = DAY / 2
+local TEN_MINUTES = 2 * @TIMESTAMP_TOLERANCE_SECONDS@
 
 local function id_key(prefix, slot, bucket)
   return prefix .. ':id:' .. slot .. ':' .. bucket

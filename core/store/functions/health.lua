@@ -3,7 +3,7 @@
 -- `:due` has the time at which each workspace with waiting events begins to fail, so that
 -- no search is needed. An event "waits" while it is held, unexpired and newer than the last
 -- event that was served to the bridge (`served`).
-local FAILING_AFTER_MS = 300000
+local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
 -- Records that events of a workspace wait from now on.
 local function begin_waiting(prefix, workspace, now)

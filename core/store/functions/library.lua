@@ -50,7 +50,7 @@ local function register(name, callback, flags)
 end
 
 local MICROSECONDS = 1000000
-local HOLD_US = 86400 * MICROSECONDS
+local HOLD_US = @HELD_SECONDS@ * MICROSECONDS
 
 -- Returns the time of the Redis clock in microseconds. It does not change during a call.
 local function clock()

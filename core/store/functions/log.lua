@@ -7,9 +7,9 @@
 -- <number of events returned>'. `run` has the first two fields; the time of its last poll
 -- is `polled`.
 
-local DELIVERIES_MAX = 1000
-local POLLS_MAX = 500
-local LOGGED_SECONDS = 7 * 86400
+local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
+local POLLS_MAX = @POLLS_LOGGED_MAX@
+local LOGGED_SECONDS = @LOGGED_SECONDS@
 
 -- A pause that makes a workspace fail also ends a run, so that the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { DAY_SECONDS } from "../../../contract/numbers";
 import type { HostPort } from "../../../runtime/settings";
 import { drawFlag } from "./flags";
 
@@ -23,7 +24,7 @@ export async function listenForPictures(at: HostPort): Promise<PictureListener> 
       return;
     }
     response
-      .writeHead(200, { "content-type": "image/png", "cache-control": "public, max-age=86400" })
+      .writeHead(200, { "content-type": "image/png", "cache-control": `public, max-age=${DAY_SECONDS}` })
       .end(picture);
   });
   server.listen(at.port, at.host);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { isExpired, MESSAGE_KINDS, type OutboundEvent } from "../../../bridge/events";
 import { dmChannel } from "../../../bridge/inbound-event";
 import { isCursor, readEvent, readJson, readPage } from "../../../bridge/read-event";
-import { MESSAGE_KINDS as SERVICE_KINDS } from "../../../core/domain/outbound-event";
+import { MESSAGE_KINDS as SERVICE_KINDS } from "../../../contract/messages";
 import { forAll } from "../../harness/for-all";
 import { create, head, message, ONE_OF_EACH } from "../../harness/sample-events";
 

@@ -1,0 +1,144 @@
+// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.
+
+/** The numbers of the public contract. Each name ends with its unit. */
+
+const SECOND_MS = 1_000;
+const MINUTE_SECONDS = 60;
+const MINUTE_MS = MINUTE_SECONDS * SECOND_MS;
+/** Seconds of a day. */
+export const DAY_SECONDS = 86_400;
+
+/** Bytes of an inbound body (check 1). */
+export const BODY_MAX_BYTES = 65_536;
+/** Bytes of the head of a request. The contract sets no bound. */
+export const HEADERS_MAX_BYTES = 16_384;
+/** Requests per second from one sending address, signed or not (check 2). */
+export const ADDRESS_REQUESTS_PER_SECOND = 500;
+/** Distance of a signed timestamp from the service clock, in either direction (check 5). */
+export const TIMESTAMP_TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
+/** Signed requests per second for one workspace, polls included (check 6). */
+export const WORKSPACE_REQUESTS_PER_SECOND = 250;
+
+/** Code points of a request id, channel id, user id, message id, or the name of a channel or user. */
+export const ID_MAX_CHARACTERS = 128;
+/** Code points of a button's action. */
+export const ACTION_MAX_CHARACTERS = 512;
+/** Code points of the text of a `command`. */
+export const COMMAND_TEXT_MAX_CHARACTERS = 2_000;
+/** Code points of the text of an inbound `message`. */
+export const MESSAGE_TEXT_MAX_CHARACTERS = 4_000;
+
+/** Seconds that the service remembers a request id. */
+export const REQUEST_ID_SECONDS = DAY_SECONDS;
+/** Seconds that the service holds an event for polling. */
+export const HELD_SECONDS = DAY_SECONDS;
+/** Milliseconds that a retired signing secret stays valid. */
+export const ROTATION_OVERLAP_MS = DAY_SECONDS * SECOND_MS;
+
+/** Events of one page; also the default of `limit`. */
+export const PAGE_MAX_EVENTS = 100;
+/** Decimal digits of a cursor. */
+export const CURSOR_MAX_DIGITS = 18;
+/** Milliseconds between two polls that the contract recommends. */
+export const POLL_INTERVAL_MS = 2 * SECOND_MS;
+/** Milliseconds without a poll, while events wait, after which polling fails. */
+export const FAILING_AFTER_MS = 5 * MINUTE_MS;
+/** Milliseconds within which a bridge must have polled for a test event to succeed. */
+export const POLLED_LATELY_MS = MINUTE_MS;
+
+/** Milliseconds that a bridge has to answer a push. */
+export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
+/** Milliseconds from a push's first failure to each retry ("Delivery, retries and expiry"). */
+export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
+/** Milliseconds that a bridge holds an update without a mapped message. */
+export const UPDATE_HOLD_MS = 5 * SECOND_MS;
+
+/** Milliseconds from creation to expiry, of an ephemeral message or a ping. */
+export const SHORT_LIFETIME_MS = MINUTE_MS;
+/** Milliseconds from creation to expiry, of a message of a live game or an answer to a command. */
+export const LIVE_LIFETIME_MS = 10 * MINUTE_MS;
+
+/** The forms of the public contract's texts. */
+
+/** A workspace id: a UUID. */
+export const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const CURSOR_FORM = new RegExp(`^[0-9]{1,${CURSOR_MAX_DIGITS}}$`);
+const ULID = "[0-9A-HJKMNP-TV-Z]{26}";
+export const EVENT_ID_FORM = new RegExp(`^evt_${ULID}$`);
+export const MESSAGE_ID_FORM = new RegExp(`^msg_${ULID}$`);
+/** The header `Service-Signature`. */
+export const SIGNATURE_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
+
+/** Starts the id of a DM channel, before the member's user id. No other channel id starts so. */
+export const DM_PREFIX = "dm:";
+/** Code points of the id of a DM channel. */
+export const DM_CHANNEL_MAX_CHARACTERS = DM_PREFIX.length + ID_MAX_CHARACTERS;
+
+interface KindRules {
+  /** Milliseconds until a message of the kind expires; null for never. */
+  readonly lifetimeMs: number | null;
+  /** Whether an update of the kind starts a phase of a game, so that a failed push of the update is retried. */
+  readonly startsPhase: boolean;
+}
+
+const LIVE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: false };
+const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
+/** Prompts and results that stay useful for hours. */
+const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
+
+/** The kinds of message, in the contract's order ("Message", "`expiresAt` values", "Delivery, retries and expiry"). */
+const KINDS = {
+  text: LIVE,
+  card: LIVE,
+  game_start: LIVE,
+  question: PHASE,
+  time_up: PHASE,
+  answer_update: LIVE,
+  gotcha_bait: PHASE,
+  gotcha_reveal: PHASE,
+  game_end: PHASE,
+  help: LIVE,
+  settings: LIVE,
+  categories: LIVE,
+  leaderboard: LIVE,
+  category_champs: LIVE,
+  async_announcement: LASTING,
+  async_question: LASTING,
+  async_results: LASTING,
+  icebreaker: LASTING,
+  icebreaker_results: LASTING,
+  small_talk: LASTING,
+  kyt_reveal: LASTING,
+  weekly_digest: LASTING,
+  anagram: LASTING,
+  wordgame_start: LASTING,
+  wordgame_board: LASTING,
+  wordgame_expired: LASTING,
+  hangman_board: LASTING,
+  hangman_end: LASTING,
+  drawing_invite: LIVE,
+  schedule_creator: LASTING,
+  schedule_list: LASTING,
+  prefs: LIVE,
+};
+
+/** A kind of message that the contract names. */
+export type MessageKind = keyof typeof KINDS;
+export const KIND_RULES: Readonly<Record<MessageKind, KindRules>> = KINDS;
+export const MESSAGE_KINDS = Object.keys(KINDS) as readonly MessageKind[];
+/** The kinds whose updates start a phase. */
+export const PHASE_KINDS = MESSAGE_KINDS.filter((kind) => KIND_RULES[kind].startsPhase);
+
+/** The types of outbound events. */
+export const OUTBOUND_TYPES = [
+  "message.create",
+  "message.update",
+  "message.ephemeral",
+  "dm.create",
+  "ping",
+] as const;
+export type OutboundType = (typeof OUTBOUND_TYPES)[number];
+
+/** The types of inbound events. */
+export const INBOUND_TYPES = ["command", "action", "message"] as const;
+export type InboundType = (typeof INBOUND_TYPES)[number];

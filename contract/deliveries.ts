@@ -1,0 +1,54 @@
+import { DAY_SECONDS } from "./numbers";
+
+interface ResultMeaning {
+  /** `failed`: an attempt failed. `dropped`: the event was dropped without a further attempt. */
+  readonly outcome: "success" | "failed" | "dropped";
+  /** The label for people. */
+  readonly words: string;
+}
+
+const failed = <Words extends string>(words: Words) => ({ outcome: "failed", words }) as const;
+const dropped = <Words extends string>(words: Words) => ({ outcome: "dropped", words }) as const;
+
+/** The results of a delivery, as logs, JSON and metrics name them. `DeliveryResult` in the protos has the same list. */
+const RESULTS = {
+  success: { outcome: "success", words: "Accepted" },
+  dns: failed("Name not found"),
+  "refused-address": failed("Address not public"),
+  connect: failed("No connection"),
+  tls: failed("TLS failed"),
+  timeout: failed("Timed out"),
+  status: failed("Rejected by bridge"),
+  body: failed("Invalid response"),
+  expired: dropped("Expired"),
+  disconnected: dropped("Disconnected"),
+  polls: dropped("Switched to polling"),
+  overloaded: dropped("Overloaded"),
+} as const satisfies Readonly<Record<string, ResultMeaning>>;
+
+/** The result of a delivery. */
+export type DeliveryResult = keyof typeof RESULTS;
+type ResultOf<Outcome> = {
+  [Result in DeliveryResult]: (typeof RESULTS)[Result]["outcome"] extends Outcome ? Result : never;
+}[DeliveryResult];
+/** The step at which an attempt to push failed. */
+export type Failure = ResultOf<"failed">;
+/** Why an event was dropped without a further attempt. */
+export type DropReason = ResultOf<"dropped">;
+export type DeliveryOutcome = ResultMeaning["outcome"];
+
+export const RESULT_MEANINGS: Readonly<Record<DeliveryResult, ResultMeaning>> = RESULTS;
+export const DELIVERY_RESULTS = Object.keys(RESULTS) as readonly DeliveryResult[];
+export const FAILURES = DELIVERY_RESULTS.filter(
+  (result): result is Failure => RESULTS[result].outcome === "failed",
+);
+export const DROP_REASONS = DELIVERY_RESULTS.filter(
+  (result): result is DropReason => RESULTS[result].outcome === "dropped",
+);
+
+/** Attempts and drops in the log of a workspace's deliveries. */
+export const PUSHES_LOGGED_MAX = 1_000;
+/** Entries of polls in the log. */
+export const POLLS_LOGGED_MAX = 500;
+/** Seconds that the log keeps a delivery. */
+export const LOGGED_SECONDS = 7 * DAY_SECONDS;

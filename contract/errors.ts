@@ -1,0 +1,34 @@
+import { BODY_MAX_BYTES, HEADERS_MAX_BYTES, TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
+
+/** The status of an error answer, and its text for people, which is not stable (section "Errors"). */
+export interface ContractError {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** The error answers of the public endpoints: those of checks 1 to 7, in order, and then the others. */
+export const ERRORS = {
+  notJson: { status: 400, message: "the body must be valid JSON" },
+  tooLarge: { status: 413, message: `the body must be at most ${BODY_MAX_BYTES} bytes` },
+  addressLimit: { status: 429, message: "too many requests from this address" },
+  /** The same answer for every path, method and workspace that does not exist. */
+  notFound: { status: 404, message: "no such path or workspace" },
+  signature: { status: 401, message: "Service-Signature is missing, malformed or wrong" },
+  timestamp: {
+    status: 409,
+    message: `the signed timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
+  },
+  workspaceLimit: { status: 429, message: "too many requests for this workspace" },
+  /** A field or parameter breaks a rule. The answer's own message says which. */
+  invalid: { status: 400, message: "not valid" },
+  pushWorkspace: {
+    status: 403,
+    message: "the workspace has a target URL: its events are pushed, none are held",
+  },
+  notHttp: { status: 400, message: "the request is not valid HTTP" },
+  incomplete: { status: 400, message: "the body did not arrive completely" },
+  headersTooLarge: { status: 431, message: `the headers must be at most ${HEADERS_MAX_BYTES} bytes` },
+  late: { status: 408, message: "the request did not arrive in time" },
+  internal: { status: 500, message: "internal error of the service: send the request again" },
+  unavailable: { status: 503, message: "the service is temporarily unavailable: send the request again" },
+} as const satisfies Readonly<Record<string, ContractError>>;

@@ -1,0 +1,70 @@
+import { LIVE_LIFETIME_MS } from "./numbers";
+
+interface KindRules {
+  /** Milliseconds until a message of the kind expires; null for never. */
+  readonly lifetimeMs: number | null;
+  /** Whether an update of the kind starts a phase of a game, so that a failed push of the update is retried. */
+  readonly startsPhase: boolean;
+}
+
+const LIVE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: false };
+const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
+/** Prompts and results that stay useful for hours. */
+const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
+
+/** The kinds of message, in the contract's order ("Message", "`expiresAt` values", "Delivery, retries and expiry"). */
+const KINDS = {
+  text: LIVE,
+  card: LIVE,
+  game_start: LIVE,
+  question: PHASE,
+  time_up: PHASE,
+  answer_update: LIVE,
+  gotcha_bait: PHASE,
+  gotcha_reveal: PHASE,
+  game_end: PHASE,
+  help: LIVE,
+  settings: LIVE,
+  categories: LIVE,
+  leaderboard: LIVE,
+  category_champs: LIVE,
+  async_announcement: LASTING,
+  async_question: LASTING,
+  async_results: LASTING,
+  icebreaker: LASTING,
+  icebreaker_results: LASTING,
+  small_talk: LASTING,
+  kyt_reveal: LASTING,
+  weekly_digest: LASTING,
+  anagram: LASTING,
+  wordgame_start: LASTING,
+  wordgame_board: LASTING,
+  wordgame_expired: LASTING,
+  hangman_board: LASTING,
+  hangman_end: LASTING,
+  drawing_invite: LIVE,
+  schedule_creator: LASTING,
+  schedule_list: LASTING,
+  prefs: LIVE,
+};
+
+/** A kind of message that the contract names. */
+export type MessageKind = keyof typeof KINDS;
+export const KIND_RULES: Readonly<Record<MessageKind, KindRules>> = KINDS;
+export const MESSAGE_KINDS = Object.keys(KINDS) as readonly MessageKind[];
+/** The kinds whose updates start a phase. */
+export const PHASE_KINDS = MESSAGE_KINDS.filter((kind) => KIND_RULES[kind].startsPhase);
+
+/** The types of outbound events. */
+export const OUTBOUND_TYPES = [
+  "message.create",
+  "message.update",
+  "message.ephemeral",
+  "dm.create",
+  "ping",
+] as const;
+export type OutboundType = (typeof OUTBOUND_TYPES)[number];
+
+/** The types of inbound events. */
+export const INBOUND_TYPES = ["command", "action", "message"] as const;
+export type InboundType = (typeof INBOUND_TYPES)[number];
