@@ -23,7 +23,7 @@ const SERVICES = [
   ["WorkspaceService", "operator"],
 ] as const;
 
-/** The status of one call of a service, with an authorization header or without. */
+/** Returns the status of one call to a service, with or without an authorization header. */
 async function tryService(name: (typeof SERVICES)[number][0], header?: string, { port } = service.core) {
   const { games, workspaces, close } = connectToCore(port);
   const bridge = new BridgeServiceClient(`127.0.0.1:${port}`, credentials.createInsecure());
@@ -42,10 +42,13 @@ async function tryService(name: (typeof SERVICES)[number][0], header?: string, {
   return code;
 }
 
-describe.each(SERVICES)("%s, for the role %s,", (name, role) => {
-  test.each(Object.entries(TOKENS))("judges a token of the role %s by its role", async (of, token) => {
-    expect(await tryService(name, `Bearer ${token}`)).toBe(of === role ? OK : PERMISSION_DENIED);
-  });
+describe.each(SERVICES)("%s, which serves the role %s,", (name, role) => {
+  test.each(Object.entries(TOKENS))(
+    "accepts a token of the role %s only if it is that role",
+    async (of, token) => {
+      expect(await tryService(name, `Bearer ${token}`)).toBe(of === role ? OK : PERMISSION_DENIED);
+    },
+  );
 
   const token = TOKENS[role];
   test.each([
@@ -55,24 +58,24 @@ describe.each(SERVICES)("%s, for the role %s,", (name, role) => {
     ["an unknown token", "Bearer some-token-that-nobody-has"],
     ["a token in the wrong case", `Bearer ${token.toUpperCase()}`],
     ["the beginning of a token", `Bearer ${token.slice(0, -1)}`],
-    ["a token with something behind it", `Bearer ${token} x`],
-  ])("refuses a caller with %s", async (_name, header) => {
+    ["a token with text after it", `Bearer ${token} x`],
+  ])("answers UNAUTHENTICATED to a caller with %s", async (_name, header) => {
     expect(await tryService(name, header)).toBe(UNAUTHENTICATED);
   });
 });
 
-test("Follow checks the token before it reads anything", async () => {
+test("Follow checks the token before it reads a request", async () => {
   const tokens = ["nobody's-token", TOKENS.operator];
   const ends = tokens.map((token) => startStream(service.clients.games, token).ended());
   expect((await Promise.all(ends)).map(({ code }) => code)).toEqual([UNAUTHENTICATED, PERMISSION_DENIED]);
 });
 
-test("neither a token nor what was sent as one is logged", () => {
+test("core logs no token, whether valid or unknown", () => {
   for (const secret of [...Object.values(TOKENS), "some-token-that-nobody-has"])
     expect(outputOf(service.core)).not.toContain(secret);
 });
 
-test("a role may have several tokens; a core without tokens starts on loopback and refuses every call", async () => {
+test("a role may have several tokens; a core without tokens starts on loopback and rejects every call", async () => {
   const redis = await startTestRedis();
   const [rotating, bare] = await Promise.all([
     startCore(redis.url, { CORE_TOKENS: `game=old-token-of-games, game=${TOKENS.game}` }),

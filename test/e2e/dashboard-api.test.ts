@@ -19,7 +19,7 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
-test("a workspace is made with its secret, which no later answer has", async () => {
+test("the answer that creates a workspace has its secret, and no later answer has it", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
   const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };
@@ -30,14 +30,14 @@ test("a workspace is made with its secret, which no later answer has", async () 
   expect(later.body.toString()).not.toContain(signingSecret);
 });
 
-describe("a refusal says why, and names the field at fault", () => {
+describe("an error answer gives the reason and the invalid field", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
     ["ownerEmail", "The owner's email must be", "nobody"],
     // contract: push-https
     ["targetUrl", "must begin with https", "http://x.example"],
     ["targetUrl", "10.0.0.1", "https://10.0.0.1/"],
-  ])("%s: %s", async (field, words, value) => {
+  ])("for %s: %s", async (field, words, value) => {
     const answer = await ask("/workspaces", { method: "POST", body: { name: "x", [field]: value } });
     expect(answer.status).toBe(400);
     expect(answer.json).toMatchObject({ field, message: expect.stringContaining(words) as string });
@@ -49,7 +49,7 @@ describe("a refusal says why, and names the field at fault", () => {
     ["POST", "/rotate-secret"],
     ["POST", "/test-event"],
     ["POST", "/connect"],
-  ])("a workspace that is not there: %s %s", async (method, path) => {
+  ])("for an unknown workspace: %s %s", async (method, path) => {
     const answer = await ask(`/workspaces/${NOBODY}${path}`, { method });
     expect([answer.status, (answer.json as { message: string }).message]).toEqual([
       404,
@@ -57,24 +57,23 @@ describe("a refusal says why, and names the field at fault", () => {
     ]);
   });
 
-  test("a change that the state of a workspace does not allow", async () => {
+  test("for a change that the state of the workspace does not allow", async () => {
     const { id } = await workspaces.make();
     const answer = await ask(`/workspaces/${id}/connect`, { method: "POST" });
     expect(answer.status).toBe(409);
     expect((answer.json as { message: string }).message).toMatch(/connected.*\.$/);
   });
 
-  test("core is away", async () => {
+  test("while core is unavailable", async () => {
     const alone = await startDashboardEdge(1);
     const answer = await askApi(alone.url, "/session", { method: "POST", body: { token: "whoever-it-is" } });
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
-    // Signing in changes nothing.
     expect(answer.json).toMatchObject({ message: "The service's core does not answer right now." });
     await alone.edge.stop();
   });
 });
 
-test("a workspace is only deleted by its exact name", async () => {
+test("a workspace is deleted only when its exact name is sent", async () => {
   const { id } = await workspaces.make({ name: "Precious" });
   const remove = (name: string) => ask(`/workspaces/${id}`, { method: "DELETE", body: { name } });
   expect((await remove("precious")).status).toBe(409);
@@ -95,7 +94,7 @@ describe("searching", () => {
     expect(found.workspaces.map((each) => each.id)).toContain(id);
   });
 
-  test("says how many it looked through, and that there are no more", async () => {
+  test("answers how many workspaces it searched, and that there are no more", async () => {
     let total = 0;
     for (let page = await workspaces.list(1_000); ; page = await workspaces.list(1_000, page.nextPageToken)) {
       total += page.workspaces.length;
@@ -110,7 +109,7 @@ describe("searching", () => {
   });
 });
 
-test("health is answered for the ids that are there", async () => {
+test("health is answered for the ids of existing workspaces only", async () => {
   const [one, other] = [await workspaces.make(), await workspaces.make()];
   const answer = await ask(`/health?ids=${one.id},${NOBODY},${other.id}`);
   expect(answer.json).toEqual({
@@ -120,7 +119,7 @@ test("health is answered for the ids that are there", async () => {
 });
 
 describe("watching a workspace", () => {
-  /** Reads a stream of server-sent events; `text` is what came so far. */
+  /** Reads a stream of server-sent events; `text` is everything received so far. */
   async function watch(id: string, as = cookie, url = service.dashboardUrl) {
     const stop = new AbortController();
     const answer = await fetch(`${url}/api/workspaces/${id}/watch`, {
@@ -138,7 +137,7 @@ describe("watching a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("shows its health at once and as it changes, polls as they happen, and its end", async () => {
+  test("sends its health at once and after each change, each poll, and an event when it is deleted", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("its health", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
@@ -156,30 +155,30 @@ describe("watching a workspace", () => {
   });
 
   // time: ordering
-  test("says at once that core is away, stays open, and begins with the health when core is back", async () => {
+  test("reports at once that core is unavailable, stays open, and sends the health again when core is back", async () => {
     const { id } = await workspaces.make();
     const core = await startCore(service.redis.url);
     const alone = await startDashboardEdge(core.port);
     const watched = await watch(id, await signIn(alone.url), alone.url);
     const events = () => [...watched.text.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event);
-    await until("core is here", () => events().at(-1) === "here");
+    await until("core is available", () => events().at(-1) === "here");
     try {
-      // It keeps its connections, and says nothing on them.
+      // A halted core keeps its connections open and sends nothing on them.
       process.kill(core.pid, "SIGSTOP");
-      await until("it is away", () => events().at(-1) === "away");
+      await until("core is unavailable", () => events().at(-1) === "away");
     } finally {
       process.kill(core.pid, "SIGCONT");
     }
-    await until("it is back", () => events().at(-1) === "here");
+    await until("core is available again", () => events().at(-1) === "here");
     expect(events().join(" ")).toMatch(/^(away )*health (here )+(away )+health (here ?)+$/);
     await core.stop("SIGKILL");
-    await until("it is gone", () => events().at(-1) === "away");
+    await until("core is unavailable again", () => events().at(-1) === "away");
     expect(watched.ended).toBe(false);
     watched.stop();
     await alone.edge.stop();
   });
 
-  test("ends when its reader signs out", async () => {
+  test("ends when its user signs out", async () => {
     const { id } = await workspaces.make();
     const mine = await signIn(service.dashboardUrl);
     const watched = await watch(id, mine);
@@ -188,7 +187,7 @@ describe("watching a workspace", () => {
     await until("the end", () => watched.ended);
   });
 
-  test("ends when the edge stops, which does not wait for its readers", async () => {
+  test("ends when the edge stops, and does not delay the stop", async () => {
     const { id } = await workspaces.make();
     const stopping = await startDashboardEdge(service.core.port);
     const own = await signIn(stopping.url);

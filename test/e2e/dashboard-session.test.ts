@@ -26,7 +26,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const signedIn = () => signIn(service.dashboardUrl);
 
 describe("signing in", () => {
-  test("needs an operator's token, and answers a cookie that scripts and other sites cannot use", async () => {
+  test("requires an operator's token, and sets a cookie that scripts and other sites cannot use", async () => {
     const answer = await post("/session", { token: TOKENS.operator });
     expect(answer.status).toBe(200);
     expect(answer.headers["set-cookie"]).toEqual([
@@ -39,7 +39,7 @@ describe("signing in", () => {
     expect(answer.body.toString()).not.toContain(TOKENS.operator);
   });
 
-  test("behind TLS the cookie is Secure and bound to its host, and browsers are told to stay with https", async () => {
+  test("behind TLS sets a Secure cookie bound to its host, and tells browsers to use only https", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "ops.example" };
     const answer = await askApi(behindTls.url, "/session", {
       method: "POST",
@@ -50,28 +50,28 @@ describe("signing in", () => {
       expect.stringMatching(/^__Host-dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
     ]);
     expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
-    // Where bridges reach the service is what the operator says.
+    // The operator sets the address of the service for bridges, as `PUBLIC_URL`.
     expect(answer.json).toMatchObject({ publicUrl: "https://hooks.example" });
   });
 
   test.each([
-    ["a token that core does not know", { token: "nobody-has-this-token" }, 401],
+    ["an unknown token", { token: "nobody-has-this-token" }, 401],
     ["a token of another role", { token: TOKENS.game }, 401],
     ["a token in typographic quotes", { token: `“${TOKENS.operator}”` }, 401],
-    ["a token that has a line break", { token: `${TOKENS.operator}\r\nx` }, 401],
+    ["a token with a line break", { token: `${TOKENS.operator}\r\nx` }, 401],
     ["a code that is not ASCII", { code: "nobody-máde-this-code" }, 401],
-    ["a code that nobody made", { code: "nobody-made-this-code" }, 401],
+    ["an unknown code", { code: "nobody-made-this-code" }, 401],
     ["an empty token", { token: "" }, 400],
     ["no token", {}, 400],
-    ["a token that is no text", { token: 1 }, 400],
+    ["a token that is not a string", { token: 1 }, 400],
     ["a token and a code", { token: TOKENS.operator, code: "x" }, 400],
-  ])("is refused with %s", async (_what, body, status) => {
+  ])("fails with %s", async (_what, body, status) => {
     const answer = await post("/session", body);
     expect([answer.status, answer.headers["set-cookie"]]).toEqual([status, undefined]);
-    await signedIn(); // So that the attempts are forgotten.
+    await signedIn(); // Resets the count of attempts.
   });
 
-  test("a link signs in once, and can only be made with an operator's token", async () => {
+  test("by link works once, and only an operator's token can create a link", async () => {
     const make = (token: string) => post("/sign-in-links", undefined, { authorization: `Bearer ${token}` });
     for (const wrong of [TOKENS.game, `${TOKENS.operator}é`, `«${TOKENS.operator}»`]) {
       expect((await make(wrong)).status).toBe(401);
@@ -88,7 +88,7 @@ describe("signing in", () => {
 });
 
 describe("a session", () => {
-  test("is needed for everything about workspaces", async () => {
+  test("is required for every request about workspaces", async () => {
     for (const path of ["/workspaces", "/workspaces/x", "/workspaces/x/watch", "/health?ids=x"]) {
       expect((await ask(path)).status).toBe(401);
     }
@@ -98,7 +98,7 @@ describe("a session", () => {
     expect((await ask("/session")).status).toBe(204);
   });
 
-  test("is over for good once someone signed out", async () => {
+  test("is invalid after signing out", async () => {
     const cookie = await signedIn();
     const left = await ask("/session", { method: "DELETE", cookie });
     expect(left.status).toBe(204);
@@ -119,9 +119,9 @@ describe("a session", () => {
   });
 });
 
-describe("what is served", () => {
+describe("the dashboard's listener:", () => {
   test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555"])(
-    "%s is a page without anything inline, that nobody may frame",
+    "%s is a page without inline scripts and styles, which no site may frame",
     async (path) => {
       const { status, headers, body } = await send(service.dashboardUrl, path);
       const policy = String(headers["content-security-policy"]);
@@ -135,7 +135,7 @@ describe("what is served", () => {
     },
   );
 
-  test("files whose names have their content's hash are kept for a year", async () => {
+  test("files with a hash of their content in their name are cached for a year", async () => {
     const page = (await send(service.dashboardUrl, "/")).body.toString();
     const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
     expect(assets).toHaveLength(2);
@@ -168,24 +168,24 @@ describe("what is served", () => {
     }
   });
 
-  test("all headers within 16 KB count", async () => {
+  test("all headers within 16 KB are read, however many there are", async () => {
     const cookie = await signedIn();
     const headers = { a: Array<string>(2_500).fill(""), cookie };
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
   });
 
-  test("bridges' listener has no dashboard, and the dashboard's has no hooks", async () => {
+  test("bridges' listener serves no dashboard, and the dashboard's listener serves no hooks", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
   });
 
-  test("an edge without DASHBOARD_LISTEN has no dashboard", async () => {
+  test("an edge without DASHBOARD_LISTEN serves no dashboard", async () => {
     const edge = await startEdge(service.core.port);
     expect(edge.log.find(({ msg }) => msg === "edge is ready")).not.toHaveProperty("dashboardPort");
     await edge.stop();
   });
 });
 
-test("no token is ever logged", () => {
+test("no token is logged", () => {
   expectQuiet([service.core, service.edge, behindTls.edge], Object.values(TOKENS));
 });

@@ -39,18 +39,18 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** There are enough of them for however often core is asked until it is back. */
+  /** Returns a new address for each attempt; there are enough to retry until core is back. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;
   }
-  /** Everyone comes from somewhere else, so that nobody has to wait for others. */
+  /** Signs in from an address, as a proxy reports it: the limit of attempts is per address. */
   const useFrom = (from: string, body: { readonly code: string } | { readonly token: string }) =>
     askApi(url, "/session", { method: "POST", body, headers: { "x-forwarded-for": from } });
   const use = async (code: string): Promise<number> => (await useFrom(newPlace(), { code })).status;
 
   // time: smoke
-  test("stays good when ten attempts from one address within a minute have the next one refused, whatever it shows", async () => {
+  test("stays valid when, after ten attempts from one address in a minute, the next is answered 429, even with that link", async () => {
     const code = await newCode();
     const guesser = "203.0.113.1";
     for (let i = 0; i < 5; i++) {
@@ -66,7 +66,7 @@ describe("a sign-in link", () => {
     expect([await use(code), await use(code)]).toEqual([200, 401]);
   });
 
-  test("stays good after an attempt that core did not answer", async () => {
+  test("stays valid after an attempt that core did not answer", async () => {
     const code = await newCode();
     await service.core.stop();
     expect(await use(code)).toBe(503);
@@ -78,7 +78,7 @@ describe("a sign-in link", () => {
     expect([status, await use(code)]).toEqual([200, 401]);
   });
 
-  test("signs in only one of many who use it at the same time", async () => {
+  test("signs in only one of several clients that use it at the same time", async () => {
     const code = await newCode();
     const statuses = await Promise.all(Array.from({ length: 5 }, () => use(code)));
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
@@ -99,7 +99,7 @@ describe("a session ends after two hours without use", () => {
   const ask = async (cookie: string, path: string, headers = {}): Promise<number> =>
     (await askApi(url, path, { cookie, headers })).status;
 
-  test("and goes on while a person uses it", async () => {
+  test("but continues while a person uses it", async () => {
     const cookie = await signIn(url);
     for (const path of ["/workspaces", `/workspaces/${workspace.id}`, "/workspaces"]) {
       await setAhead();
@@ -110,7 +110,7 @@ describe("a session ends after two hours without use", () => {
     expect(await ask(cookie, "/workspaces")).toBe(401);
   });
 
-  test("and what the page asks by itself is no use", async () => {
+  test("and requests that the page makes by itself do not count as use", async () => {
     const cookie = await signIn(url);
     const byItself = { "x-dashboard": "by-itself" };
     await setAhead();
@@ -120,7 +120,7 @@ describe("a session ends after two hours without use", () => {
     expect(await ask(cookie, `/health?ids=${workspace.id}`)).toBe(401);
   });
 
-  test("and an open watch is no use, and ends with the session", async () => {
+  test("and an open watch does not count as use, and ends with the session", async () => {
     const cookie = await signIn(url);
     const watch = await new Promise<IncomingMessage>((resolve, reject) => {
       httpRequest(`${url}/api/workspaces/${workspace.id}/watch`, { headers: { cookie } }, resolve)
@@ -131,9 +131,9 @@ describe("a session ends after two hours without use", () => {
     watch.setEncoding("utf8").on("data", (text: string) => (heard += text));
     watch.once("end", () => (isOver = true));
     await setAhead();
-    await until("the watch says that it is there", () => heard.includes(": here"));
+    await until("the watch sends a heartbeat", () => heard.includes(": here"));
     await setAhead();
     expect(await ask(cookie, "/workspaces")).toBe(401);
-    await until("the watch is over", () => isOver);
+    await until("the watch ends", () => isOver);
   });
 });

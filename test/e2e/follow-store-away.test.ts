@@ -14,10 +14,13 @@ afterAll(() => service.close());
 
 let requests = 0;
 
-/** Sends one and the same request until it is accepted, so that one that was stored unanswered counts once. */
+/** Repeats the same request until it is accepted, so an event that was stored but not answered is stored once. */
 async function typeUntilAccepted(workspace: TestWorkspace, text: string): Promise<void> {
   const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
-  await until("it is accepted", async () => (await post(service.url, workspace, event)).status === 202);
+  await until(
+    "the event is accepted",
+    async () => (await post(service.url, workspace, event)).status === 202,
+  );
 }
 
 const createWhenBack = (): Promise<TestWorkspace> =>
@@ -26,7 +29,7 @@ const createWhenBack = (): Promise<TestWorkspace> =>
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
   until(`${what} came`, () => attemptsOf(seen).some((each) => what.test(each)));
 
-test("a stream outlives a Redis that comes back empty: its group gets what is accepted from then on", async () => {
+test("a stream stays open when Redis restarts empty, and its group gets the events accepted from then on", async () => {
   const consumer = await followers.start(service.clients, { group: "empty" }).opened();
   await typeUntilAccepted(await service.workspaces.make(), "before");
   await consumer.sees(1);
@@ -40,7 +43,7 @@ test("a stream outlives a Redis that comes back empty: its group gets what is ac
   expect(consumer.end).toBeUndefined();
 });
 
-test("a stream that is opened while Redis is away ends with UNAVAILABLE, and one opened later follows", async () => {
+test("a stream opened while Redis is unavailable ends with UNAVAILABLE, and one opened later gets events", async () => {
   await service.redis.kill();
   const early = followers.start(service.clients, { group: "later" });
   expect((await early.ended()).code).toBe(status.UNAVAILABLE);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   workspace = await service.workspaces.make();
 });
 
-describe("the opening", () => {
+describe("opening a stream", () => {
   test.each<[string, Parameters<typeof FollowOpen.create>[0]]>([
     ["open.group", { group: "" }],
     ["open.group", { group: "g".repeat(65) }],
@@ -30,7 +30,7 @@ describe("the opening", () => {
     ["open.window", { window: 1_001 }],
     ["open.ack_deadline", { ackDeadline: { seconds: 0, nanos: 999_999_999 } }],
     ["open.ack_deadline", { ackDeadline: { seconds: 600, nanos: 1 } }],
-  ])("is refused with INVALID_ARGUMENT that names %s in %j", async (field, open) => {
+  ])("is rejected with INVALID_ARGUMENT naming %s for %j", async (field, open) => {
     const consumer = start(open);
     const { code, details } = await consumer.ended();
     expect([code, consumer.isOpen]).toEqual([status.INVALID_ARGUMENT, false]);
@@ -43,7 +43,7 @@ describe("the opening", () => {
     ["the longest names and window", { group: "g".repeat(64), consumer: "c".repeat(64), window: 1_000 }],
     ["the shortest ack deadline", { ackDeadline: { seconds: 1 } }],
     ["the longest ack deadline", { ackDeadline: { seconds: 600 } }],
-  ])("may have %s", async (_name, open) => {
+  ])("works with %s", async (_name, open) => {
     expect((await start(open).opened()).end).toBeUndefined();
   });
 
@@ -53,11 +53,11 @@ describe("the opening", () => {
   });
 
   test.each([
-    ["an ack comes first", [ack]],
-    ["nothing is said first", [FollowRequest.create({})]],
-    ["it comes twice", [opening, opening]],
-    ["nothing is said after it", [opening, FollowRequest.create({})]],
-  ])("is INVALID_ARGUMENT when %s", async (_name, requests) => {
+    ["an ack is sent first", [ack]],
+    ["an empty request is sent first", [FollowRequest.create({})]],
+    ["`open` is sent twice", [opening, opening]],
+    ["an empty request is sent after `open`", [opening, FollowRequest.create({})]],
+  ])("is rejected with INVALID_ARGUMENT when %s", async (_name, requests) => {
     const stream = followers.startSilent(service.clients);
     for (const request of requests) stream.say(request);
     const end = await stream.ended();
@@ -65,7 +65,7 @@ describe("the opening", () => {
   });
 });
 
-test("a newer stream of the same consumer replaces the older, which ends with ABORTED", async () => {
+test("a new stream of a consumer replaces its old stream, which ends with ABORTED", async () => {
   const group = followers.newGroup();
   const older = await start({ group }).opened();
   await typeIn(service.url, workspace, "one");
@@ -76,7 +76,7 @@ test("a newer stream of the same consumer replaces the older, which ends with AB
   expect(newer.end).toBeUndefined();
 });
 
-test("a stream ends with OK when its client has ended its side", async () => {
+test("a stream ends with OK when its client half-closes it", async () => {
   const opened = await start({ group: followers.newGroup() }).opened();
   const silent = followers.startSilent(service.clients);
   for (const stream of [opened, silent]) {
@@ -85,7 +85,7 @@ test("a stream ends with OK when its client has ended its side", async () => {
   }
 });
 
-test("streams that were dropped leave nothing behind in core", async () => {
+test("streams that are cancelled or closed leave nothing behind in core", async () => {
   const group = followers.newGroup();
   for (let i = 0; i < 20; i++) {
     const consumer = await start({ group, consumer: `c${i % 5}` }).opened();
@@ -93,7 +93,7 @@ test("streams that were dropped leave nothing behind in core", async () => {
     else consumer.halfClose();
     await consumer.ended();
   }
-  // Were one of them still a member, it would keep its shards and these events from the last.
+  // A stream that was still a member would keep its shards, and their events would not reach `last`.
   const last = await start({ group, consumer: "last" }).opened();
   last.ackAll();
   const workspaces = await Promise.all(Array.from({ length: 8 }, () => service.workspaces.make()));
@@ -106,10 +106,10 @@ test("streams that were dropped leave nothing behind in core", async () => {
   expect(warnings).toEqual([]);
 });
 
-describe("past the most streams", () => {
+describe("a stream over the limit", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-  test("of a group, a further one ends with RESOURCE_EXHAUSTED that names the limit, until another has left, and core warns of nothing", async () => {
+  test("of a group ends with RESOURCE_EXHAUSTED naming the limit, until another stream ends, and core logs no warning", async () => {
     const group = followers.newGroup();
     const all = numbers(64).map((i) => start({ group, consumer: `c${i}` }));
     await Promise.all(all.map((each) => each.opened()));
@@ -118,14 +118,14 @@ describe("past the most streams", () => {
     expect([code, further.isOpen]).toEqual([status.RESOURCE_EXHAUSTED, false]);
     expect(details).toContain("64 streams");
     await typeIn(service.url, workspace, "x");
-    await until("one of them has it", () => all.some(({ seen }) => seen.length > 0));
+    await until("one of the streams has the event", () => all.some(({ seen }) => seen.length > 0));
     expect(outputOf(service.core)).not.toMatch(/Warning/);
     all[0]?.halfClose();
     await all[0]?.ended();
     expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
   });
 
-  test("of a core, a further one ends with RESOURCE_EXHAUSTED that names the limit, until others have left", async () => {
+  test("of a core ends with RESOURCE_EXHAUSTED naming the limit, until other streams end", async () => {
     const all = numbers(300).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
     await until("44 are refused", () => refused().length === 44);
@@ -140,7 +140,7 @@ describe("past the most streams", () => {
   });
 });
 
-test("a consumer that does not read is sent no more than what fits on its way, and the rest once it reads", async () => {
+test("a consumer that does not read is sent only what the connection buffers, and the rest when it reads", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const workspace = (i = 0): TestWorkspace => workspaces[i] ?? { id: "", secret: "" };
 
-/** Waits until an event that is typed now has come to another group. */
+/** Types an event, and waits until another group has received it. */
 async function laterOnesCame(): Promise<void> {
   const witness = await start({ group: followers.newGroup() }).opened();
   await typeIn(service.url, workspace(7), "later");
@@ -24,7 +24,7 @@ async function laterOnesCame(): Promise<void> {
 }
 
 // time: ordering
-test("the events of a workspace come in order, each to one consumer of each group", async () => {
+test("the events of a workspace arrive in order, each at one consumer of each group", async () => {
   const groups = await Promise.all(
     [followers.newGroup(), followers.newGroup()].map((group) =>
       Promise.all(["a", "b"].map((consumer) => start({ group, consumer }).opened())),
@@ -42,7 +42,7 @@ test("the events of a workspace come in order, each to one consumer of each grou
     await laterOnesCame();
     expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {
-      // Whichever consumer had the shard when, the first event comes first.
+      // The shard may move between consumers, but each consumer receives its events in order.
       const parts = group.map((consumer) =>
         consumer.seen
           .filter(({ workspaceId, text }) => workspaceId === id && text !== "later")
@@ -55,7 +55,7 @@ test("the events of a workspace come in order, each to one consumer of each grou
 });
 
 // time: smoke
-test("an event that is not acked is delivered again after the ack deadline, but not to a group that acked it", async () => {
+test("an event that is not acked is redelivered after the ack deadline, but not to a group that acked it", async () => {
   const acking = await start({ group: followers.newGroup() }).opened();
   const silent = await start({ group: followers.newGroup(), ackDeadline: { seconds: 1 } }).opened();
   acking.ackAll();

@@ -41,7 +41,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
   const reflection = raw.makeBidiStreamRequest(path, same, same, bearer(TOKENS.game));
   const [answered, broken] = [once(reflection, "data"), once(reflection, "error").catch((error) => [error])];
-  // Asks for the list of services: field 7, an empty text.
+  // Requests the list of services: field 7, an empty string.
   reflection.write(Buffer.from([0x3a, 0x00]));
   await answered;
   try {
@@ -52,7 +52,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
     expect((await silent.ended()).code).toBe(status.UNAVAILABLE);
     expect((await broken)[0]).toBeInstanceOf(Error);
     expect((await poll(urlOf(edge), workspace)).status).toBe(503);
-    // The event that was not acked comes to a consumer elsewhere.
+    // The unacked event is redelivered to a consumer of another core.
     const second = await startConsumer(service.clients.games, { group: "moved", consumer: "b" }).opened();
     const [{ text, attempt } = {}] = await second.sees(1);
     expect([text, attempt]).toEqual(["carry on", 2]);
@@ -93,7 +93,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   try {
     half.write(`POST /hooks/${workspace.id} HTTP/1.1\r\nHost: edge\r\nContent-Length: 100\r\n\r\n{"type":`);
     await once(half, "ready");
-    // Their answers show that the edge has read what came before them.
+    // These answers show that the edge has already read the half request.
     expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
     await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
     expect(await edge.stop()).toBe(0);
@@ -104,14 +104,14 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   }
 }
 
-test("core and the edge stop with exit code 0, whatever their clients leave open, and while Redis is away", () =>
+test("core and the edge stop with exit code 0 while clients keep connections open, and while Redis is unavailable", () =>
   Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
 
-/** Large enough to be told from everything else that is under way. */
+/** Text larger than all other traffic, so that its call is recognized by its size. */
 const LARGE = "\u{1f600}".repeat(4_000);
 const LARGE_BYTES = 12_000;
 
-/** Makes Redis hold back writes until `release`; a large one can be waited for. */
+/** Makes Redis hold back writes until `release`; `untilCallWaits` waits for a large one. */
 async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; release(): Promise<void> }> {
   const store = await openTestStore(service.redis.url);
   const admin = (...command: string[]) => store.redis.command("", ["CLIENT", ...command]);
@@ -133,7 +133,7 @@ async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; relea
   };
 }
 
-/** A way to a core that can keep back what core says. */
+/** Starts a relay to core that can hold back the bytes that core sends. */
 async function startHoldingRelay(corePort: number) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
@@ -160,8 +160,8 @@ async function startHoldingRelay(corePort: number) {
       holding = true;
       toCoreBytes = 0;
     },
-    /** Waits for a large call to have gone by. */
-    untilCallIsUnderWay: () => until("the call is under way", () => toCoreBytes >= LARGE_BYTES),
+    /** Waits until a large call has passed through. */
+    untilCallIsUnderWay: () => until("the call is in progress", () => toCoreBytes >= LARGE_BYTES),
     release() {
       holding = false;
       for (const write of held.splice(0)) write();
@@ -174,7 +174,7 @@ async function startHoldingRelay(corePort: number) {
 }
 
 // time: ordering
-test("core finishes a call in flight before it stops, and takes no new ones", async () => {
+test("core finishes a call in progress before it stops, and rejects new ones", async () => {
   const core = await startCore(service.redis.url);
   const [own, late] = [connectToCore(core.port), connectToCore(core.port)];
   const hold = await holdWrites();
@@ -182,7 +182,7 @@ test("core finishes a call in flight before it stops, and takes no new ones", as
     const publishing = publish(own, textEvent(workspace.id, LARGE));
     await hold.untilCallWaits();
     const stopped = core.stop();
-    await until("it is stopping", () => core.log.some(({ msg }) => msg === "stopping"));
+    await until("core is stopping", () => core.log.some(({ msg }) => msg === "stopping"));
     const refused = publish(late, { workspaceId: workspace.id });
     await expect(refused).rejects.toMatchObject({ code: status.UNAVAILABLE });
     await hold.release();
@@ -204,7 +204,7 @@ function messageRequest(text: string): Buffer {
 }
 
 // time: ordering
-test("an edge that stops finishes a request in flight, answers what comes on its connection, and takes no new ones", async () => {
+test("an edge that stops finishes a request in progress, answers the next on its connection, and accepts no connections", async () => {
   const relay = await startHoldingRelay(service.core.port);
   const edge = await startEdge(relay.port);
   let connection: Socket | undefined;
@@ -217,7 +217,7 @@ test("an edge that stops finishes a request in flight, answers what comes on its
     });
     await relay.untilCallIsUnderWay();
     const stopped = edge.stop();
-    await until("it takes no connections", () =>
+    await until("the edge accepts no connections", () =>
       send(urlOf(edge), "/").then(
         () => false,
         () => true,

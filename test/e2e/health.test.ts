@@ -45,7 +45,7 @@ test("a core that waits for Redis stops on SIGTERM with exit code 0", async () =
   }
 });
 
-test("a core that starts before Redis is live and waits for it; then it is ready", async () => {
+test("a core that starts without Redis is live but not ready, and becomes ready when Redis starts", async () => {
   expect(await untilReadiness({ healthPort }, 503)).toEqual(notReady("waiting for Redis"));
   expect(await probe({ healthPort }, "/live")).toEqual(LIVE);
   await redis.restart();
@@ -55,7 +55,7 @@ test("a core that starts before Redis is live and waits for it; then it is ready
   expect((await probe({ healthPort }, "/other"))?.[0]).toBe(404);
 });
 
-test("gRPC's health service says without a token whether core is ready, for itself and each of its services", async () => {
+test("gRPC's health service answers without a token whether core is ready, for core and each of its services", async () => {
   const { port } = await core;
   const health = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const check = (service: string) =>
@@ -72,17 +72,17 @@ test("gRPC's health service says without a token whether core is ready, for itse
   const [error] = (await once(watch, "error")) as [ServiceError];
   expect(error.code).toBe(status.UNIMPLEMENTED);
   await redis.kill();
-  await until("it is not ready", async () => (await check("")) === "NOT_SERVING");
+  await until("core is not ready", async () => (await check("")) === "NOT_SERVING");
   expect(await check(all[1] ?? "")).toBe("NOT_SERVING");
   await redis.restart();
-  await until("it is ready again", async () => (await check("")) === "SERVING");
+  await until("core is ready again", async () => (await check("")) === "SERVING");
   health.close();
 });
 
-test("an edge whose token core does not know is never ready, says why, and logs it once", async () => {
+test("an edge whose token core rejects is never ready, says why, and logs the reason once", async () => {
   const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
-  // A core that is slow to answer is out of reach at first.
+  // A core that answers slowly is reported as unreachable at first.
   for (let i = 0; i < 6; i++) {
     await until("the edge says that core refuses its token", async () => {
       const answer = await probe(edge, "/ready");
