@@ -140,18 +140,20 @@ describe("watching a workspace", () => {
   test("sends its health at once and after each change, each poll, and an event when it is deleted", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
-    await until("its health", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
+    await until("the health arrives", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
     await publish(service.clients, textEvent(workspace.id, "hello"));
     const due = await openPollDue(service.redis);
     await due.pass(workspace.id, FIVE_MINUTES_MS);
     await due.close();
     const latest = () => watched.text.split("event: health\n").at(-1) ?? "";
-    await until("it is failing", () => /^data: {[^\n]*"failing":true/.test(latest()));
+    await until("the workspace is failing", () => /^data: {[^\n]*"failing":true/.test(latest()));
     await poll(service.url, workspace);
-    await until("it is healthy", () => /^data: {[^\n]*"failing":false/.test(latest()));
-    await until("the poll", () => /event: delivery\ndata: {[^\n]*"eventType":"poll"/.test(watched.text));
+    await until("the workspace is healthy", () => /^data: {[^\n]*"failing":false/.test(latest()));
+    await until("the poll arrives", () =>
+      /event: delivery\ndata: {[^\n]*"eventType":"poll"/.test(watched.text),
+    );
     await workspaces.delete(workspace.id);
-    await until("its end", () => watched.text.includes("event: gone") && watched.ended);
+    await until("the watch ends", () => watched.text.includes("event: gone") && watched.ended);
   });
 
   // time: ordering
@@ -182,9 +184,9 @@ describe("watching a workspace", () => {
     const { id } = await workspaces.make();
     const mine = await signIn(service.dashboardUrl);
     const watched = await watch(id, mine);
-    await until("its health", () => watched.text.includes("event: health"));
+    await until("the health arrives", () => watched.text.includes("event: health"));
     await askApi(service.dashboardUrl, "/session", { method: "DELETE", cookie: mine });
-    await until("the end", () => watched.ended);
+    await until("the watch ends", () => watched.ended);
   });
 
   test("ends when the edge stops, and does not delay the stop", async () => {

@@ -174,7 +174,7 @@ describe("the dashboard's listener:", () => {
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
   });
 
-  test("bridges' listener serves no dashboard, and the dashboard's listener serves no hooks", async () => {
+  test("the listener for bridges serves no dashboard, and this listener serves no hooks", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
   });

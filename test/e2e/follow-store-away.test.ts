@@ -27,7 +27,7 @@ const createWhenBack = (): Promise<TestWorkspace> =>
   until("core is back", () => createWorkspace(service.clients).catch(() => undefined));
 
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
-  until(`${what} came`, () => attemptsOf(seen).some((each) => what.test(each)));
+  until(`${what} arrives`, () => attemptsOf(seen).some((each) => what.test(each)));
 
 test("a stream stays open when Redis restarts empty, and its group gets the events accepted from then on", async () => {
   const consumer = await followers.start(service.clients, { group: "empty" }).opened();

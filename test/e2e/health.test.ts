@@ -84,7 +84,7 @@ test("an edge whose token core rejects is never ready, says why, and logs the re
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
   // A core that answers slowly is reported as unreachable at first.
   for (let i = 0; i < 6; i++) {
-    await until("the edge says that core refuses its token", async () => {
+    await until("the edge reports that core rejects its token", async () => {
       const answer = await probe(edge, "/ready");
       expect(answer?.[0]).toBe(503);
       return JSON.stringify(answer) === refused;
