@@ -14,7 +14,7 @@ const padded = (bytes: number) => EVENT.padEnd(bytes, " ");
 
 const postBody = (body: string | Buffer, headers = {}) => post(service.url, workspace, body, { headers });
 
-/** The head of a POST whose body the test writes itself. */
+/** The head of a POST; the test writes the body itself. */
 function head(signed: string, framing: string): string {
   return (
     `POST /hooks/${workspace.id} HTTP/1.1\r\nHost: bridge.test\r\n` +
@@ -38,7 +38,7 @@ describe("a body's size", () => {
     expectRefusal(await postBody(padded(size)), 413),
   );
 
-  test("over the limit is answered 413 and the connection is ended, even when the body never comes or never ends", async () => {
+  test("over the limit is answered 413 and the connection is closed, even when the body never arrives or never ends", async () => {
     const body = padded(MAX + 1);
     const endless = (framing: string, more: string) =>
       statusesOf(service.url, (socket) => {
@@ -56,7 +56,7 @@ describe("a body's size", () => {
     expect(statuses).toEqual([[413], [413], [413], [413]]);
   });
 
-  test("counts bytes, not characters", async () => {
+  test("is counted in bytes, not in characters", async () => {
     expect((await postBody(EVENT.replace("private words", "😀".repeat(2_000)))).status).toBe(202);
     const wide = EVENT.replace("private words", "😀".repeat(16_500));
     expect(wide.length).toBeLessThan(MAX);
@@ -80,15 +80,15 @@ test("a body that arrives byte by byte is received", async () => {
 
 // contract: check-1-json
 test.each<[string, string | Buffer]>([
-  ["an empty one", ""],
-  ["one cut short", EVENT.slice(0, -1)],
-  ["one with something after it", `${EVENT}x`],
-  ["one with a comma too many", `${EVENT.slice(0, -1)},}`],
+  ["an empty body", ""],
+  ["a truncated event", EVENT.slice(0, -1)],
+  ["an event with a letter after it", `${EVENT}x`],
+  ["an event with a trailing comma", `${EVENT.slice(0, -1)},}`],
   ["NaN", "NaN"],
-  ["a byte that is no UTF-8", Buffer.from(EVENT.replace("private words", "\u00ff"), "latin1")],
+  ["a byte that is not UTF-8", Buffer.from(EVENT.replace("private words", "\u00ff"), "latin1")],
   ["an overlong encoding", Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
   ["a surrogate encoded in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ["as many opened lists as fit", "[".repeat(MAX)],
+  ["65,536 opening brackets", "[".repeat(MAX)],
 ])("a body that is not JSON in UTF-8 is answered 400 without a field: %s", async (_what, body) => {
   expectRefusal(await postBody(body), 400);
 });
@@ -99,13 +99,17 @@ const FIELDS = Array.from({ length: 5_000 }, (_, i) => `"f${i}":0,`).join("");
 
 // contract: check-7
 test.each<[string, string, string | undefined]>([
-  ["as many levels as fit", nested("[", "]", MAX / 2), undefined],
+  ["32,768 nested lists", nested("[", "]", MAX / 2), undefined],
   ["a thousand levels in a field", EVENT.replace('"private words"', nested("[", "]", 1_000)), "text"],
-  ["a field said twice, of which the last counts", EVENT.replace('"text"', '"text":"","text":1,"x"'), "text"],
+  ["a repeated field, whose last value counts", EVENT.replace('"text"', '"text":"","text":1,"x"'), "text"],
   ["five thousand unknown fields", `{${FIELDS}"type":"command"}`, "channel"],
-  ["a field of no name", `{"":1,${EVENT.slice(1)}`, ""],
-  ["a field of 60,000 characters", `{"${"n".repeat(60_000)}":1,${EVENT.slice(1)}`, "n".repeat(256)],
-])("a body that is JSON is checked by its fields, however odd: %s", async (_what, body, field) => {
+  ["a field with an empty name", `{"":1,${EVENT.slice(1)}`, ""],
+  [
+    "a field with a name of 60,000 characters",
+    `{"${"n".repeat(60_000)}":1,${EVENT.slice(1)}`,
+    "n".repeat(256),
+  ],
+])("a body that is JSON is checked by its fields, however unusual: %s", async (_what, body, field) => {
   expectRefusal(await postBody(body), 400, field);
 });
 
@@ -129,6 +133,6 @@ test.each([{}, { Expect: "100-continue" }, { Expect: "a miracle" }])(
   },
 );
 
-test("nothing of this is logged", () => {
+test("no error, secret, signature or text of these requests is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "private words"]);
 });

@@ -47,8 +47,8 @@ test.each<[string, () => string, number?]>([
   ["in the middle of a head", () => `POST ${path()} HTTP/1.1\r\nHost: a\r\nService-`],
   ["after the method", () => "POST"],
   ["before the answer", () => whole(), 20],
-  ["after asking for a tunnel", () => "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 250],
-])("a sender that hangs up %s does no harm", async (_when, bytes, senders = 1) => {
+  ["after a CONNECT request", () => "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 250],
+])("the edge keeps serving after a client hangs up %s", async (_when, bytes, senders = 1) => {
   const resets = Array.from({ length: senders }, () =>
     exchange(service.url, (socket) => {
       socket.write(bytes(), () => socket.resetAndDestroy());
@@ -66,22 +66,22 @@ test.each<[string, () => string, readonly number[]]>([
   ["a poll", () => pollOf(workspace), [200]],
   ["several requests", () => whole() + pollOf(workspace) + whole(), [202, 200, 202]],
   ["a part of a request", () => whole().slice(0, -1), [400]],
-])("a sender that ends its half of the connection after %s is answered", async (_what, bytes, statuses) => {
+])("a client that half-closes its connection after %s is answered", async (_what, bytes, statuses) => {
   expect(await statusesOf(service.url, (socket) => void socket.end(bytes()))).toEqual(statuses);
 });
 
-// Of an address and of all: test/unit/unsent-pages.test.ts.
-test("a bridge that reads no pages fills the room of its workspace alone", async () => {
+// The limits of an address and of all bridges together: test/unit/unsent-pages.test.ts.
+test("a bridge that reads no pages uses up only the limit of unsent pages of its own workspace", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // The largest pages: five fit into a workspace's room.
+  // The largest pages: five of them are within a workspace's limit.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
   const { hostname: host, port } = new URL(service.url);
   const unread: Socket[] = [];
   try {
-    // Reads none of some pages, and then whether another is refused.
-    await until("the workspace has no room left", async () => {
+    // Polls for pages without reading them, until one more poll is answered 503.
+    await until("the workspace's limit is reached", async () => {
       const socket = connect({ host, port: Number(port), localAddress: "127.0.0.8" }).pause();
       unread.push(socket.on("error", () => undefined));
       socket.write(pollOf(greedy).repeat(3));
@@ -95,29 +95,29 @@ test("a bridge that reads no pages fills the room of its workspace alone", async
   } finally {
     for (const socket of unread) socket.destroy();
   }
-  await until("there is room again", async () => (await poll(service.url, greedy)).status === 200);
+  await until("a poll is answered again", async () => (await poll(service.url, greedy)).status === 200);
 });
 
 // time: smoke
-test("a connection that says nothing, or says it slowly, is ended by every listener", async () => {
+test("every listener closes a connection that sends nothing, or an incomplete request", async () => {
   const { edge, url } = await startDashboardEdge(service.core.port);
   const probes = [edge, service.core].map(({ healthPort }) => `http://127.0.0.1:${healthPort}`);
   const urls = [service.url, url, `http://127.0.0.1:${service.core.port}`, ...probes];
   const says = ["", "GET /live HTTP/1.1\r\nHost: a\r\nX-Slow: "];
   const silent = urls.flatMap((to) => says.map((text) => exchange(to, text)));
-  // What Node does by itself takes half a minute or more.
+  // The timeouts of Node itself take half a minute or more.
   const ended = Promise.all(silent).then(() => true);
   expect(await Promise.race([ended, setTimeout(25_000, false, { ref: false })])).toBe(true);
   await edge.stop();
 });
 
-test("headers of the largest size from one address break no lane of the others", async () => {
+test("headers of the largest size from one address do not break the lanes that all addresses share", async () => {
   const brokenLanes = async () => {
     const metrics = await readMetrics(service.edge);
     return valueOf(metrics, "chatbridge_edge_lanes_opened_total") - valueOf(metrics, "chatbridge_edge_lanes");
   };
   const brokenBefore = await brokenLanes();
-  // As large as a head may be, and twice that in UTF-8.
+  // The largest head that is allowed; it doubles in UTF-8.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );
@@ -135,22 +135,22 @@ test("headers of the largest size from one address break no lane of the others",
     const [first] = (await once(socket, "data")) as [Buffer];
     return Number(first.subarray(9, 12).toString());
   });
-  // All arrive at once.
+  // All requests arrive at once.
   for (const socket of sockets) socket.write(bytes);
   const statuses = await Promise.all(answered);
   for (const socket of sockets) socket.destroy();
-  // How many the limit of the address refuses depends on how long they take.
+  // The number of requests over the limit of the address depends on how long they take.
   expect(statuses).toContain(404);
   expect(statuses.filter((status) => status !== 404 && status !== 429)).toEqual([]);
   expect(await brokenLanes()).toBe(brokenBefore);
 });
 
-/** Bytes that followers could not read as an InboundEvent: within a text, a channel, a command. */
+/** Bytes that followers cannot decode as an `InboundEvent`: invalid within a text, a channel or a command. */
 const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
   Buffer.from(hex, "hex"),
 );
 
-/** A LaneRequest of one Receive of an event. */
+/** Returns a `LaneRequest` with one `Receive` of an event. */
 function receiveOf(number: number, event: Buffer): Uint8Array {
   const nested = (field: number, bytes: Uint8Array) =>
     new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
@@ -158,7 +158,7 @@ function receiveOf(number: number, event: Buffer): Uint8Array {
   return nested(1, Buffer.concat([call, nested(2, nested(5, event))]));
 }
 
-test("lane calls that break the rules of their message are refused one by one, and core logs nothing of them", async () => {
+test("each invalid call on a lane is rejected by itself, and core logs nothing about it", async () => {
   const client = new BridgeServiceClient(`127.0.0.1:${service.core.port}`, credentials.createInsecure());
   const { path, responseDeserialize } = BridgeServiceService.lane;
   const same = (bytes: Buffer): Buffer => bytes;
@@ -183,7 +183,7 @@ test("lane calls that break the rules of their message are refused one by one, a
   const events = NO_EVENTS.map((event, i) => receiveOf(wrong.length + i, event));
   lane.write(Buffer.concat([LaneRequest.encode({ calls }).finish(), ...events]));
   const all = wrong.length + events.length;
-  await until("all are answered", () => answers.length >= all);
+  await until("all calls are answered", () => answers.length >= all);
   expect(answers.toSorted((a, b) => a.number - b.number)).toEqual(
     Array.from({ length: all }, (_, number) => ({
       number,

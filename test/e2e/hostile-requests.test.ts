@@ -10,18 +10,18 @@ const workspace = freshWorkspace(service);
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const ID = "{id}";
 
-/** The paths of the tables, with the workspace's id in its place. */
+/** Returns a path of the tables with the workspace's id filled in. */
 const pathOf = (path: string) => path.replace(ID, workspace.id);
 const signed = () => ({ "Service-Signature": signatureOf(workspace.secret, EVENT) });
 
-/** Fails unless exact bytes are answered once, with this refusal, and the edge then ends the connection. */
+/** Fails unless these bytes are answered once, with this status, and the edge then closes the connection. */
 async function expectEnded(bytes: string | Buffer, status: number): Promise<void> {
   const { answers } = await exchange(service.url, bytes);
   expect(answers).toHaveLength(1);
   for (const answer of answers) expectRefusal({ ...answer, body: Buffer.from(answer.body) }, status);
 }
 
-/** Fails when an answer lets a browser in. */
+/** Fails when an answer has a CORS header or `Allow`. */
 function expectNoCors(headers: object): void {
   expect(Object.keys(headers).filter((name) => /^(access-control-|allow$)/.test(name))).toEqual([]);
 }
@@ -94,50 +94,53 @@ const TEXT = "application/json; charset=utf-8";
 const KEPT = { connection: "keep-alive", "keep-alive": "timeout=65" };
 
 test.each([
-  ["kept", "HTTP/1.1", {}, KEPT],
-  ["of a sender that ends it", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
+  ["that is kept open", "HTTP/1.1", {}, KEPT],
+  ["that the client closes", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
   ["of HTTP/1.0", "HTTP/1.0", {}, { connection: "close" }],
-  ["of HTTP/1.0, and kept", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
-])("browsers on a connection %s get these headers alone", async (_which, version, sent, connection) => {
-  const ask = async (method: string, path: string, headers: object, body = "") => {
-    const all = { Origin: "https://evil.test", ...headers, ...sent };
-    const request = rawRequest(method, pathOf(path), all, body).toString();
-    const bytes = request.replace("HTTP/1.1", version);
-    return (await exchange(service.url, bytes, { until: 1 })).answers;
-  };
-  const answer = (status: number, contentType: string, body: string, headers = {}) => {
-    const all = {
-      "content-type": contentType,
-      "content-length": String(body.length),
-      ...connection,
-      ...headers,
+  ["of HTTP/1.0 that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
+])(
+  "on a connection %s, browsers get only the expected headers",
+  async (_which, version, sent, connection) => {
+    const ask = async (method: string, path: string, headers: object, body = "") => {
+      const all = { Origin: "https://evil.test", ...headers, ...sent };
+      const request = rawRequest(method, pathOf(path), all, body).toString();
+      const bytes = request.replace("HTTP/1.1", version);
+      return (await exchange(service.url, bytes, { until: 1 })).answers;
     };
-    return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
-  };
-  expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
-  const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
-  const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
-  expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
-    answer(200, "application/json", page, {
-      "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
-      "service-workspace": workspace.id,
-    }),
-  );
-  const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
-  expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
-});
+    const answer = (status: number, contentType: string, body: string, headers = {}) => {
+      const all = {
+        "content-type": contentType,
+        "content-length": String(body.length),
+        ...connection,
+        ...headers,
+      };
+      return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
+    };
+    expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
+    const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
+    const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
+    expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
+      answer(200, "application/json", page, {
+        "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+        "service-workspace": workspace.id,
+      }),
+    );
+    const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
+    expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
+  },
+);
 
 test.each([
   ["a query string", (id: string) => `/hooks/${id}?after=1`],
   ["an empty query string", (id: string) => `/hooks/${id}?`],
   ["escaped hyphens in the id", (id: string) => `/hooks/${id.replaceAll("-", "%2D")}`],
   ["an absolute target", (id: string) => `http://bridge.test/hooks/${id}`],
-])("a POST with %s finds its workspace", async (_what, path) => {
+])("a POST with %s reaches its workspace", async (_what, path) => {
   const bytes = rawRequest("POST", path(workspace.id), signed(), EVENT);
   expect(await statusesOf(service.url, bytes, { until: 1 })).toEqual([202]);
 });
 
-test("all headers within 16 KB count: a signature behind 2,000 others is found", async () => {
+test("all headers within 16 KB are read: a signature after 2,500 other headers is found", async () => {
   const request = rawRequest("POST", pathOf(`/hooks/${ID}`), signed(), EVENT).toString();
   const bytes = request.replace("Host:", `${"a:\r\n".repeat(2_500)}Host:`);
   expect(await statusesOf(service.url, bytes, { until: 1 })).toEqual([202]);
@@ -149,7 +152,7 @@ test.each([
   ["in one header", `POST / HTTP/1.1\r\nHost: a\r\nX-Padding: ${PADDING}\r\n\r\n`],
   ["in the path", `POST /${PADDING} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ["in a signature", `POST / HTTP/1.1\r\nService-Signature: t=1,v1=${PADDING}\r\nHost: a\r\n\r\n`],
-])("a head of over 16 KB %s is answered 431, and the connection is ended", (_where, bytes) =>
+])("a head of over 16 KB %s is answered 431, and the connection is closed", (_where, bytes) =>
   expectEnded(bytes, 431),
 );
 
@@ -169,10 +172,10 @@ test.each([
   ["a length beside chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
   ["a malformed chunk after a good one", `${CODED}chunked\r\n\r\n1\r\n{\r\nzz\r\n`],
   ["a body of unknown length", `${CODED}gzip\r\n\r\n{}`],
-])("what is not HTTP is answered 400, and the connection is ended: %s", (_what, bytes) =>
+])("a request that is not valid HTTP is answered 400, and the connection is closed: %s", (_what, bytes) =>
   expectEnded(bytes, 400),
 );
 
-test("nothing of this is logged", () => {
+test("no error, secret, signature or origin of these requests is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "evil.test"]);
 });
