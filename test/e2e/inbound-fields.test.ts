@@ -7,7 +7,7 @@ import type { TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// Of single fields, and of fields in any combination: test/unit/read-inbound-event.test.ts.
+// Single fields, and fields in any combination: test/unit/read-inbound-event.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service);
 
@@ -16,7 +16,7 @@ const COMMAND = { type: "command", channel: "c1", user: USER, text: "start" };
 const ACTION = { type: "action", channel: "c1", user: USER, messageId: "m1", action: "a" };
 const MESSAGE = { type: "message", channel: "c1", user: USER, text: "hi" };
 
-/** As many code points, each of two UTF-16 units and four bytes. */
+/** Returns `length` code points, each of two UTF-16 units and four bytes. */
 const astral = (length: number) => "😀".repeat(length);
 const dm = (length: number) => ({
   channel: `dm:${"u".repeat(length - 3)}`,
@@ -44,7 +44,7 @@ test.each<[string, number, (text: string) => object]>([
   ["messageId", 128, (messageId) => ({ ...ACTION, messageId })],
   ["action", 512, (action) => ({ ...ACTION, action })],
   ["replyTo", 128, (replyTo) => ({ ...MESSAGE, replyTo })],
-])("%s of %i characters is accepted, and of one more is refused", async (field, max, eventOf) => {
+])("%s of %i characters is accepted, and one character more is answered 400", async (field, max, eventOf) => {
   await expectAccepted(eventOf(astral(max)));
   expectRefusal(await send(eventOf(astral(max + 1))), 400, field);
 });
@@ -53,8 +53,8 @@ test.each<[string, number, (text: string) => object]>([
 test.each<[string, object]>([
   ["an action", ACTION],
   ["a message that answers nothing in play", MESSAGE],
-  ["an empty text of a command: help", { ...COMMAND, text: "" }],
-  ["a channel that begins nearly like a DM", { ...COMMAND, channel: "DM:u1" }],
+  ["an empty text of a command, which asks for help", { ...COMMAND, text: "" }],
+  ["a channel id that begins with DM: in capitals", { ...COMMAND, channel: "DM:u1" }],
   ["a replyTo of null", { ...MESSAGE, replyTo: null }],
   ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
   ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
@@ -70,7 +70,7 @@ test.each<[string, object | string, string | undefined]>([
   ["a command without text", { ...COMMAND, text: undefined }, "text"],
   ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
   ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
-  ["an unknown field beside one at fault", { extra: 1, ...COMMAND, text: 1 }, "text"],
+  ["an unknown field beside an invalid one", { extra: 1, ...COMMAND, text: 1 }, "text"],
   ["a DM on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
@@ -79,12 +79,12 @@ test.each<[string, object | string, string | undefined]>([
   ["a number past 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
   ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
   ["a list", "[]", undefined],
-])("%s is refused, and the first field at fault is named", async (_what, event, field) => {
+])("%s is answered 400 with the first invalid field", async (_what, event, field) => {
   expectRefusal(await send(event), 400, field);
 });
 
 // time: ordering
-test("an accepted event reaches the game as it was sent, with its workspace and when it was stored", async () => {
+test("an accepted event reaches the game as it was sent, with its workspace and the time when it was stored", async () => {
   const to = await service.workspaces.make();
   const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
   const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";
@@ -114,7 +114,7 @@ test("an accepted event reaches the game as it was sent, with its workspace and 
   }
 });
 
-test("no text, name, body or secret is logged, whether an event was accepted or refused", async () => {
+test("no text, name, body or secret is logged, whether an event was accepted or rejected", async () => {
   const words = ["private-text", "private-name", "private-channel", "private-field"];
   const event = { ...MESSAGE, channel: { id: "c1", name: words[2] }, user: { ...USER, name: words[1] } };
   expect((await send({ ...event, text: words[0] })).status).toBe(202);

@@ -25,7 +25,7 @@ const guess = (text: string, id?: string) => ({
   text,
 });
 
-/** A header for a body, as if signed some seconds ago. */
+/** Returns the signature header of a body that was signed some seconds ago. */
 function signed(event: object | string, secondsAgo: number, { secret } = workspace) {
   const body = typeof event === "string" ? event : JSON.stringify(event);
   return { "Service-Signature": signatureOf(secret, body, nowSeconds() - secondsAgo) };
@@ -36,7 +36,7 @@ async function accepted(event: object | string, to = workspace, headers = {}): P
   expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
 }
 
-/** Fails unless a workspace's game has received exactly these texts, in this order; an event that follows them shows it. */
+/** Sends one more event; fails unless the game received exactly these texts, in this order, before it. */
 async function expectReceived(expected: readonly string[], { id, secret } = workspace): Promise<void> {
   const last = `last ${randomUUID()}`;
   await accepted(guess(last), { id, secret });
@@ -46,7 +46,7 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 }
 
 // contract: repeat-id
-describe("a request whose id was seen before is accepted and ignored", () => {
+describe("a request whose id repeats an earlier one is answered 202 and ignored", () => {
   test("however it is signed, and whatever its body and type", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
@@ -57,7 +57,7 @@ describe("a request whose id was seen before is accepted and ignored", () => {
   });
 
   // contract: rotation-inbound
-  test("when it is signed with the other secret after a rotation", async () => {
+  test("also when it is signed with the other secret after a rotation", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);
@@ -78,7 +78,7 @@ describe("a request whose id was seen before is accepted and ignored", () => {
   });
 });
 
-test("the id of a refused request is not remembered, and a repeat is checked before it is ignored", async () => {
+test("the id of a rejected request is not remembered, and a repeat must pass all checks to be ignored", async () => {
   const event = guess("one", "r1");
   const wrong = signed(event, 0, { ...workspace, secret: "wrong" });
   for (let round = 0; round < 2; round++) {
@@ -106,7 +106,7 @@ test("a request without an id is ignored only when it is the very same signed re
   await expectReceived(["one", "one", "one", "one"]);
 });
 
-test("an id and a request without one are never taken for each other", async () => {
+test("a request with an id and a request without one never repeat each other", async () => {
   const t = nowSeconds() - 5;
   const plain = JSON.stringify(guess("one"));
   await accepted(plain, workspace, { "Service-Signature": signatureOf(workspace.secret, plain, t) });
@@ -116,6 +116,6 @@ test("an id and a request without one are never taken for each other", async () 
   await expectReceived(["one", "two", "three", "three"]);
 });
 
-test("nothing of this is logged", () => {
+test("no error, secret, signature or id of these requests is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", '"r1"']);
 });

@@ -12,7 +12,7 @@ const workspace = freshWorkspace(service);
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
-/** How a request fails each check that one request can fail at will; the limits: inbound-limits.test.ts. */
+/** Bodies that pass or fail checks 1 and 7. Checks 2 and 6, the limits: inbound-limits.test.ts. */
 const BODIES = {
   good: JSON.stringify(EVENT),
   invalid: JSON.stringify({ ...EVENT, user: {} }), // check 7
@@ -38,7 +38,7 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   ["invalid", "known", "right", "now", 400],
   ["invalid", "unknown", "wrong", "long ago", 404],
 ])(
-  "a body that is %s, to a workspace that is %s, with a signature that is %s, made %s: %i",
+  "a body that is %s, for a workspace that is %s, with a signature that is %s and made %s, is answered %i",
   async (bodyIs, workspaceIs, signatureIs, made, status) => {
     const body = BODIES[bodyIs];
     const id = workspaceIs === "known" ? workspace.id : randomUUID();
@@ -61,7 +61,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
   ["under another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
   ["sent in two headers", (right) => [right, right]],
-])("a signature %s is refused", async (_what, headerOf) => {
+])("a signature %s is answered 401", async (_what, headerOf) => {
   const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
   const headers = signature === undefined ? {} : { "Service-Signature": signature };
   const request = { method: "POST", body: BODIES.good, headers };
@@ -69,7 +69,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
 });
 
 // contract: post-raw-bytes
-test("a signature is of the exact bytes of the body, with the workspace's secret", async () => {
+test("the signature is checked over the exact bytes of the body, with the workspace's secret", async () => {
   const { secret } = workspace;
   const body = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
   const other = await service.workspaces.make();
@@ -82,10 +82,10 @@ test("a signature is of the exact bytes of the body, with the workspace's secret
 });
 
 // contract: check-3, post-path
-test("every workspace that cannot be reached is answered 404 with the very same bytes, whatever the reason", async () => {
+test("an unknown, native, disconnected or deleted workspace is answered 404, with the same bytes for every reason", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
-  // Each was served before, so that nothing remembered from then can answer for it.
+  // Both are served first, so the test would notice an answer from a stale cache.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
   await workspaces.disconnect(disconnected.id);
   await workspaces.delete(deleted.id);
@@ -111,14 +111,14 @@ test("every workspace that cannot be reached is answered 404 with the very same 
   expect(answers.size).toBe(1);
 });
 
-test("the workspace id may be in any letter case, and the workspace a push workspace", async () => {
-  // Nothing is published to it, so nothing is pushed.
+test("a POST is accepted with the workspace id in any letter case, and for a push workspace", async () => {
+  // No event is published to this workspace, so none is pushed.
   const push = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   for (const each of [{ ...workspace, id: workspace.id.toUpperCase() }, push]) {
     expect((await post(service.url, each, EVENT)).status).toBe(202);
   }
 });
 
-test("nothing of this is logged", () => {
+test("no error, secret or signature of these requests is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "another secret"]);
 });

@@ -34,17 +34,17 @@ const untilAnswered = (wanted: number) =>
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
-/** How many values a metric of core has. */
+/** Returns the number of values of a metric of core. */
 const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
-/** Starts core again where it was, and waits until it serves. */
+/** Restarts core at the same address, and waits until posts are accepted. */
 async function restartCore(): Promise<void> {
   core = await startCore(service.redis.url, coreAt);
   processes.push(core);
   await untilAnswered(202);
 }
 
-/** What holds while an event cannot be stored. */
+/** Fails unless requests are answered as they must be while no event can be stored. */
 async function expectOutage(): Promise<void> {
   await untilAnswered(503);
   for (let i = 0; i < 3; i++) {
@@ -52,13 +52,13 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // The edge makes check 1 by itself.
+  // The edge makes check 1 and answers unknown paths without core.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
 }
 
-/** Posts all along while `change` happens; every answer must be one that a bridge may get. */
+/** Posts continuously during `change`; fails on any answer other than 202, 429 and 503. */
 async function postThrough(change: () => Promise<unknown>): Promise<void> {
   const changed = new AbortController();
   const seen = new Set<number>();
@@ -70,11 +70,11 @@ async function postThrough(change: () => Promise<unknown>): Promise<void> {
   await until("posts are answered 503", () => seen.has(503));
   changed.abort();
   await Promise.all(senders);
-  // The workspace's own limit may be met: the posts come as fast as they go.
+  // The posts are sent as fast as possible, so they may exceed the workspace's limit.
   expect([...seen].filter((each) => ![202, 429, 503].includes(each))).toEqual([]);
 }
 
-test("while Redis is away, every post is answered 503 with Retry-After, and core is live but not ready; then service resumes", async () => {
+test("while Redis is unavailable, posts are answered 503 with Retry-After and core is live but not ready; then service resumes", async () => {
   expect([await probe(core, "/ready"), await untilReadiness(service.edge, 200)]).toEqual([READY, READY]);
   expect(await read("redis_connections_total")).toBe(2);
   await postThrough(() => service.redis.kill());
@@ -85,24 +85,27 @@ test("while Redis is away, every post is answered 503 with Retry-After, and core
     const failures = await read("store_call_failures_total", 'function="join_group"');
     return failures > 0 && (await read("redis_connection_faults_total")) > 0;
   });
-  // What waits in Redis is not known.
+  // Core cannot read the queues in Redis.
   expect([await series("push_queue_length"), await series("push_oldest_seconds")]).toEqual([0, 0]);
 
   await service.redis.restart({ empty: false });
   await untilAnswered(202);
   expect(await untilReadiness(core, 200)).toEqual(READY);
-  await until("it is known again", async () => (await series("push_queue_length")) === 1);
+  await until(
+    "the length of the queue is known again",
+    async () => (await series("push_queue_length")) === 1,
+  );
   expect(await read("redis_connections_total")).toBeGreaterThanOrEqual(4);
 });
 
-test("when Redis is back empty, service resumes without the workspaces", async () => {
+test("when Redis restarts empty, service resumes without the workspaces", async () => {
   await service.redis.restart({ empty: true });
   await untilAnswered(404);
   workspace = await until("a workspace can be made", () => service.workspaces.make().catch(() => undefined));
   expect(await status()).toBe(202);
 });
 
-test("while core is away, every post is answered 503 with Retry-After, and the edge is live but not ready; then service resumes", async () => {
+test("while core is unavailable, posts are answered 503 with Retry-After and the edge is live but not ready; then service resumes", async () => {
   await postThrough(() => core.stop("SIGKILL"));
   await expectOutage();
   expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is unavailable"));
@@ -113,11 +116,11 @@ test("while core is away, every post is answered 503 with Retry-After, and the e
   await until("operators are served", () => service.workspaces.get(workspace.id).catch(() => undefined));
 });
 
-test("while core stops, it answers what it has taken, and the edge answers the rest 503", async () => {
+test("a core that stops answers the calls that it has accepted, and the edge answers the others 503", async () => {
   await postThrough(async () => expect(await core.stop()).toBe(0));
   await restartCore();
 });
 
-test("an outage is logged without faults, and without what was in flight", () => {
+test("an outage logs no error, and no secret, signature, text or name of the requests", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });
