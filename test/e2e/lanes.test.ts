@@ -15,24 +15,24 @@ import { LANE_METHOD } from "../../proto/lane-method";
 import { until } from "../harness/wait";
 
 const MB = 1_048_576;
-/** What a message has at most, on both ways. */
+/** The most calls of a message to core, and the most answers of a message to the edge. */
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
 
-/** The edge's end of lanes and core's, over a real connection; what core does with a call is the test's. */
+/** The ends of lanes in the edge and in core, over a real connection; each test sets how core answers a poll. */
 let answerPoll: LaneCalls["poll"];
 let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** Core's ends of the lanes that were opened, and the edge's. */
+/** The ends of the opened lanes in core, and in the edge. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createTally>["lanes"];
-/** The most bytes of answers that core held at once. */
+/** The most bytes of answers that core has held at once. */
 let mostHeld: number;
 const report = jest.fn();
-/** How many calls each message had that came to core, and how many answers each that came to the edge. */
+/** The number of calls in each message to core, and of answers in each message to the edge. */
 let asked: number[];
 let answered: number[];
 
@@ -45,7 +45,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   const context = { stopping: stopping.signal, report, load: lanesOfCore };
   const calls: LaneCalls = {
     poll: (request) => answerPoll(request),
-    receive: () => Promise.reject(new Error("no test sends one")),
+    receive: () => Promise.reject(new Error("no test sends an event")),
   };
   const { receive, poll } = BridgeServiceService;
   const lane = (stream: (typeof streams)[number]) => {
@@ -77,7 +77,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** The same counts, of which mostHeld is kept. */
+/** Returns `load`, and keeps the highest of its `answerBytes` in `mostHeld`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -105,19 +105,19 @@ function pollOf(workspaceId: string, queryString = ""): Call {
   return { $case: "poll", value };
 }
 
-/** Asks for the page of a workspace, and answers whose page came. */
+/** Polls for a workspace; returns the id of the workspace whose page was answered. */
 function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<string> {
   const asking = lanes.call(pollOf(workspaceId, queryString), bytes).then((answer) => {
     const outcome = answer.$case === "poll" ? answer.value.outcome : undefined;
-    if (outcome?.$case !== "page") throw new Error("something else was answered");
+    if (outcome?.$case !== "page") throw new Error("the answer is not a page");
     return outcome.value.workspaceId;
   });
-  // A test that fails waits for no more of its answers.
+  // A test that fails does not await its other calls, which must not be unhandled rejections.
   asking.catch(() => undefined);
   return asking;
 }
 
-/** Has core answer those polls that `waits` is true of only when it is told to. */
+/** Makes core hold the polls for which `waits` is true, until the returned function is called. */
 function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -129,25 +129,25 @@ function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => vo
 }
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
-/** Asks for the pages of all workspaces; each must get its own. */
+/** Polls for all workspaces; fails unless each poll gets its own page. */
 async function askAll(all: readonly string[]): Promise<void> {
   expect(await Promise.all(all.map((name) => ask(name)))).toEqual(all);
 }
-/** Asks until a lane is open again. */
+/** Polls until a lane is open again. */
 const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("the calls of one turn travel together, in messages of at most 32, and so do the answers", async () => {
+test("the calls of one turn of the event loop are sent together, in messages of at most 32, and so are their answers", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
   await askAll(all);
-  // Messages of several lanes may come in any order.
+  // Messages of several lanes may arrive in any order.
   expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
   expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
   expect(answered.length).toBeLessThan(all.length / 2);
 });
 
-test("a message of answers ends with the page that fills it", async () => {
+test("a message of answers is sent as soon as a page fills it", async () => {
   await start({ lanes: 1 });
   const bytes = PAGE_BYTES_MAX / 2 + 1;
   answerPoll = async (request) => pageFor(request, bytes);
@@ -156,7 +156,7 @@ test("a message of answers ends with the page that fills it", async () => {
 });
 
 // time: ordering
-test("a slow call does not hold up those that travelled with it", async () => {
+test("a slow call does not delay the other calls of its message", async () => {
   await start({ lanes: 1 });
   const release = holdPolls((name) => name === "slow");
   const slow = ask("slow");
@@ -166,7 +166,7 @@ test("a slow call does not hold up those that travelled with it", async () => {
   expect(await slow).toBe("slow");
 });
 
-test("each call gets its own answer, whenever it is asked and however long it takes", async () => {
+test("each call gets its own answer, whenever it is made and however long it takes", async () => {
   await start();
   answerPoll = async (request) => {
     for (let turns = Number(request.workspaceId.split("/")[1]); turns > 0; turns--) {
@@ -192,7 +192,7 @@ test("each call gets its own answer, whenever it is asked and however long it ta
   );
 });
 
-test("a call over the bound of calls or bytes is refused at once, and accepted again when there is room", async () => {
+test("a call over the limit of calls or bytes fails at once, and calls are accepted again when others are answered", async () => {
   await start({ underWayMax: 3, bytesMax: 100 });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
@@ -205,7 +205,7 @@ test("a call over the bound of calls or bytes is refused at once, and accepted a
   expect(await ask("again", 100)).toBe("again");
 });
 
-test("core takes no more calls from an edge that does not read, and answers each of them when it reads", async () => {
+test("core accepts no more calls from an edge that does not read its answers, and answers all of them when it reads", async () => {
   await start();
   const polled = jest.fn();
   answerPoll = async (request) => {
@@ -219,8 +219,8 @@ test("core takes no more calls from an edge that does not read, and answers each
   });
   const send = (number: number) => edge.write({ calls: [{ number, call: pollOf("w") }] });
   send(0);
-  // grpc-js has no back-pressure before the first message.
-  await until("the first is answered", () => pages.length > 0);
+  // grpc-js applies no backpressure before the first message.
+  await until("the first call is answered", () => pages.length > 0);
   edge.pause();
   for (let number = 1; number < 400; number++) send(number);
   await until(
@@ -228,10 +228,10 @@ test("core takes no more calls from an edge that does not read, and answers each
     () => edge.readableLength > 15 && streams[0]?.isPaused() === true && streams[0].readableLength > 0,
   );
   expect(lanesOfCore.answerBytes).toBeGreaterThanOrEqual(8 * MB);
-  // Those that fill the bound, and no more than the two ends' streams pass on meanwhile.
+  // The calls whose answers reach the limit, and those that the streams of both ends buffer.
   expect(polled.mock.calls.length).toBeLessThan(200);
   edge.resume();
-  await until("all is answered", () => pages.length >= 400 && lanesOfCore.calls === 0);
+  await until("all calls are answered", () => pages.length >= 400 && lanesOfCore.calls === 0);
   expect(pages.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, number) => number));
   expect(polled).toHaveBeenCalledTimes(400);
   expect(lanesOfCore).toMatchObject({ bytes: 0, answerBytes: 0 });
@@ -241,34 +241,34 @@ test("core takes no more calls from an edge that does not read, and answers each
 test.each([
   ["one lane holds 32 MB", 1, 32],
   ["all lanes together hold 256 MB", 10, 256],
-])("of answers that edges do not read %s at most", async (_what, count, bound) => {
+])("%s at most of answers that edges do not read", async (_what, count, bound) => {
   await start({ lanes: count });
   const release = holdPolls(() => true, MB);
   const asking = Promise.allSettled(names(count * MESSAGE_MAX * 2).map((name) => ask(name)));
-  await until("core has taken them", () => lanesOfCore.calls === count * MESSAGE_MAX * 2);
+  await until("core has the calls", () => lanesOfCore.calls === count * MESSAGE_MAX * 2);
   for (const stream of edgeStreams) stream.pause();
   release();
-  await until("it has answered them", () => mostHeld > (bound - 1) * MB);
+  await until("core has answered the calls", () => mostHeld > (bound - 1) * MB);
   lanes.close();
   await asking;
-  await until("it holds nothing for lanes that are gone", () => lanesOfCore.answerBytes === 0);
+  await until("core holds nothing for closed lanes", () => lanesOfCore.answerBytes === 0);
   expect(lanesOfCore).toMatchObject({ open: 0, calls: 0, bytes: 0 });
   expect(mostHeld).toBeLessThanOrEqual(bound * MB);
 });
 
-test("of the bodies of its calls a lane holds 64 MB at most; a call beyond that is a fault at once", async () => {
+test("a lane holds at most 64 MB of its calls' bodies, and a call beyond that fails at once", async () => {
   await start({ lanes: 1, bytesMax: Infinity });
   const release = holdPolls(() => true);
   const body = "x".repeat(MB);
   const within = names(64).map((name) => ask(name, MB, body));
-  await until("they are under way", () => lanesOfCore.bytes === 64 * MB);
+  await until("the calls are in progress", () => lanesOfCore.bytes === 64 * MB);
   await expect(ask("beyond", 1, "x")).rejects.toThrow("core cannot reach its store");
   release();
   await Promise.all(within);
   expect(await ask("again", MB, body)).toBe("again");
 });
 
-test("a call that breaks a rule is a fault of its own, and no bug that core logs", async () => {
+test("a call that breaks a rule fails with its own fault, and core does not log it as a bug", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
   await expect(ask("wrong")).rejects.toThrow("core answered with a fault");
@@ -280,24 +280,24 @@ test("a call that breaks a rule is a fault of its own, and no bug that core logs
 });
 
 // time: controlled
-test("a call that is not answered within its deadline fails, and its late answer is nobody else's", async () => {
-  // The clock of the deadlines alone; the connection goes on.
+test("a call that is not answered within its deadline fails, and its late answer goes to no other call", async () => {
+  // Fakes only the clock of the deadlines; the connection runs in real time.
   const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
   jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
   await start({ deadlineMs: 5_000 });
   const release = holdPolls((name) => name === "late");
   const late = jest.fn();
   ask("late").catch(late);
-  await until("it is under way", () => asked.length === 1);
+  await until("the call is in progress", () => asked.length === 1);
   await jest.advanceTimersByTimeAsync(4_999);
   expect(late).not.toHaveBeenCalled();
-  // They are checked four times a second.
+  // Deadlines are checked four times a second.
   await jest.advanceTimersByTimeAsync(251);
   expect(late).toHaveBeenCalledWith(new CoreUnavailable("no answer in time"));
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { late: 1 } });
   const before = answered.length;
   release();
-  await until("the late answer has come", () => answered.length > before);
+  await until("the late answer has arrived", () => answered.length > before);
   expect(await ask("next")).toBe("next");
 });
 
@@ -306,7 +306,7 @@ test("the calls of a lane that breaks fail at once, and later calls use a new la
   answerPoll = async (request) =>
     request.workspaceId === "broken" ? new Promise<never>(() => undefined) : pageFor(request);
   const broken = expect(ask("broken")).rejects.toThrow("the connection to core broke");
-  await until("it is under way", () => asked.length === 1);
+  await until("the call is in progress", () => asked.length === 1);
   streams[0]?.emit("error", { code: status.UNAVAILABLE });
   await broken;
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, open: 0, failures: { broken: 1 } });
@@ -314,7 +314,7 @@ test("the calls of a lane that breaks fail at once, and later calls use a new la
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
-test("a call that was not sent when its lane broke fails, and is never sent", async () => {
+test("a call that was not sent before its lane broke fails, and is never sent", async () => {
   await start({ lanes: 1 });
   const polled = jest.fn();
   answerPoll = async (request) => {
@@ -329,11 +329,11 @@ test("a call that was not sent when its lane broke fails, and is never sent", as
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
 
-test.each([1, 2])("with %d lanes close() settles every call, also unsent ones", async (count) => {
+test.each([1, 2])("with %d lanes, close() settles every call, including unsent ones", async (count) => {
   await start({ lanes: count });
   const release = holdPolls(() => true);
   const sent = count === 2 ? [ask("sent")] : [];
-  await until("it is under way", () => lanesOfCore.calls === sent.length);
+  await until("the call is in progress", () => lanesOfCore.calls === sent.length);
   const asking = Promise.allSettled([...sent, ask("not sent")]);
   lanes.close();
   for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
@@ -341,15 +341,15 @@ test.each([1, 2])("with %d lanes close() settles every call, also unsent ones", 
   release();
 });
 
-test("a core that stops answers the calls in flight, and then ends the lane", async () => {
+test("a core that stops answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });
   const release = holdPolls(() => true);
-  // So many that the last message is full when the last call is answered.
+  // Enough calls that the last message is full when the last call is answered.
   const all = names(2 * MESSAGE_MAX);
   const asking = askAll(all);
-  await until("they are under way", () => lanesOfCore.calls === all.length);
+  await until("the calls are in progress", () => lanesOfCore.calls === all.length);
   stopping.abort();
   release();
   await asking;
-  await until("the lane is ended", () => lanes.load.open === 0);
+  await until("the lane is closed", () => lanes.load.open === 0);
 });

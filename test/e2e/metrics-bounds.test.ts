@@ -16,7 +16,7 @@ import {
 const LOG_MAX = 1_000;
 const PUSH_QUEUE_MAX = 100;
 const PUSH_QUEUE_MAX_BYTES = 1_000_000;
-/** Redis trims whole nodes of a stream only: here of so many entries, however large. */
+/** Entries of each node of a stream, whatever their size: Redis trims only whole nodes. */
 const NODE = 100;
 const SHARD_OF_ALL = 0;
 
@@ -45,14 +45,14 @@ const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(wor
 const logOf = (record: WorkspaceRecord): string => `${store.keys.prefix(shardOf(record))}:in`;
 let appended = 0;
 
-/** Accepts one event, as a bridge's request does. */
+/** Appends one event, as the request of a bridge does. */
 async function append(record: WorkspaceRecord): Promise<void> {
   const identity = { by: "id", id: String(appended++) } as const;
   const answer = await store.inboundLog.append({ record, event: { identity, bytes: Buffer.from("event") } });
   expect(answer).toEqual({ outcome: "stored" });
 }
 
-/** Puts so many events in the log at once, each ms after the one before from `fromMs` on, or now. */
+/** Adds `count` events to the log in one step: one per millisecond from `fromMs` on, or all at the current time. */
 async function fill(record: WorkspaceRecord, count: number, fromMs?: number): Promise<void> {
   const script = `
     for i = 1, tonumber(ARGV[1]) do
@@ -62,7 +62,7 @@ async function fill(record: WorkspaceRecord, count: number, fromMs?: number): Pr
   await evaluate(store, script, [logOf(record)], count, fromMs ?? "", record.workspace.id);
 }
 
-/** Opens a group that reads so many events of the log, and acks the first ones of them. */
+/** Makes a consumer of a group read `read` events of the log, and ack the first `acked` of them. */
 async function follow(record: WorkspaceRecord, group: string, read: number, acked: number): Promise<void> {
   const shard = shardOf(record);
   const member = { group, name: "c", token: `token of ${group}` };
@@ -76,15 +76,23 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
 const lost = (reason: "size" | "age"): number =>
   dropped.filter((each) => each.reason === reason).reduce((sum, { count }) => sum + count, 0);
 
-// Each log gets 300 events, which are three whole nodes, more than it may have.
+// Each log gets 300 events over its limit, which are three whole nodes.
 test.each<[string, readonly (readonly [group: string, read: number, acked: number])[], object[]]>([
-  ["a group has not read them", [["g", 0, 0]], [{ count: 300, group: "g" }]],
-  ["a group has read them, but not acked them", [["g", 400, 0]], [{ count: 300, group: "g" }]],
-  ["a group has read and acked some, and not read the rest", [["g", 250, 100]], [{ count: 200, group: "g" }]],
-  ["a group has read some and acked all of these", [["g", 150, 150]], [{ count: 150, group: "g" }]],
-  ["a group has acked them all: none are", [["g", 400, 400]], []],
+  ["the events that a group has not read", [["g", 0, 0]], [{ count: 300, group: "g" }]],
+  ["the events that a group has read but not acked", [["g", 400, 0]], [{ count: 300, group: "g" }]],
   [
-    "several groups have: those that the slowest has not acked",
+    "the events that a group has not acked, when it has acked some and not read all",
+    [["g", 250, 100]],
+    [{ count: 200, group: "g" }],
+  ],
+  [
+    "the events that a group has not read, when it has acked all that it has read",
+    [["g", 150, 150]],
+    [{ count: 150, group: "g" }],
+  ],
+  ["no events when a group has acked all of them", [["g", 400, 400]], []],
+  [
+    "the events that the slowest of several groups has not acked",
     [
       ["quick", 400, 400],
       ["slow", 50, 50],
@@ -92,8 +100,8 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
     ],
     [{ count: 250, group: "slow" }],
   ],
-  ["there is no group: all are", [], [{ count: 300, group: undefined }]],
-])("events that leave a full log are counted when %s", async (_what, groups, lost) => {
+  ["all events when there is no group", [], [{ count: 300, group: undefined }]],
+])("a full log counts as dropped %s", async (_what, groups, lost) => {
   const record = await addWorkspace(store);
   for (const [group] of groups) await store.followLog.open(group);
   await fill(record, LOG_MAX - 1);
@@ -106,7 +114,7 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
   expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
 });
 
-test("the oldest events leave a log of too many bytes, and each is counted", async () => {
+test("a log over its limit of bytes drops its oldest events, and counts each", async () => {
   await store.redis.command("", ["CONFIG", "SET", "stream-node-max-bytes", "4096"]);
   const bytesMax = 100_000;
   const small = await openTestStore(redis.url, {
@@ -127,7 +135,7 @@ test("the oldest events leave a log of too many bytes, and each is counted", asy
 });
 
 // time: controlled
-test("events older than 24 hours leave the log, and each is counted once", async () => {
+test("events older than 24 hours are dropped from the log, and each is counted once", async () => {
   const record = await addWorkspace(store);
   await store.followLog.open("g");
   const dayAgo = Date.now() - 25 * 60 * 60 * 1000;
@@ -138,7 +146,7 @@ test("events older than 24 hours leave the log, and each is counted once", async
   expect(lost("age")).toBe(2 * NODE);
   await fill(record, 5 * NODE);
   await append(record);
-  // The hundred that it had read are gone and counted; of the rest it has read nothing.
+  // The 100 events that the group has read are already dropped and counted; it has read none of the others.
   expect(lost("age")).toBe(2 * NODE);
   const { inboundEvents } = await store.backlog.read(shardOf(record));
   expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
@@ -146,39 +154,42 @@ test("events older than 24 hours leave the log, and each is counted once", async
 
 test.each([
   ["100 events", 0],
-  // Each is 60 KB and its ids.
+  // Each event is 60 KB, plus its ids.
   ["1 MB", 60_000],
-])("what a push queue of %s has no room for is dropped as overloaded, and logged", async (_what, size) => {
-  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
-  const { id } = record.workspace;
-  const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
-  const labels = Array.from({ length: room + 3 }, (_, i) => i);
-  const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
-  const published = await Promise.all(
-    labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
-  );
-  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
-  const over = labels.slice(room).map((label) => `evt_${label}`);
-  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
-  const log = await store.deliveryLog.read(id, 10, undefined);
-  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
-    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
-  );
-  const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
-  expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-  // What is held for polling, in the same shard, has its room.
-  const polled = await addNeighbour(store, record);
-  await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
-  expect(overloaded).toHaveLength(over.length);
-  const page = await store.heldEvents.page({
-    record: polled,
-    page: { start: { from: "oldest" }, limit: 10 },
-  });
-  expect(page.outcome === "page" && page.events).toHaveLength(1);
-});
+])(
+  "events over the limit of %s of a push queue are dropped as overloaded, and logged",
+  async (_what, size) => {
+    const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+    const { id } = record.workspace;
+    const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
+    const labels = Array.from({ length: room + 3 }, (_, i) => i);
+    const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
+    const published = await Promise.all(
+      labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
+    );
+    expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+    const over = labels.slice(room).map((label) => `evt_${label}`);
+    expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+    const log = await store.deliveryLog.read(id, 10, undefined);
+    expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+      over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+    );
+    const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
+    expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
+    // Events held for polling in the same shard do not count.
+    const polled = await addNeighbour(store, record);
+    await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
+    expect(overloaded).toHaveLength(over.length);
+    const page = await store.heldEvents.page({
+      record: polled,
+      page: { start: { from: "oldest" }, limit: 10 },
+    });
+    expect(page.outcome === "page" && page.events).toHaveLength(1);
+  },
+);
 
 // time: controlled
-test("the backlog of a shard says what each group has not read and not acked, and since when", async () => {
+test("the backlog of a shard has the numbers of unread and unacked events of each group, and the time of the oldest", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

@@ -27,9 +27,9 @@ const core = async (name: string, labels = ""): Promise<number> =>
 const edge = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(service.edge), name, labels);
 
-/** Waits until a value has grown by just so much since `before`. */
+/** Waits until a value has grown by `by` since `before`; fails when it has grown by more. */
 async function grows(read: () => Promise<number>, before: number, by = 1): Promise<void> {
-  await until("it is counted", async () => (await read()) >= before + by);
+  await until("the value has grown", async () => (await read()) >= before + by);
   expect(await read()).toBe(before + by);
 }
 
@@ -38,7 +38,7 @@ const base = (): string => service.url;
 const make = () => service.workspaces.make();
 
 type Ask = () => Promise<{ status: number }>;
-/** Posts to, or polls from, a workspace of its own, or one that another id or secret is claimed of. */
+/** Posts to, or polls, a new workspace; `claims` replaces its id or secret in the request. */
 const posting =
   (event: object | string, claims: Partial<TestWorkspace> = {}): Ask =>
   async () =>
@@ -51,15 +51,15 @@ const polling =
 test.each<[string, string, number, string, Ask]>([
   ["an accepted event", "post", 202, "stored", posting(EVENT)],
   ["a page", "poll", 200, "page", polling()],
-  ["a body that is no JSON", "post", 400, "", posting("{")],
-  ["a broken field rule", "post", 400, "invalid", posting({})],
-  ["a faulty query", "poll", 400, "invalid", polling("limit=0")],
+  ["a body that is not JSON", "post", 400, "", posting("{")],
+  ["an invalid field", "post", 400, "invalid", posting({})],
+  ["an invalid query", "poll", 400, "invalid", polling("limit=0")],
   ["a post with a wrong signature", "post", 401, "signature", posting(EVENT, { secret: "x" })],
   ["a poll with a wrong signature", "poll", 401, "signature", polling("", { secret: "x" })],
   ["an old timestamp", "post", 409, "timestamp", () => postSignedAt(nowSeconds() - 1_000)],
   ["a post to an unknown workspace", "post", 404, "unknown-workspace", posting(EVENT, { id: "no" })],
   ["a poll of an unknown workspace", "poll", 404, "unknown-workspace", polling("", { id: "no" })],
-  ["too large a body", "post", 413, "", posting("x".repeat(70_000))],
+  ["a body that is too large", "post", 413, "", posting("x".repeat(70_000))],
   ["an unknown path", "none", 404, "", () => send(base(), "/elsewhere")],
 ])("%s is counted: by the edge as %s %i, by core as %j", async (_what, endpoint, status, answer, ask) => {
   const labels = `endpoint="${endpoint}",status="${status}"`;
@@ -84,7 +84,7 @@ async function postSignedAt(t: number): Promise<{ status: number }> {
   return post(base(), workspace, body, { headers });
 }
 
-test("a repeated event, and what is not HTTP, are counted", async () => {
+test("a repeated event and a request that is not HTTP are counted", async () => {
   const repeated = () => core("chatbridge_core_answers_total", 'call="receive",answer="repeated"');
   const malformed = () => edge("chatbridge_edge_requests_total", 'endpoint="none",status="400"');
   const before = [await repeated(), await malformed()] as const;
@@ -99,15 +99,15 @@ test("a repeated event, and what is not HTTP, are counted", async () => {
 test.each([
   ["workspace", 250],
   ["address", 500],
-])("requests over the limit of a %s are counted by that limit", async (limit, count) => {
+])("requests over the %s limit are counted under that limit", async (limit, count) => {
   const workspace = await make();
   const from = "127.0.0.9";
   const key = limit === "workspace" ? keyOf(store, workspace.id, "rate") : keyOf(store, from, "ip");
   const counted = (): Promise<number> =>
     core("chatbridge_core_answers_total", `call="receive",answer="${limit}-limit"`);
   const before = await counted();
-  await until("a request is refused", async () => {
-    // As if so many requests had come within the last second.
+  await until("a request is answered 429", async () => {
+    // As if `count` requests had arrived within the last second.
     const now = String(await redisNowUs(store));
     await store.redis.command("", ["DEL", key]);
     await store.redis.command("", ["RPUSH", key, ...Array.from({ length: count }, () => now)]);
@@ -117,7 +117,7 @@ test.each([
 });
 
 // time: smoke
-test("requests that the edge refuses early by itself are counted", async () => {
+test("requests that the edge answers 429 without asking core are counted", async () => {
   const from = "127.0.0.10";
   const requests = Buffer.concat(Array<Buffer>(75).fill(rawRequest("POST", "/hooks/nobody", {}, "{}")));
   const early = (): Promise<number> => edge("chatbridge_edge_shield_refusals_total");
@@ -126,14 +126,14 @@ test("requests that the edge refuses early by itself are counted", async () => {
   const asked = (): Promise<number> =>
     core("chatbridge_core_answers_total", 'call="receive",answer="address-limit"');
   const before = [await refused(), await asked()] as const;
-  await until("the edge refuses some", async () => {
+  await until("the edge answers some 429 without core", async () => {
     await Promise.all(Array.from({ length: 8 }, () => exchange(base(), requests, { until: 75, from })));
     return (await early()) > 0;
   });
   expect((await early()) + (await asked()) - before[1]).toBe((await refused()) - before[0]);
 });
 
-test("published events and those that games follow are counted, and how far each group is behind", async () => {
+test("published and followed events are counted, and metrics say how far each group is behind", async () => {
   const workspace = await make();
   const before = await core("chatbridge_core_published_total", 'outcome="published"');
   await publish(service.clients, textEvent(workspace.id, "a"), textEvent(workspace.id, "b"));
@@ -150,26 +150,26 @@ test("published events and those that games follow are counted, and how far each
   expect(await core("chatbridge_core_follow_unread", own)).toBe(3);
   expect(await core("chatbridge_core_follow_unacked", own)).toBe(2);
   const age = (): Promise<number> => core("chatbridge_core_follow_oldest_seconds", own);
-  // It is told by a clock that follows Redis's, and may be a little behind it.
-  const aged = await until("it has an age", async () => {
+  // The age is measured by the service clock, which follows Redis's and may be slightly behind.
+  const aged = await until("the oldest event has an age", async () => {
     const seconds = await age();
     return seconds > 0 && seconds;
   });
-  await until("it ages", async () => (await age()) > aged);
+  await until("the age grows", async () => (await age()) > aged);
   consumer.ackAll();
   await consumer.sees(5);
   await until(
-    "it has caught up",
+    "the group has caught up",
     async () =>
       (await core("chatbridge_core_follow_unread", own)) === 0 &&
       (await core("chatbridge_core_follow_unacked", own)) === 0,
   );
   expect(await core("chatbridge_core_follow_oldest_seconds", own)).toBe(0);
   consumer.cancel();
-  await until("the stream is gone", async () => (await core("chatbridge_core_follow_streams")) === 0);
+  await until("the stream has ended", async () => (await core("chatbridge_core_follow_streams")) === 0);
 });
 
-test("inbound events that leave the log before a group has acked them are counted and logged, never silently gone", async () => {
+test("inbound events that are dropped before every group has acked them are counted and logged", async () => {
   const workspace = await make();
   await store.followLog.open("too-slow");
   const log = `${store.keys.prefix(store.keys.shard(workspace.id))}:in`;
@@ -178,7 +178,7 @@ test("inbound events that leave the log before a group has acked them are counte
   expect(await type(base(), workspace, "one more")).toBe(true);
   const lost = await core("chatbridge_core_inbound_dropped_total", 'reason="size"');
   expect(lost).toBeGreaterThan(500);
-  const told = await until("it is logged", () =>
+  const told = await until("the drop is logged", () =>
     service.core.log.find(
       ({ msg }) => msg === "inbound events were dropped before every group had acked them",
     ),
@@ -186,7 +186,7 @@ test("inbound events that leave the log before a group has acked them are counte
   expect(told).toMatchObject({ level: 40, count: lost, reason: "size", group: expect.any(String) });
 });
 
-test("calls of Redis are timed by function, and how many requests share one", async () => {
+test("calls to Redis are timed by function, and the requests that share a call are counted", async () => {
   const workspace = await make();
   const [duration, batch] = [
     "chatbridge_core_store_call_duration_seconds",
@@ -199,7 +199,7 @@ test("calls of Redis are timed by function, and how many requests share one", as
   expect(await core(batch, '_count function="page"')).toBe(calls + 1);
 });
 
-test("what is under way is no more when it is answered, and every shard is held", async () => {
+test("no calls are in progress when all are answered, and every shard is held", async () => {
   await until("all shards are held", async () => (await core("chatbridge_core_shards_held")) === 16);
   for (const name of ["chatbridge_core_lane_calls", "chatbridge_core_lane_bytes"])
     expect(await core(name)).toBe(0);
@@ -214,22 +214,22 @@ test("a metric says how far sequences run ahead of the clock", async () => {
   const { id } = await make();
   await publish(service.clients, textEvent(id, "now"));
   expect(await ahead()).toBeLessThan(1);
-  // As if Redis's clock had been an hour ahead when it minted the last one.
+  // As if Redis's clock had been an hour ahead at the last sequence.
   const state = keyOf(store, id, "st");
   await store.redis.command(state, ["HSET", state, "sequence", String((Date.now() + 3_600_000) * 1_000)]);
   await publish(service.clients, textEvent(id, "then"));
   const seconds = await ahead();
   expect(seconds).toBeGreaterThan(3_000);
-  // The clock that it is told by follows Redis's, and may be a little behind it.
+  // The metric uses the service clock, which follows Redis's and may be slightly behind.
   expect(seconds).toBeLessThan(3_602);
 });
 
-test("while core is away, the edge counts calls without an answer, and then the streams that it opens again", async () => {
+test("while core is unavailable, the edge counts failed calls, and afterwards the lanes that it opens again", async () => {
   const workspace = await make();
   const opened = await edge("chatbridge_edge_lanes_opened_total");
   expect(opened).toBeGreaterThan(0);
   await service.core.stop("SIGKILL");
-  await until("no stream is open", async () => (await edge("chatbridge_edge_lanes")) === 0);
+  await until("no lane is open", async () => (await edge("chatbridge_edge_lanes")) === 0);
   const failures = async (): Promise<number> => {
     const counts = (await readMetrics(service.edge)).get("chatbridge_edge_lane_failures_total")?.values;
     return [...(counts?.values() ?? [])].reduce((sum, count) => sum + count, 0);
@@ -239,6 +239,6 @@ test("while core is away, the edge counts calls without an answer, and then the 
   expect(await failures()).toBe(before + 1);
   expect(await edge("chatbridge_edge_requests_total", 'endpoint="post",status="503"')).toBe(1);
   coreAgain = await startCore(service.redis.url, settings);
-  await until("it is answered", async () => (await post(base(), workspace, EVENT)).status === 202);
+  await until("a post is accepted", async () => (await post(base(), workspace, EVENT)).status === 202);
   expect(await edge("chatbridge_edge_lanes_opened_total")).toBeGreaterThan(opened);
 });

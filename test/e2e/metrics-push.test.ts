@@ -15,7 +15,7 @@ afterAll(() => push.close());
 const read = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(push.service.core), `chatbridge_core_push_${name}`, labels);
 
-test("attempts are counted by what came of them, with how long they took and how late a retry began; drops by reason", async () => {
+test("attempts are counted by result, with their duration and the lateness of retries, and drops by reason", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) => status(attempt === 1 || body.includes("dropped") ? 500 : 204));
   await push.publish(textEvent(bridge.workspaceId, "x"), cardUpdate(bridge.workspaceId, "dropped"));
@@ -32,7 +32,7 @@ test("attempts are counted by what came of them, with how long they took and how
   ]);
 });
 
-test("past the bound of the queue an event is dropped as overloaded, counted and logged; what waits and is under way is reported", async () => {
+test("an event over the queue's limit is dropped as overloaded, counted and logged; waiting and current pushes are measured", async () => {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
   await push.publish(...textEvents(bridge.workspaceId, QUEUE_MAX));
@@ -43,8 +43,8 @@ test("past the bound of the queue an event is dropped as overloaded, counted and
     over.map(({ eventId }) => ["overloaded", eventId]),
   );
   expect(await read("queue_length")).toBe(QUEUE_MAX);
-  // Of one reading: an attempt ends after 5 s.
-  await until("as many as may be are under way, and the others wait", async () => {
+  // All values are from one reading, because an attempt ends after 5 s.
+  await until("16 attempts are in progress, and the other events wait", async () => {
     const metrics = await readMetrics(push.service.core);
     const names = ["in_flight", "waiting", "in_hand_bytes", "queue_bytes"];
     const [underWay, waiting, inHand, queued = 0] = names.map((name) =>
@@ -53,7 +53,7 @@ test("past the bound of the queue an event is dropped as overloaded, counted and
     return underWay === 16 && waiting === QUEUE_MAX - 16 && queued > 0 && inHand === queued;
   });
   const aged = await read("oldest_seconds");
-  await until("the oldest ages", async () => (await read("oldest_seconds")) > aged);
+  await until("the age of the oldest event grows", async () => (await read("oldest_seconds")) > aged);
   bridge.behave(status(204));
   held.release(204);
 });

@@ -8,7 +8,7 @@ import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-// Core names a bounded number of groups: on a shared service those of other files may fill it.
+// Core reports a limited number of groups; on a shared service, the groups of other files may use up the limit.
 let service: TestService;
 let workspace: TestWorkspace;
 let consumer: Consumer;
@@ -28,8 +28,8 @@ beforeAll(async () => {
   await poll(service.url, workspace);
   await consumer.sees(1);
   edge = await readMetrics(service.edge);
-  // What waits is told of the shards that a core holds, which it takes after its start.
-  core = await until("core tells of its shards", async () => {
+  // Core reports the backlogs of the shards that it holds, and acquires shards only after its start.
+  core = await until("core reports its backlogs", async () => {
     const metrics = await readMetrics(service.core);
     return valueOf(metrics, "chatbridge_core_follow_unacked", 'group="readers"') > 0 && metrics;
   });
@@ -39,7 +39,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A metric as the documentation has it. */
+/** A metric as it is documented. */
 interface Row {
   readonly name: string;
   readonly type: string;
@@ -60,7 +60,7 @@ function documented(heading: string): readonly Row[] {
   );
 }
 
-/** What a process tells of itself in the same form; a metric's labels are known by its values. */
+/** The metrics of a process in the same form. The labels of a metric are read from its values. */
 function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
   return [...metrics].flatMap(([name, { type, help, values }]) => {
     if (!name.startsWith("chatbridge_")) return [];
@@ -72,24 +72,24 @@ function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
 
 const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
 
-test("docs/metrics.md has every metric of core and the edge, with its type, labels and words, and no other", () => {
+test("docs/metrics.md has every metric of core and the edge, with its type, labels and help text, and no others", () => {
   expect(documented("Core").toSorted(byName)).toEqual(told(core).toSorted(byName));
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
-/** The names of series in a text: all of ours, and those of the process. */
+/** The names of series in a text: our own, and those of the process and Node.js. */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }
 
-/** Whether a process tells a series of that name. */
+/** Whether core or the edge has a series with this name. */
 function isTold(name: string): boolean {
   const metric = (metrics: ReadonlyMap<string, ReadMetric>) =>
     metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ""));
   return (metric(core) ?? metric(edge)) !== undefined;
 }
 
-test("every metric that the Grafana dashboard names exists, and each of ours is on it", () => {
+test("every metric that the Grafana dashboard names exists, and the dashboard has each of our own", () => {
   const dashboard = readFileSync(join(ROOT, "ops/grafana/chat-bridge.json"), "utf8");
   const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join("\n");
@@ -106,7 +106,7 @@ test("every metric that docs/metrics.md names exists", () => {
   expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);
 });
 
-test("names follow the convention: counters end in _total, and only they do; times are in seconds", () => {
+test("metric names follow the convention: counters, and only counters, end in _total; times are in seconds", () => {
   for (const { name, type } of [...told(core), ...told(edge)]) {
     expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
     expect(name).toMatch(/^chatbridge_(?:core|edge)_[a-z_]+$/);
@@ -114,7 +114,7 @@ test("names follow the convention: counters end in _total, and only they do; tim
   }
 });
 
-test("nothing in the metrics names a workspace, a person, a channel, a message or an address", async () => {
+test("the metrics contain no workspace, user, channel, message or address", async () => {
   for (const { healthPort } of [service.core, service.edge]) {
     const text = (await send(`http://127.0.0.1:${healthPort}`, "/metrics")).body.toString();
     for (const secret of [workspace.id, workspace.secret, "id of", "name of", "text of", "127.0.0.1"]) {
@@ -123,7 +123,7 @@ test("nothing in the metrics names a workspace, a person, a channel, a message o
   }
 });
 
-test("both processes tell how Node.js and the system see them", () => {
+test("core and the edge have the metrics of their process and of Node.js", () => {
   for (const metrics of [core, edge]) {
     expect(valueOf(metrics, "process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
     expect(valueOf(metrics, "process_cpu_seconds_total")).toBeGreaterThan(0);
@@ -132,6 +132,6 @@ test("both processes tell how Node.js and the system see them", () => {
   }
 });
 
-test("the metrics are served where probes are, and not where bridges are", async () => {
+test("the listener for bridges does not serve metrics", async () => {
   expect((await send(service.url, "/metrics")).status).toBe(404);
 });
