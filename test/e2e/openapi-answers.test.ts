@@ -19,7 +19,7 @@ const ID = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
-/** What core does with the next call. */
+/** How core answers the next call: with this refusal, or with success. */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
 const page = { body: Buffer.from(PAGE), signature: SIGNATURE, workspaceId: ID };
@@ -46,7 +46,7 @@ afterAll(() => edge.close());
 const post = (body: string | Buffer = EVENT) => send(url, `/hooks/${ID}`, { method: "POST", body });
 const poll = () => send(url, `/hooks/${ID}/events`);
 
-/** Fails unless the document has this answer: its status, its headers, its body to the last field. */
+/** Fails unless the document describes this answer: its status, its headers and every field of its body. */
 function expectDocumented(
   path: string,
   method: "get" | "post",
@@ -86,22 +86,22 @@ test("there is a row for every refusal of core", () => {
 // contract: error-schema
 test.each<readonly [string, number, typeof next]>([
   ...REFUSALS,
-  ["core out of reach", 503, fail(new CoreUnavailable("away"))],
+  ["an unreachable core", 503, fail(new CoreUnavailable("away"))],
   ["a bug", 500, fail(new Error("a bug"))],
   ["a success", 200, () => undefined],
-])("the document has what a post and a poll are answered for %s: %i", async (name, status, act) => {
+])("the document describes the answers to a post and a poll for %s: %i", async (name, status, act) => {
   next = act;
   const polled = await poll();
   expect(polled.status).toBe(status);
   expectDocumented(POLL, "get", polled);
-  // Core refuses no post for a workspace's mode.
+  // Core accepts posts in either mode.
   if (name === "PUSH_WORKSPACE") return;
   const posted = await post();
   expect(posted.status).toBe(status === 200 ? 202 : status);
   expectDocumented(POST, "post", posted);
 });
 
-test("a page that cannot be sent is answered 500, and the edge goes on", async () => {
+test("a page that cannot be sent is answered 500, and the edge keeps serving", async () => {
   next = () => undefined;
   page.signature = "no\nheader";
   const answer = await poll();
@@ -115,14 +115,14 @@ test("a page that cannot be sent is answered 500, and the edge goes on", async (
 test.each<[number, string | Buffer]>([
   [400, "{"],
   [413, Buffer.alloc(65_537, " ")],
-])("the document has what a post is answered for its body: %i", async (status, body) => {
+])("the document describes the answer to a post with an invalid body: %i", async (status, body) => {
   next = () => undefined;
   const answer = await post(body);
   expect(answer.status).toBe(status);
   expectDocumented(POST, "post", answer);
 });
 
-/** Fails unless these bytes are answered with a documented refusal, and the connection is ended. */
+/** Fails unless these bytes get a documented error answer, and the edge then closes the connection. */
 async function expectEnded(bytes: string | Buffer, status: number): Promise<void> {
   const { answers } = await exchange(url, bytes);
   expect(answers.map((answer) => answer.status)).toEqual([status]);
@@ -133,7 +133,7 @@ async function expectEnded(bytes: string | Buffer, status: number): Promise<void
   }
 }
 
-test("the document has the answers to what is not HTTP, and to headers that are too long", async () => {
+test("the document describes the answers to requests that are not HTTP, and to headers that are too long", async () => {
   await expectEnded(`POST /hooks/${ID} HTTP/1.1\r\nHost : a\r\n\r\n`, 400);
   await expectEnded(rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) }), 431);
 });
@@ -152,10 +152,10 @@ async function findServer(): Promise<Server> {
 }
 
 // time: controlled
-test("a request that is not whole within 10 seconds is answered 408, and its connection is ended", async () => {
+test("a request that is not complete within 10 seconds is answered 408, and its connection is closed", async () => {
   const server = await findServer();
   expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 10_000]);
-  // The same timeouts, sooner.
+  // Shortens both timeouts, so that the test takes less time.
   Object.assign(server, { headersTimeout: 300, requestTimeout: 300 });
   const head = `POST /hooks/${ID} HTTP/1.1\r\nHost: a\r\n`;
   await Promise.all(

@@ -11,7 +11,7 @@ const { service } = push;
 
 // Inbound events: test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
 const document = openApiDocument();
-/** Where fields that are not documented are faults. */
+/** The contract that rejects undocumented fields. */
 const closed = contractOf(document, true);
 
 const buttons = [
@@ -36,7 +36,7 @@ const CONTENTS: readonly ContentInit[] = [
 ];
 
 // contract: poll-page-fields, message-fields
-test("pages are as the document has them, to the last field, with events of every type", async () => {
+test("pages with events of every type match the document to the last field", async () => {
   const workspace = await service.workspaces.make();
   const isPage = closed.component("EventPage");
   const expectDocumented = async (query: string, count: number) => {
@@ -54,7 +54,7 @@ test("pages are as the document has them, to the last field, with events of ever
 });
 
 // contract: envelope-fields, message-fields
-test("pushes are as the document's webhooks have them, to the last field", async () => {
+test("pushes match the document's webhooks to the last field", async () => {
   const { workspaceId, nth } = await push.bridge();
   await push.publish(...CONTENTS.map((content) => ({ workspaceId, content })));
   await nth(CONTENTS.length);
@@ -73,7 +73,7 @@ test("pushes are as the document's webhooks have them, to the last field", async
   expect([...types].toSorted()).toEqual(Object.keys(document.webhooks).toSorted());
 });
 
-test("the dashboard serves the document, with the address for bridges, and its page, without a session", async () => {
+test("the dashboard's listener serves the document, with the address for bridges, and its page, without a session", async () => {
   const publicUrl = "https://hooks.example";
   const { edge, url } = await startDashboardEdge(service.core.port, { PUBLIC_URL: publicUrl });
   const get = async (path: string, type: string) => {

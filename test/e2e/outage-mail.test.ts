@@ -41,14 +41,14 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Makes the events of workspaces wait for five minutes. */
+/** Publishes an event to each workspace, and lets five minutes pass for it. */
 async function startOutages(workspaces: readonly MailedWorkspace[]): Promise<void> {
   for (const { id } of workspaces) await publish(service.clients, textEvent(id, "hello"));
   await Promise.all(workspaces.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));
 }
 
 let owners = 0;
-/** Workspaces, each with an owner of its own, that fall silent now; they spread over the shards. */
+/** Makes workspaces, each with its own owner, whose outages start now; they are spread over the shards. */
 async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
   const failing: MailedWorkspace[] = [];
   for (let i = 0; i < count; i++)
@@ -62,9 +62,9 @@ async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
 const mailsTo = (workspaces: readonly MailedWorkspace[]) =>
   mail.messages.filter(({ to }) => workspaces.some(({ ownerEmail }) => to.includes(ownerEmail)));
 const mailed = (workspaces: readonly MailedWorkspace[], count: number): Promise<boolean> =>
-  until(`${count} mails`, () => mailsTo(workspaces).length >= count);
+  until(`${count} emails`, () => mailsTo(workspaces).length >= count);
 
-/** Waits until every shard was looked at again, and a mail of it sent that came to be due only now. */
+/** Waits until core has checked every shard again, and has sent an email from each that became due only now. */
 async function laterMailsCame(): Promise<void> {
   for (const witness of witnesses) await poll(service.url, witness);
   const before = mailsTo(witnesses).length;
@@ -74,7 +74,7 @@ async function laterMailsCame(): Promise<void> {
 
 // time: ordering
 // contract: health-mail-once
-test("the owner is e-mailed once per outage, and again in the next one", async () => {
+test("the owner is emailed once per outage, and again in the next outage", async () => {
   const failing = await makeOutages(1);
   const [workspace] = failing;
   if (workspace === undefined) throw new Error("no workspace");
@@ -96,29 +96,28 @@ test("the owner is e-mailed once per outage, and again in the next one", async (
 
 // time: ordering
 // contract: health-mail-once
-test("with three cores each owner is e-mailed once, also when one of them is killed at that moment", async () => {
+test("with three cores, each owner is emailed once, even when one core is killed meanwhile", async () => {
   const others = await Promise.all([1, 2].map(() => startCore(service.redis.url, settings)));
   const failing = await makeOutages(20);
   await mailed(failing, 1);
   await others[1]?.stop("SIGKILL");
   const recipients = () => new Set(mailsTo(failing).flatMap(({ to }) => to));
-  await until("all are mailed", () => recipients().size === failing.length);
+  await until("all owners are emailed", () => recipients().size === failing.length);
   await laterMailsCame();
-  // A mail that was sent, but not yet recorded as sent when its core died, may come again by the same Message-ID.
+  // An email that was sent, but not recorded before its core died, may be sent again with the same Message-ID.
   const ids = mailsTo(failing).map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
   expect(new Set(ids).size).toBe(failing.length);
   await others[0]?.stop();
 });
 
 // time: ordering
-test("a mail that is refused for good is dropped, logged and counted, and no other mail waits for it", async () => {
+test("an email that the server rejects for good is dropped, logged and counted, and delays no other email", async () => {
   mail.behave({ refuse: 550, to: /-0@/ });
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);
   await mailed(failing, 3);
-  const dropped = () =>
-    service.core.log.filter(({ msg }) => String(msg).includes("rejected an email permanently"));
-  await until("the refused ones are dropped", () => dropped().length === refused.length);
+  const dropped = () => service.core.log.filter(({ msg }) => String(msg).includes("rejected an email permanently"));
+  await until("the rejected emails are dropped", () => dropped().length === refused.length);
   expect(dropped().map(({ workspaceId }) => workspaceId)).toEqual(expect.arrayContaining(refused));
   expect(JSON.stringify(dropped())).not.toContain("@customer.test");
   const counted = await readMetrics(service.core);
@@ -128,12 +127,12 @@ test("a mail that is refused for good is dropped, logged and counted, and no oth
   expect(mailsTo(failing)).toHaveLength(3);
 });
 
-test("without SMTP_URL the mail is logged", async () => {
+test("without SMTP_URL the email is logged", async () => {
   const own = await openPollDue(shared.redis);
   const workspace = await shared.workspaces.make({ name: "unmailed", ownerEmail: "owner@unmailed.test" });
   await publish(shared.clients, textEvent(workspace.id, "hello"));
   await own.pass(workspace.id, FIVE_MINUTES_MS);
-  const logged = await until("the mail in the log", () =>
+  const logged = await until("the email is in the log", () =>
     shared.core.log.find(({ to }) => to === "owner@unmailed.test"),
   );
   expect(logged).toMatchObject({ subject: "The bridge of unmailed has stopped polling" });

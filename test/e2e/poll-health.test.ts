@@ -12,11 +12,11 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 let due: PollDue;
-/** Each with an event that has waited for five minutes. */
+/** Workspaces, each with an event that has waited for five minutes. */
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
-  // All at once: core looks for them once a second.
+  // All at the same time, because core looks for failing workspaces once a second.
   failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   await Promise.all(failing.map(fail));
 });
@@ -34,7 +34,7 @@ const publishTexts = (...texts: readonly string[]) =>
 async function fail(of: TestWorkspace): Promise<void> {
   await publish(service.clients, textEvent(of.id, "one"));
   await due.pass(of.id, FIVE_MINUTES_MS);
-  await until("it is failing", async () => (await health(of)).failing);
+  await until("the workspace is failing", async () => (await health(of)).failing);
 }
 
 // time: controlled
@@ -52,13 +52,13 @@ test("a poll workspace is failing once its oldest event has waited 5 minutes wit
   expect(await due.of(workspace.id)).toBe(dueAt);
   expect(await health()).toMatchObject({ failing: false, waiting: 2 });
   await due.pass(workspace.id, FIVE_MINUTES_MS);
-  await until("it is failing", async () => (await health()).failing);
+  await until("the workspace is failing", async () => (await health()).failing);
   expect(await health()).toMatchObject({ failing: true, waiting: 2 });
 });
 
 // time: ordering
 // contract: health-healthy
-test("a poll makes a failing workspace healthy, and gives the events that still wait 5 minutes; a refused one does not", async () => {
+test("a poll makes a failing workspace healthy, and gives its remaining events another 5 minutes; a rejected poll does not", async () => {
   Object.assign(workspace, failing[0]);
   await publishTexts("two");
   expect((await poll(service.url, workspace, "limit=0")).status).toBe(400);
@@ -73,7 +73,7 @@ test("a poll makes a failing workspace healthy, and gives the events that still 
   expect(await due.of(workspace.id)).toBeUndefined();
 });
 
-test("a poll after the newest event leaves nothing waiting", async () => {
+test("a poll after the newest event leaves no event waiting", async () => {
   for (const query of ["after=latest", "after=999999999999999999"]) {
     await publishTexts("one");
     expect(await health()).toMatchObject({ waiting: 1 });
@@ -83,7 +83,7 @@ test("a poll after the newest event leaves nothing waiting", async () => {
 });
 
 // time: ordering
-test("a target URL ends the outage; events that wait when it is cleared have 5 minutes again", async () => {
+test("setting a target URL ends the outage; when it is cleared, waiting events have another 5 minutes", async () => {
   Object.assign(workspace, failing[1]);
   await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();
@@ -94,7 +94,7 @@ test("a target URL ends the outage; events that wait when it is cleared have 5 m
 });
 
 // contract: test-event
-test("a test event on a poll workspace queues a ping, and says whether the bridge polled lately", async () => {
+test("a test event of a poll workspace queues a ping, and reports whether the bridge polled within the last minute", async () => {
   const expectPolled = async (polledWithinLastMinute: boolean) => {
     const { eventId, outcome } = await service.workspaces.sendTestEvent(workspace.id);
     expect(outcome).toMatchObject({ $case: "poll", value: { polledWithinLastMinute } });

@@ -8,7 +8,7 @@ import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
-// Of parameters in any combination: test/unit/read-poll-query.test.ts; of any past: test/store/pages.test.ts.
+// Parameters in any combination: test/unit/read-poll-query.test.ts. Pages of any held events: test/store/pages.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const store = testStore({ redisUrl: service.redis.url });
@@ -28,7 +28,7 @@ async function page(query = "", of = workspace): Promise<Page> {
 }
 const empty = (next: string | null | undefined) => ({ events: [], next, hasMore: false, gap: false });
 
-/** Publishes texts, and answers their cursors. */
+/** Publishes texts; returns their cursors. */
 async function publishTexts(texts: readonly string[], of = workspace): Promise<readonly string[]> {
   const results = await publish(service.clients, ...texts.map((text) => textEvent(of.id, text)));
   return results.map((result) => String(published(result).sequence));
@@ -36,7 +36,7 @@ async function publishTexts(texts: readonly string[], of = workspace): Promise<r
 
 const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }) => message.text);
 
-/** Writes held events as they would be, had they been published some hours ago; answers their cursors. */
+/** Writes held events as if each had been published one of these `hours` ago; returns their cursors. */
 async function heldSince(...hours: readonly number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
   const events = hours.map((ago) => ({
@@ -61,7 +61,7 @@ describe("when no event was ever held", () => {
   });
 });
 
-describe("of 120 events that are held", () => {
+describe("with 120 held events", () => {
   const many = freshWorkspace(service);
   let cursors: readonly string[];
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe("of 120 events that are held", () => {
     ];
   });
 
-  /** Fails unless a query is answered with `count` of the events from the one at `first` on. */
+  /** Fails unless a query is answered with `count` events, from the event at index `first` on. */
   async function expectEvents(query: string, first: number, count: number): Promise<void> {
     const { events, next, hasMore } = await page(query, many);
     const texts = Array.from({ length: count }, (_, i) => `event ${first + i}`);
@@ -86,12 +86,12 @@ describe("of 120 events that are held", () => {
     ["limit=100", 100],
     ["limit=%31%30", 10],
     ["%6Cimit=3", 3],
-  ])("?%s answers %i from the oldest on, as often as it is asked", async (query, count) => {
+  ])("?%s answers the %i oldest, at every poll", async (query, count) => {
     for (let polls = 0; polls < 2; polls++) await expectEvents(query, 0, count);
   });
 
   // contract: poll-cursor, poll-oldest-first, poll-has-more
-  test("a cursor is the end of the page before; the parameters may be in any order and percent-encoded", async () => {
+  test("a page starts after the cursor; the parameters may be in any order and percent-encoded", async () => {
     const cursor = cursors[41] ?? "";
     const encoded = [...cursor].map((digit) => `%3${digit}`).join("");
     await expectEvents("after=0&limit=1", 0, 1);
@@ -113,9 +113,9 @@ test.each([
   ["limit=1;after=0", "limit"],
   ["a+b=1", "a b"],
   ["__proto__=1", "__proto__"],
-  // The first fault is named: after, then limit, then unknown ones as sent.
+  // The answer has the first invalid parameter: `after`, then `limit`, then unknown ones in the order sent.
   ["x=1&limit=0&after=0&after=0", "after"],
-])("?%s is refused, and %s named", async (query, field) => {
+])("?%s is answered 400 with the field %s", async (query, field) => {
   const answer = await poll(service.url, workspace, query);
   expectRefusal(answer, 400, field);
   expect(answer.headers["service-signature"]).toBeUndefined();
@@ -134,7 +134,7 @@ test("next equals the sent after, exactly as it was sent, when no event is newer
 // time: controlled
 describe("events are held for 24 hours", () => {
   // contract: poll-held-24h, poll-gap
-  test("an older event is not served, and is a gap after an earlier cursor", async () => {
+  test("an older event is not served, and the page after an earlier cursor has a gap", async () => {
     const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);
     expect(await page()).toMatchObject({ next: young, hasMore: false, gap: false });
     expect(textsOf(await page())).toEqual(["23 h ago"]);
@@ -151,7 +151,7 @@ describe("events are held for 24 hours", () => {
     expect(await page(`after=${young}`)).toMatchObject({ events: [], next: young, gap: false });
   });
 
-  test("an event past its expiresAt is still served: the bridge drops it", async () => {
+  test("an event past its expiresAt is still served, because the bridge drops it", async () => {
     const now = await redisNowUs(store);
     const expiresAt = new Date(now / 1_000 - 60_000).toISOString();
     const envelope = { sequence: now - HOUR_US, expiresAt, message: { text: "stale" } };

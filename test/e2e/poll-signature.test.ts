@@ -9,7 +9,7 @@ const workspace = freshWorkspace(service);
 
 const TOLERANCE_SECONDS = 300;
 
-/** Fails unless a page is signed over its exact bytes, by these secrets in this order, for a bridge to accept now. */
+/** Fails unless a page has a current signature over its exact bytes, with these secrets in this order. */
 function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[]): void {
   expect(answer.status).toBe(200);
   expect(answer.headers["service-workspace"]).toBe(id);
@@ -31,13 +31,13 @@ describe("a page carries a signature and its workspace:", () => {
     }
   });
 
-  test("in lower case, when the poll named the workspace in capitals", async () => {
+  test("with the workspace in lower case, when the poll has it in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
   // contract: rotation-inbound, rotation-outbound
-  test("with one entry for each active secret, the newest first, and any of them signs a poll", async () => {
+  test("with one entry for each active secret, the newest first, and a poll may be signed with any of them", async () => {
     const { id, secret } = await service.workspaces.make();
     const secrets = [secret];
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -58,7 +58,7 @@ test.each([
   ["?after=0&limit=1", "after=0&limit=1", 200],
   ["?&limit=1&", "&limit=1&", 200],
   ["?%6cimit=1", "%6cimit=1", 200],
-  // Everything after the first question mark is part of it.
+  // Everything after the first question mark is part of the query string.
   ["?limit=1?after=0", "limit=1?after=0", 400],
   ["", "?", 401],
   ["", "limit=1", 401],
@@ -66,13 +66,16 @@ test.each([
   ["?limit=%31", "limit=1", 401],
   ["?limit=1&after=0", "after=0&limit=1", 401],
   ["?%6cimit=1", "%6Cimit=1", 401],
-])("the query string is signed as sent: events%s, signed as %j: %i", async (rest, signed, status) => {
-  const answer = await send(service.url, `/hooks/${workspace.id}/events${rest}`, {
-    headers: { "Service-Signature": signatureOf(workspace.secret, signed) },
-  });
-  if (status === 200) expect(answer.status).toBe(200);
-  else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
-});
+])(
+  "the query string is signed as sent: events%s, signed as %j, is answered %i",
+  async (rest, signed, status) => {
+    const answer = await send(service.url, `/hooks/${workspace.id}/events${rest}`, {
+      headers: { "Service-Signature": signatureOf(workspace.secret, signed) },
+    });
+    if (status === 200) expect(answer.status).toBe(200);
+    else expectRefusal(answer, status, status === 400 ? "limit" : undefined);
+  },
+);
 
 // time: smoke
 // contract: poll-403, poll-order, check-3, check-5

@@ -16,7 +16,7 @@ import {
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
-// Of each rule: test/unit/outbound-rules.test.ts.
+// Each rule: test/unit/outbound-rules.test.ts.
 const service = sharedService();
 
 const action = (value: string) => ({ label: "a", press: { $case: "action" as const, value } });
@@ -49,14 +49,17 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   ["message_create.message", create("c1", { ...CARD, text: "x".repeat(64 * 1024) })],
   ["idempotency_key", create("c1"), { idempotencyKey: "k".repeat(129) }],
   ["lifetime", create("c1"), { lifetime: { seconds: 86_400, nanos: 1 } }],
-])("an event that breaks a rule is refused, naming %s in full", async (field, content, rest = {}) => {
-  const { id: workspaceId } = await service.workspaces.make();
-  const event = { workspaceId, ...(content === undefined ? {} : { content }), ...rest };
-  await expectRefused(event, PublishRefusal.INVALID, field);
-});
+])(
+  "an event that breaks a rule is refused with the full path of the field: %s",
+  async (field, content, rest = {}) => {
+    const { id: workspaceId } = await service.workspaces.make();
+    const event = { workspaceId, ...(content === undefined ? {} : { content }), ...rest };
+    await expectRefused(event, PublishRefusal.INVALID, field);
+  },
+);
 
-// Of every such workspace: test/store/publish.test.ts.
-test("publishing is refused as unknown without a workspace, and to a disconnected one even under a key that was used before", async () => {
+// All such workspaces: test/store/publish.test.ts.
+test("an event for an unknown or disconnected workspace is refused, even with an idempotency key that was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };
   published((await publish(service.clients, event))[0]);
@@ -65,7 +68,7 @@ test("publishing is refused as unknown without a workspace, and to a disconnecte
     await expectRefused({ ...event, workspaceId }, PublishRefusal.UNKNOWN_WORKSPACE, "workspace_id");
 });
 
-test("an idempotency key makes publishing again harmless: the first answer comes back and nothing is published", async () => {
+test("publishing again with the same idempotency key publishes nothing, and answers the first result", async () => {
   const workspace = await service.workspaces.make();
   const first = { ...textEvent(workspace.id, "first"), idempotencyKey: "k".repeat(128) };
   const second = { ...first, ...textEvent(workspace.id, "second"), lifetime: { seconds: 5 } };
@@ -76,7 +79,7 @@ test("an idempotency key makes publishing again harmless: the first answer comes
   expect(published(results[0]).repeated).toBe(false);
   const answer = { ...published(results[0]), repeated: true };
   expect([published(results[1]), published(again)]).toEqual([answer, answer]);
-  // A refused event does not use its key up.
+  // A refused event does not use up its key.
   expect([results[2]?.outcome?.$case, published(results[3]).repeated]).toEqual(["refused", false]);
   expect(await heldFor(service.url, workspace)).toMatchObject([
     { id: answer.eventId, message: { text: "first" } },

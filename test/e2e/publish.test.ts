@@ -32,7 +32,7 @@ interface Envelope {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** Publishes to a workspace of their own; polling must answer them in their order, and as publishing said. */
+/** Publishes events to a new workspace; fails unless a poll serves them in order, as the publish call answered. */
 async function hold(...events: readonly EventInit[]): Promise<readonly Envelope[]> {
   const workspace = await service.workspaces.make();
   const ofWorkspace = events.map((event) => ({ ...event, workspaceId: workspace.id }));
@@ -54,14 +54,14 @@ async function hold(...events: readonly EventInit[]): Promise<readonly Envelope[
 const lifetimeOf = ({ createdAt, expiresAt }: Envelope) =>
   expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(createdAt);
 
-test.each([0, 101])("a batch of %i events is refused with INVALID_ARGUMENT", async (count) => {
+test.each([0, 101])("a call with %i events is rejected with INVALID_ARGUMENT", async (count) => {
   const events = Array.from({ length: count }, () => textEvent("", "x"));
   await expectRejected(publish(service.clients, ...events), status.INVALID_ARGUMENT, "events");
 });
 
 // time: smoke
 // contract: envelope-sequence, envelope-id, envelope-workspace, envelope-created-at, message-id
-test("in a batch of 100 events of the largest size, sequences are increasing safe integers and ids are unique", async () => {
+test("in one call with 100 events of the largest size, sequences are increasing safe integers and ids are unique", async () => {
   const texts = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(65_000, "x"));
   const held = await hold(...texts.map((text) => ({ content: dm("u1", { ...CARD, text }) })));
   expect(held.map(({ message }) => message["text"])).toEqual(texts);
@@ -74,7 +74,7 @@ test("in a batch of 100 events of the largest size, sequences are increasing saf
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(HANG_MS);
 });
 
-test("a refused event is answered at its index and does not affect the others; a workspace id is in any letter case", async () => {
+test("a refused event is answered at its index and does not affect the others; a workspace id may be in any letter case", async () => {
   const workspace = await service.workspaces.make();
   const deep = Array.from({ length: 40 }).reduce<object>((inner) => ({ inner }), {});
   const results = await publish(
@@ -159,14 +159,14 @@ const KINDS =
   "leaderboard category_champs async_announcement async_question async_results icebreaker icebreaker_results " +
   "small_talk kyt_reveal weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board " +
   "hangman_end drawing_invite schedule_creator schedule_list prefs";
-/** What is valid for hours. */
+/** Kinds of messages that are valid for hours. */
 const NEVER_STALE =
   /^(async_|icebreaker|small_talk|kyt_reveal|weekly_digest|anagram|wordgame_|hangman_|schedule_)/;
 
-// Of every kind and type: test/unit/lifetime.test.ts.
+// Every kind and type: test/unit/lifetime.test.ts.
 // time: controlled
 // contract: message-kinds, lifetime-10min, lifetime-never, lifetime-60s
-test("a message of every kind arrives by its name, with its lifetime", async () => {
+test("a message of each kind arrives with the name and the lifetime of its kind", async () => {
   const codes = Object.entries(MessageKind).flatMap(([name, code]) =>
     typeof code === "number" && !name.startsWith("UN") ? [code] : [],
   );
@@ -186,7 +186,7 @@ test("a message of every kind arrives by its name, with its lifetime", async () 
 
 // time: controlled
 // contract: envelope-expires-at
-test("the game may set a lifetime of 1 second to 24 hours, whatever the type and kind", async () => {
+test("a game may set a lifetime of 1 second to 24 hours for any type and kind", async () => {
   const lasting: MessageInit = { kind: MessageKind.ANAGRAM, text: "hi" };
   const held = await hold(
     { content: create("c1"), lifetime: { seconds: 1 } },
@@ -197,14 +197,14 @@ test("the game may set a lifetime of 1 second to 24 hours, whatever the type and
   expect(held.map(lifetimeOf)).toEqual([1_000, 1_000, 90_500, 86_400_000]);
 });
 
-test("an event of 64 KiB is published whole, and one of a byte more is refused", async () => {
+test("an event of 64 KiB is published, and an event of one byte more is refused", async () => {
   const { id: workspaceId } = await service.workspaces.make();
   const MAX = 64 * 1024;
   const ofLength = (length: number) => ({ content: create("c1", { ...CARD, text: "x".repeat(length) }) });
   const outcomeOf = async (length: number) =>
     (await publish(service.clients, { ...ofLength(length), workspaceId }))[0]?.outcome;
   const outcome = await outcomeOf(MAX);
-  if (outcome?.$case !== "refused") throw new Error("it was published");
+  if (outcome?.$case !== "refused") throw new Error("an event over 64 KiB was published");
   const fits = MAX - (Number(/event of (\d+) bytes/.exec(outcome.value.message)?.[1]) - MAX);
   expect((await outcomeOf(fits + 1))?.$case).toBe("refused");
   const [event] = await hold(ofLength(fits));
