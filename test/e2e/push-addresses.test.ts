@@ -14,7 +14,7 @@ import { expectRejected } from "../harness/workspace-api";
 
 const { SUCCESS, REFUSED_ADDRESS, TLS } = DeliveryResult;
 
-/** Pushes to loopback; to nowhere but public addresses; and to loopback without the test's own root. */
+/** `push` allows loopback; `strict` allows only public addresses; `rootless` allows loopback without the test CA. */
 const push = sharedPush();
 let strict: OwnPushService;
 let rootless: OwnPushService;
@@ -38,7 +38,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Pushes one event that is not retried; answers what was logged of it. */
+/** Pushes one event that is not retried; returns its line in the log. */
 async function attempt(service: PushService, { workspaceId }: PushedBridge): Promise<LoggedDelivery> {
   const before = (await service.deliveries(workspaceId)).length;
   await service.publish(cardUpdate(workspaceId));
@@ -47,7 +47,7 @@ async function attempt(service: PushService, { workspaceId }: PushedBridge): Pro
   return delivery;
 }
 
-/** A bridge whose name is a public address when the URL is set, and these addresses from then on. */
+/** A bridge whose name has a public address when the URL is set, and `addresses` from then on. */
 async function movedBridge(service: PushService, addresses: readonly string[]): Promise<PushedBridge> {
   const bridge = await service.bridge({ polls: true });
   service.names.set(bridge.name, ["8.8.8.8"]);
@@ -66,19 +66,22 @@ test.each([
   [["::ffff:127.0.0.1"], "loopback"],
   [["8.8.8.8", "10.0.0.1"], "private"],
   [["2606:4700::1111", "127.0.0.1"], "loopback"],
-])("a name that is %j is refused when it is set and when it is pushed to: %s", async (addresses, why) => {
-  const unset = await strict.bridge({ polls: true });
-  strict.names.set(unset.name, addresses);
-  const setting = strict.workspaces.setTargetUrl(unset.workspaceId, unset.url);
-  const words = new RegExp(`^target_url: ${unset.name} is at .*${why}`);
-  await expectRejected(setting, grpc.INVALID_ARGUMENT, words);
-  const moved = await movedBridge(strict, addresses);
-  expect(await attempt(strict, moved)).toMatchObject({ result: REFUSED_ADDRESS, status: 0, address: "" });
-  expect([unset.connections, moved.connections]).toEqual([[], []]);
-});
+])(
+  "a name with the addresses %j is rejected when the URL is set and when an event is pushed: %s",
+  async (addresses, why) => {
+    const unset = await strict.bridge({ polls: true });
+    strict.names.set(unset.name, addresses);
+    const setting = strict.workspaces.setTargetUrl(unset.workspaceId, unset.url);
+    const words = new RegExp(`^target_url: ${unset.name} is at .*${why}`);
+    await expectRejected(setting, grpc.INVALID_ARGUMENT, words);
+    const moved = await movedBridge(strict, addresses);
+    expect(await attempt(strict, moved)).toMatchObject({ result: REFUSED_ADDRESS, status: 0, address: "" });
+    expect([unset.connections, moved.connections]).toEqual([[], []]);
+  },
+);
 
 // contract: push-https
-test("a target URL that is refused is not set; without DNS_SERVERS the system looks its name up", async () => {
+test("a target URL that is rejected is not set; without DNS_SERVERS the system looks up its name", async () => {
   await withCore(push.service.redis.url, {}, async ({ workspaces }) => {
     const { id } = await workspaces.make();
     for (const [url, why] of [
@@ -92,21 +95,21 @@ test("a target URL that is refused is not set; without DNS_SERVERS the system lo
   });
 });
 
-test("a connection goes to the addresses that were checked: its name is looked up once", async () => {
+test("a connection goes to the addresses that were checked, because its name is looked up once", async () => {
   const bridge = await push.bridge();
   const decoy = await push.bridge({ host: "127.0.0.2", port: bridge.port, polls: true });
   const lookups = push.names.lookups(bridge.name);
   push.names.set(bridge.name, ({ number }) => (number === lookups + 1 ? ["127.0.0.1"] : ["127.0.0.2"]));
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
   expect(push.names.lookups(bridge.name)).toBe(lookups + 1);
-  // The connection is kept, so nothing is looked up for the next event either.
+  // The connection is reused, so the next event needs no lookup.
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
   expect(push.names.lookups(bridge.name)).toBe(lookups + 1);
   expect([bridge.connections.length, decoy.connections.length]).toEqual([1, 0]);
 });
 
 // contract: push-private
-test("a name that turns to a refused address is refused from the next connection on", async () => {
+test("a name that changes to a private address is rejected from the next connection on", async () => {
   const bridge = await push.bridge();
   bridge.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS });
@@ -117,20 +120,20 @@ test("a name that turns to a refused address is refused from the next connection
   expect(bridge.requests).toHaveLength(2);
 });
 
-test("of several addresses another is tried when one does not take the connection", async () => {
+test("when one of several addresses does not accept the connection, another is tried", async () => {
   const bridge = await push.bridge();
   push.names.set(bridge.name, ["127.0.0.77", "127.0.0.1"]);
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
 });
 
 test.each([
-  ["an address is asked for by no name in TLS", () => "127.0.0.1", () => undefined],
+  ["an IP address sends no server name in TLS", () => "127.0.0.1", () => undefined],
   [
-    "a name that ends with a dot is asked for without it in TLS",
+    "a name that ends with a dot is sent without the dot in TLS",
     (name: string) => `${name}.`,
     (name: string) => name,
   ],
-])("%s, and as it is written in the Host header", async (_what, hostOf, servernameOf) => {
+])("%s, and is unchanged in the Host header", async (_what, hostOf, servernameOf) => {
   const bridge = await push.bridge({ certificate: push.ca.issue(["127.0.0.1", "*.bridge.test"]) });
   const host = hostOf(bridge.name);
   await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf(host));
@@ -142,16 +145,16 @@ test.each([
 
 test.each<readonly [string, () => ReceiverOptions]>([
   ["for another name", () => ({ certificate: push.ca.issueForWrongName() })],
-  ["that only itself vouches for", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
-  ["of an unknown root", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
+  ["that is self-signed", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
+  ["of an unknown CA", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
   ["under TLS 1.1", () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
-])("a certificate %s is refused", async (_name, options) => {
+])("a certificate %s is rejected", async (_name, options) => {
   const bridge = await push.bridge(options());
   expect(await attempt(push, bridge)).toMatchObject({ result: TLS, status: 0 });
   expect(bridge.requests).toEqual([]);
 });
 
-test("only PUSH_CA adds a root, not the environment; and no proxy of the environment is used", async () => {
+test("PUSH_CA adds a root certificate; core ignores root certificates and proxies of the environment", async () => {
   const bridge = await rootless.bridge();
   expect(await attempt(rootless, bridge)).toMatchObject({ result: TLS, address: "127.0.0.1" });
   expect(bridge.requests).toEqual([]);

@@ -5,10 +5,10 @@ import { create, dm, ephemeral, update, type ContentInit } from "../harness/cont
 import { cardUpdate, eventIdOf, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
 
-/** A message id for each row, so that no row waits for another. */
+/** An update with a message id for each row, so that no row waits for another. */
 const updated = (row: number, kind: MessageKind) =>
   update("c1", { id: `msg_01J0ABCDEFGHJKMNPQRSTVWX${String(row).padStart(2, "0")}`, kind, text: "x" });
-/** What is pushed, and how often when every attempt fails. Every kind: test/unit/retry.test.ts. */
+/** Events, and the number of their attempts when all fail. Every kind: test/unit/retry.test.ts. */
 const ROWS: readonly (readonly [name: string, attempts: number, content: ContentInit])[] = [
   ["message.create", 3, create("c1")],
   ["message.create of an answer count", 3, create("c1", { kind: MessageKind.ANSWER_UPDATE, text: "x" })],
@@ -24,7 +24,7 @@ const push = sharedPush();
 
 // time: smoke
 // contract: retry-create, retry-phase, retry-never, retry-same-id, push-missed
-test("a failed event is retried twice, with the same bytes, if its kind is retried, and dropped then", async () => {
+test("a failed event of a type and kind that is retried is retried twice, with the same bytes, and then dropped", async () => {
   const [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);
@@ -49,14 +49,14 @@ test("a failed event is retried twice, with the same bytes, if its kind is retri
   const others = await push.givenUp(pinged.workspaceId, 1);
   expect(others).toHaveLength(1);
   for (const { reason } of [...givenUp, ...others]) expect(reason).toBe("failed");
-  // The ping once, the event three times.
+  // One attempt of the ping, and three of the event.
   expect(pinged.requests.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
 });
 
 test.each([
-  ["a connection reset", reset()],
-  ["a connection closed without an answer", closeWithoutAnswer()],
-])("an event without retries is sent once, though %s broke a kept connection", async (_name, broken) => {
+  ["reset", reset()],
+  ["closed without an answer", closeWithoutAnswer()],
+])("an event without retries is sent once, even when its reused connection is %s", async (_name, broken) => {
   const bridge = await push.bridge();
   await push.publish(textEvent(bridge.workspaceId, "before"));
   await push.logged(bridge.workspaceId, 1);
@@ -71,7 +71,7 @@ test.each([
 });
 
 // time: ordering
-test("a workspace does not wait for another at the same bridge, nor for a dead bridge", async () => {
+test("a workspace does not wait for another workspace of the same bridge, nor for a bridge that does not answer", async () => {
   const [bridge, dead] = await Promise.all([push.bridge(), push.bridge()]);
   const other = await push.workspaces.make({ targetUrl: bridge.url });
   bridge.behave(({ headers }) => (headers["service-workspace"] === other.id ? status(204) : sayNothing()));
@@ -81,7 +81,7 @@ test("a workspace does not wait for another at the same bridge, nor for a dead b
   await push.publish(...textEvents(other.id, 20));
   const log = await push.logged(other.id, 20);
   expect(log.map(({ status: code }) => code)).toEqual(Array(20).fill(204));
-  // Their first attempts have not ended yet, for which a deadline of 5 seconds must run out.
+  // Their first attempts are still in progress, and end only at the deadline of 5 seconds.
   const stuck = await Promise.all([bridge, dead].map(({ workspaceId }) => push.deliveries(workspaceId)));
   expect(stuck).toEqual([[], []]);
 });

@@ -8,7 +8,7 @@ import { verifyPush } from "../harness/verify-push";
 const push = sharedPush();
 
 // contract: push-request, signature-hmac
-test("each event is a POST of the envelope to the target URL, with just the headers that it needs", async () => {
+test("each event is a POST of the envelope to the target URL, with only the headers of the contract and of HTTP", async () => {
   const bridge = await push.bridge();
   const path = "/events/a%20b?x=1&y=%C3%A9";
   await push.workspaces.setTargetUrl(bridge.workspaceId, bridge.urlOf(bridge.name, path));
@@ -46,7 +46,7 @@ test("a push carries the bytes that a poll would serve", async () => {
   const { body } = await bridge.nth(1);
   const page = await poll(push.service.url, { id: poller.workspaceId, secret: poller.secret });
   const served = /^\{"events":\[(.*)\],"next"/s.exec(page.body.toString())?.[1] ?? "";
-  // But for what is particular to each of two events, they are the same text.
+  // Removes the ids, times and sequences, in which any two events differ.
   const plain = (text: string): string =>
     text
       .replace(/"id":"(evt|msg)_\w{26}"/g, '"id":"$1"')
@@ -59,7 +59,7 @@ test("a push carries the bytes that a poll would serve", async () => {
 });
 
 // contract: push-2xx, push-no-redirect
-test("the answer is any 2xx; all else is a failure, and redirects are not followed", async () => {
+test("any 2xx answer is a success, any other answer is a failure, and redirects are not followed", async () => {
   const good = [200, 201, 202, 204, 206, 226, 299];
   const bad = [300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 409, 410, 429, 500, 502, 503, 599];
   const elsewhere = await push.bridge();
@@ -81,7 +81,7 @@ test("the answer is any 2xx; all else is a failure, and redirects are not follow
 
 // time: ordering
 // contract: rotation-outbound
-test("each attempt is signed when it is sent, by the secrets, and sent to the URL, that the workspace has by then", async () => {
+test("each attempt uses the secrets and the target URL that the workspace has when the attempt is sent", async () => {
   const [bridge, other, held] = [await push.bridge(), await push.bridge(), holdAnswers()];
   bridge.behave(held);
   const published = Date.now();
@@ -95,7 +95,7 @@ test("each attempt is signed when it is sent, by the secrets, and sent to the UR
   const second = await other.nth(1);
   verifyPush(second, [signingSecret, bridge.secret]);
   expect([second.path, second.body]).toEqual(["/new", first.body]);
-  // By the service's clock, which is this machine's.
+  // The service clock is the clock of this machine.
   for (const [request, from] of [
     [first, published],
     [second, failed],

@@ -12,12 +12,12 @@ const SHARDS = 16;
 const push = sharedPush();
 const store = testStore({ redisUrl: push.service.redis.url });
 
-/** Why core said that it dropped so many events of a workspace, one for each. */
+/** The logged reason for each of `count` dropped events of a workspace. */
 async function reasons({ workspaceId }: PushedBridge, count: number): Promise<readonly unknown[]> {
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }
 
-/** A bridge that has taken as many requests as may be in flight, which wait for their answers; four more events wait. */
+/** A bridge with 16 unanswered requests, which is the most at once; four more events wait. */
 async function busyBridge(lifetime = {}): Promise<PushedBridge & { readonly held: HeldAnswers }> {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
@@ -27,7 +27,7 @@ async function busyBridge(lifetime = {}): Promise<PushedBridge & { readonly held
   return { ...bridge, held };
 }
 
-/** Waits until nothing is queued in the shards of these bridges, nor attempts noted. */
+/** Waits until the shards of these bridges have no queued events and no recorded attempts. */
 async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<void> {
   for (const { workspaceId } of bridges) {
     const prefix = `cb:{s${shardOf(workspaceId, SHARDS)}}`;
@@ -41,14 +41,14 @@ async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<v
 }
 
 // time: ordering
-test("an event is dropped, and the log says why, when its workspace is disconnected or deleted before an attempt, or it has expired", async () => {
+test("an event is dropped, with a logged reason, when its workspace is disconnected or deleted before an attempt, or it expires", async () => {
   const bridges = await Promise.all([busyBridge(), busyBridge(), busyBridge({ lifetime: { seconds: 1 } })]);
   const [disconnected, deleted, expired] = bridges;
   await push.workspaces.disconnect(disconnected.workspaceId);
   await push.workspaces.delete(deleted.workspaceId);
-  // By then first attempts read their workspace again, too, as they do after 50 ms.
+  // First attempts read their workspace again after 50 ms, too.
   await sleep(1_000);
-  // Those that fail would be tried again.
+  // Failed attempts would be retried.
   for (const { held } of [disconnected, deleted]) held.release(500);
   expired.held.release(204);
   const lines = async ({ workspaceId }: PushedBridge, count: number) =>
@@ -67,7 +67,7 @@ test("an event is dropped, and the log says why, when its workspace is disconnec
   expect(await reasons(deleted, 20)).toEqual(Array(20).fill("disconnected"));
   expect(await reasons(expired, 4)).toEqual(Array(4).fill("expired"));
   expect(bridges.map(({ requests }) => requests.length)).toEqual([16, 16, 16]);
-  // A drop is no attempt.
+  // A drop does not count as an attempt.
   await push.workspaces.connect(disconnected.workspaceId);
   const failures = (await push.deliveries(disconnected.workspaceId)).filter(
     ({ result }) => result === STATUS,

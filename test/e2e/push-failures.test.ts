@@ -21,17 +21,17 @@ const STEPS: readonly PushStep[] = [NAME, ADDRESS, PushStep.CONNECT, PushStep.TL
 const DEADLINE_MS = 5_000;
 const LOOPBACK = "127.0.0.1";
 
-/** What a bridge does, and what an attempt to push to it comes to. */
+/** A fault of a bridge, and the result of a push to this bridge. */
 interface Row {
   readonly what: string;
   readonly arrange: (bridge: PushedBridge) => unknown;
   readonly options?: () => ReceiverOptions;
-  /** Where a machine's haste decides between two results, both are right. */
+  /** Either of two results where the timing decides. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
-  /** Where it was reached. A connection that broke early may have no address to tell. */
+  /** The address of the bridge. A connection that breaks early may have none. */
   readonly address?: string;
-  /** The step of a test event that fails, and the failure's words for the owner. */
+  /** The step of a test event that fails, and its message for the owner. */
   readonly step: PushStep | readonly PushStep[];
   readonly words: RegExp;
 }
@@ -41,7 +41,7 @@ const push = sharedPush();
 const answer = (behaviour: Behaviour) => (bridge: PushedBridge) => bridge.behave(behaviour);
 const welcome = (how: Welcome) => (bridge: PushedBridge) => bridge.welcome(how);
 const name = (record: NameAnswer) => (bridge: PushedBridge) => push.names.set(bridge.name, record);
-/** The bytes, and then the end of the connection. */
+/** Sends the bytes, then closes the connection. */
 const breakOff = (bytes: string): Behaviour => ({ answer: ({ stream }) => void stream.end(bytes) });
 const UPGRADE = "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -83,14 +83,14 @@ const FAILURES: readonly Row[] = [
     words: /CERT_HAS_EXPIRED.*the certificate has expired/,
   }),
   row("resets the connection instead of an answer", answer(reset()), broken),
-  row("answers what is not HTTP", answer(garbage()), broken),
+  row("answers bytes that are not HTTP", answer(garbage()), broken),
   row(
     "answers with endless headers",
     answer(raw(`HTTP/1.1 200 OK\r\nX-Huge: ${"x".repeat(1_000_000)}\r\n\r\n`)),
     broken,
   ),
   row("switches protocols", answer(raw(UPGRADE)), broken),
-  row("breaks off its headers", answer(breakOff(OK + LENGTH)), broken),
+  row("closes the connection within its headers", answer(breakOff(OK + LENGTH)), broken),
   row("answers two different lengths", answer(raw(`${OK}${LENGTH}Content-Length: 0\r\n\r\n`)), broken),
   row("answers 500", answer(status(500)), refused(500, /answered 500 where any 2xx is expected/)),
   row("redirects", answer(redirect("https://x.test/", 307)), refused(307, /307.*redirects are not followed/)),
@@ -100,18 +100,18 @@ const late = { result: TIMEOUT, address: LOOPBACK };
 const shaking: Kind = { ...late, step: PushStep.TLS, words: /handshake was not completed within 5 seconds/ };
 const unanswered: Kind = { ...late, ...atAnswer, words: /did not answer within 5 seconds/ };
 const STALLS: readonly Row[] = [
-  row("accepts the connection and says nothing", welcome("silence"), shaking),
-  row("drips its part of the TLS handshake", welcome("drip"), shaking),
-  row("takes the request, then says nothing", answer(sayNothing()), unanswered),
-  row("drips its headers", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
+  row("accepts the connection and sends nothing", welcome("silence"), shaking),
+  row("sends the TLS handshake byte by byte", welcome("drip"), shaking),
+  row("reads the request, then sends nothing", answer(sayNothing()), unanswered),
+  row("sends its headers byte by byte", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
   row("sends interim answers only", answer(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n", 300)), unanswered),
-  // Well after: a core that is held up at the deadline for a moment wakes to an answer before it wakes to its timer.
+  // Long after the deadline, because a core that stalls at the deadline may see the answer before its timer.
   row("answers after a minute", answer(status(200, { afterMs: 60_000 })), unanswered),
 ];
 
 type Outcome = Awaited<ReturnType<typeof attempt>>;
 
-/** Pushes an event that is not retried, and a test event, to the bridge of a row; answers what was logged and said of them. */
+/** Pushes an event that is not retried, and a test event; returns the line of the log and the answer to the test. */
 async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">) {
   const bridge = await push.bridge(options?.());
   await arrange(bridge);
@@ -131,7 +131,7 @@ function expectOutcome({ line, test }: Outcome, row: Row): void {
   }
   expect([step].flat()).toContain(test.failedStep);
   expect(test.failure).toMatch(words);
-  // What was done is just what comes before the step that failed.
+  // The steps that were done are exactly those before the failed step.
   expect(test.steps.map((each) => each.step)).toEqual(STEPS.slice(0, STEPS.indexOf(test.failedStep)));
 }
 
@@ -144,29 +144,29 @@ const outcomeOf = (of: Row) => outcomes[ROWS.indexOf(of)] ?? Promise.reject(new 
 
 // time: smoke
 // contract: push-deadline, push-2xx
-describe("an attempt, and a test event, ends as a timeout when the 5 seconds are over, where the bridge", () => {
+describe("an attempt and a test event time out after 5 seconds when the bridge", () => {
   test.each(STALLS)("$what", async (each) => expectOutcome(await outcomeOf(each), each));
 });
 
-describe("an attempt, and a test event, fails where the bridge", () => {
+describe("an attempt and a test event fail when the bridge", () => {
   test.each(FAILURES)("$what", async (each) => expectOutcome(await outcomeOf(each), each));
 });
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n";
-/** Answers whose head is complete and has a 2xx. More forms: test/unit/push-answer.test.ts. */
+/** Answers with a complete head and a 2xx status. More forms: test/unit/push-answer.test.ts. */
 const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Behaviour])[] = [
   ["sends 100 Continue first", 204, raw(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}\r\n`)],
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],
   ["announces a body and sends none", 200, raw(`${OK}${LENGTH}\r\n`)],
-  ["sends a byte of the body a second", 200, drip(`${OK}${LENGTH}\r\n`, "x", 1_000)],
-  ["breaks off a chunked body", 200, breakOff(CHUNK)],
+  ["sends one byte of the body per second", 200, drip(`${OK}${LENGTH}\r\n`, "x", 1_000)],
+  ["closes the connection within a chunked body", 200, breakOff(CHUNK)],
   ["sends a long body", 200, flood()],
   ["sends a long body of a declared length", 200, flood({ declared: true })],
 ];
 
 // contract: push-2xx
 test.each(SUCCESSES)(
-  "each attempt and test event succeeds where the bridge %s",
+  "each attempt and test event succeeds when the bridge %s",
   async (_what, code, behaviour) => {
     const bridge = await push.bridge();
     bridge.behave(behaviour);
@@ -182,7 +182,7 @@ test.each(SUCCESSES)(
   },
 );
 
-test("past 16 KB of an answer's body the connection is closed", async () => {
+test("core closes the connection after 16 KB of an answer's body", async () => {
   const endless = flood();
   const bridge = await push.bridge();
   bridge.behave(endless);

@@ -19,7 +19,7 @@ function page(workspaceId: string, pageSize: number, pageToken = "") {
 }
 
 // time: ordering
-test("the log has a line for each attempt: when, of what, which number, what came of it, where and how long", async () => {
+test("the log has a line for each attempt, with its time, event, number, result, address and latency", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) =>
     attempt === 1 && body.includes('"type":"message.create"') ? status(503, { afterMs: 100 }) : status(201),
@@ -50,7 +50,7 @@ test("the log has a line for each attempt: when, of what, which number, what cam
   expect(log.find(({ result }) => result === STATUS)?.latencyMs).toBeGreaterThanOrEqual(99);
 });
 
-test("the log is answered by page, newest first, each line once, and has nothing of another workspace", async () => {
+test("the log is answered in pages, newest first, each line once, without lines of other workspaces", async () => {
   const [bridge, other] = await Promise.all([push.bridge(), push.bridge()]);
   const events = await push.publish(...textEvents(bridge.workspaceId, 25));
   await push.publish(textEvent(other.workspaceId, "x"));
@@ -65,19 +65,19 @@ test("the log is answered by page, newest first, each line once, and has nothing
     token = nextPageToken;
   } while (token !== "");
   expect(paged).toEqual(whole);
-  // Also where it has no room left, the last page says that it is the last.
+  // The last page has no token, even when it is full.
   expect((await page(bridge.workspaceId, 25)).nextPageToken).toBe("");
   expect(new Set(paged.map(({ eventId }) => eventId))).toEqual(new Set(events.map(({ eventId }) => eventId)));
 });
 
-test("a malformed page token, a page too long and an unknown workspace are refused", async () => {
+test("a malformed page token, a page size over the limit and an unknown workspace are rejected", async () => {
   const { workspaceId } = await push.bridge();
   await expectRejected(page(workspaceId, 10, "nonsense"), grpc.INVALID_ARGUMENT, "page_token");
   await expectRejected(page(workspaceId, 1_001), grpc.INVALID_ARGUMENT, "page_size");
   await expectRejected(page("11111111-2222-4333-8444-555555555555", 10), grpc.NOT_FOUND, "");
 });
 
-test("the health of a push workspace has its last success and failure, its attempts, and latencies of successes", async () => {
+test("the health of a push workspace has its last success and failure, its attempts, and the latencies of successes", async () => {
   const { workspaceId, requests, behave } = await push.bridge();
   const none = { attempts: 0, successes: 0, latencyP50Ms: 0, latencyP95Ms: 0, latencyP99Ms: 0 };
   expect(await push.health(workspaceId)).toEqual({ lastSuccess: undefined, lastFailure: undefined, ...none });
@@ -102,7 +102,7 @@ test("the health of a push workspace has its last success and failure, its attem
 
 // time: ordering
 // contract: test-event-push, lifetime-60s
-test("a test event is a signed ping, whose status and latency are answered with every step", async () => {
+test("a test event is a signed ping; its answer has the status code, the latency and every step", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207, { afterMs: 60 }));
   const { eventId, outcome } = await push.workspaces.sendTestEvent(bridge.workspaceId);
@@ -132,7 +132,7 @@ test("a test event is a signed ping, whose status and latency are answered with 
   expect(log.map((entry) => [entry.eventId, entry.attempt, entry.status])).toEqual([[eventId, 1, 207]]);
 });
 
-test("a test event of a disconnected or an unknown workspace is refused", async () => {
+test("a test event of a disconnected or unknown workspace is rejected", async () => {
   const bridge = await push.bridge();
   await push.workspaces.disconnect(bridge.workspaceId);
   await expectRejected(
@@ -148,7 +148,7 @@ test("a test event of a disconnected or an unknown workspace is refused", async 
   expect(bridge.connections).toEqual([]);
 });
 
-test("a test event does not wait behind a bridge's other events", async () => {
+test("a test event does not wait for the other events of a bridge", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ body }) => (body.includes('"type":"ping"') ? status(204) : sayNothing()));
   await push.publish(...textEvents(bridge.workspaceId, 40));

@@ -6,12 +6,12 @@ import { until } from "../harness/wait";
 
 const PUBLISHERS = 8;
 const AT_ONCE = 4;
-/** So many events at least are to go each way. */
+/** The fewest events that must be pushed, and the fewest that must be held. */
 const EACH_WAY = 20;
 
 const push = sharedPush();
 
-/** A page of what is held for a bridge that polls. */
+/** Polls for a page of the held events of a bridge. */
 async function page({ workspaceId: id, secret }: PushedBridge, query = "") {
   const answer = await until("the workspace's limit lets a poll pass", async () => {
     const { status: code, json } = await poll(push.service.url, { id, secret }, query);
@@ -25,7 +25,7 @@ async function page({ workspaceId: id, secret }: PushedBridge, query = "") {
   };
 }
 
-/** All that is held for a bridge that polls. */
+/** Polls for all held events of a bridge. */
 async function heldBy(bridge: PushedBridge) {
   const pages = [await page(bridge)];
   for (let last = pages[0]; last?.hasMore; last = pages.at(-1)) {
@@ -40,7 +40,7 @@ const setUrl = ({ workspaceId, url }: PushedBridge) => push.workspaces.setTarget
 
 // time: ordering
 // contract: workspace-modes
-test("each event that is published while the mode changes goes exactly one way: it is pushed, or it is held", async () => {
+test("each event that is published while the mode changes is either pushed or held, exactly once", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(204, { afterMs: 15 }));
   const ids: string[] = [];
@@ -53,34 +53,34 @@ test("each event that is published while the mode changes goes exactly one way: 
     }
   });
   await bridge.waitFor(EACH_WAY + 1);
-  // To polling and back, in the middle of calls to publish; it ends as a poll workspace.
+  // To polling and back during calls to publish; the workspace ends in poll mode.
   for (const change of [clearUrl, setUrl, clearUrl, setUrl, clearUrl]) {
     const before = ids.length;
     await until("more are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
     await change(bridge);
   }
-  // Of those that are answered from now on all but the ones under way at the change are held.
+  // From now on all events are held, except those whose publish calls were in progress at the change.
   const before = ids.length;
   await until("more are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
   changed.abort();
   await Promise.all(publishers);
 
-  // Those that were queued at the change are pushed or held, one after the other, until the queue is empty.
-  const held = await until("every event went one way", async () => {
+  // Events that were queued at the change are pushed or held, one after the other, until the queue is empty.
+  const held = await until("every event is pushed or held", async () => {
     const all = await heldBy(bridge);
     return all.length + bridge.requests.length >= ids.length && all;
   });
   const ways = [...pushedTo(bridge), ...held.map(({ id }) => id)];
   expect(ways.toSorted()).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(ids.length);
-  // So that both ways were gone, and a poll serves them in order.
+  // Both happened often enough, and a poll serves the held events in order.
   expect(Math.min(bridge.requests.length, held.length)).toBeGreaterThan(EACH_WAY);
   const sequences = held.map(({ sequence }) => sequence);
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
 });
 
 // contract: mode-to-push, mode-to-poll, poll-latest
-test("held events are never pushed, later ones are; back to polling, the held ones and cursors are as before", async () => {
+test("a target URL pushes later events, never held ones; when it is cleared, held events and cursors are as before", async () => {
   const [bridge, pushedFirst] = await Promise.all([push.bridge({ polls: true }), push.bridge()]);
   const { workspaceId } = bridge;
   const held = [...(await push.publish(...textEvents(workspaceId, 2)))];
@@ -98,7 +98,7 @@ test("held events are never pushed, later ones are; back to polling, the held on
     hasMore: false,
   });
   expect(pushedTo(bridge)).toEqual([pushed?.eventId]);
-  // What was pushed before a workspace ever held an event leaves its latest cursor at 0.
+  // Events that are pushed before a workspace ever held an event leave its latest cursor at 0.
   await push.publish(textEvent(pushedFirst.workspaceId, "pushed"));
   await push.logged(pushedFirst.workspaceId, 1);
   await clearUrl(pushedFirst);

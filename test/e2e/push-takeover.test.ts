@@ -26,13 +26,13 @@ beforeAll(async () => {
 });
 afterAll(() => cores.close());
 
-/** Publishes an event to each workspace, by the second core. */
+/** Publishes an event to each workspace through the second core. */
 async function publishTo(ids: readonly string[], text: string): Promise<readonly Sent[]> {
   const results = await publish(second.clients, ...ids.map((id) => textEvent(id, text)));
   return results.map((result, i) => ({ workspaceId: ids[i] ?? "", eventId: published(result).eventId }));
 }
 
-/** Waits until both cores push, each for half of the shards; answers the workspaces of the first one's. */
+/** Waits until each of the two cores pushes for half of the shards; returns the workspaces of the first core. */
 function untilShared(): Promise<readonly string[]> {
   cores.behave(status(204));
   return until("each of two cores pushes for half of the shards", async () => {
@@ -47,20 +47,22 @@ const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: P
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
 
 // time: ordering
-test("a core that hangs is taken over with the attempts that remain, and does nothing by its old leases when it wakes", async () => {
+test("another core makes the remaining attempts of a core that hangs, and the old leases have no effect when it resumes", async () => {
   const ids = await untilShared();
-  // Two events each: one whose third attempt is due while the core hangs, and one whose first is under way. Both leave
-  // seconds for the stop.
+  // Each workspace gets two events: the third attempt of one is due while the core hangs, and the first attempt of the
+  // other is in progress. Both leave seconds to halt the core.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("under way") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
   await untilLogged(second, resting, 2);
   const underWay = await publishTo(ids, "under way");
-  await until("they are under way", () => underWay.every((event) => requestsOf(first, event) === 1));
+  await until("the attempts are in progress", () =>
+    underWay.every((event) => requestsOf(first, event) === 1),
+  );
   first.process.child.kill("SIGSTOP");
   cores.behave(status(204));
 
-  // The other core makes what remains; an attempt of which nobody knows how it ended, again.
+  // The second core makes the remaining attempts, and repeats the attempts whose results are unknown.
   const takenOver = async () => [
     ...(await untilLogged(second, resting, 3)),
     ...(await untilLogged(second, underWay, 1)),
@@ -77,7 +79,7 @@ test("a core that hangs is taken over with the attempts that remain, and does no
   ]);
   first.process.child.kill("SIGCONT");
   held.release(204);
-  // It pushes again, by leases that are its own; what it woke up with was let go of.
+  // The first core pushes again with new leases, and has dropped the work of its old leases.
   await untilShared();
   expect(await takenOver()).toEqual(lines);
   const counts = (event: Sent) => [requestsOf(first, event), requestsOf(second, event)];
@@ -86,22 +88,22 @@ test("a core that hangs is taken over with the attempts that remain, and does no
 });
 
 // time: ordering
-test("a core that stops in good order finishes what is under way, hands over, and no attempt is made twice", async () => {
+test("a core that stops finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // Of the others the first attempt fails, whichever core makes it.
+  // The first attempt of every other event fails, whichever core makes it.
   cores.behave((request) =>
     request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );
   const underWay = await publishTo(workspaceIds, "under way");
-  await until("all are under way", () => held.waiting === workspaceIds.length);
+  await until("all attempts are in progress", () => held.waiting === workspaceIds.length);
   const resting = await publishTo(workspaceIds, "resting");
   await untilLogged(second, resting, 1);
   const stopped = first.process.stop();
-  await until("it stops", () => first.process.log.some(({ msg }) => msg === "stopping"));
+  await until("the first core is stopping", () => first.process.log.some(({ msg }) => msg === "stopping"));
   held.release(204);
   expect(await stopped).toBe(0);
-  // Its leases are given back: none has to run out.
+  // The first core has released its leases, so no lease has to expire.
   const leases = await watchLeases(cores.redisUrl);
   expect(new Set((await leases.holders()).filter((token) => token !== undefined)).size).toBe(1);
   await leases.close();
