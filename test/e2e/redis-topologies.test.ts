@@ -11,13 +11,13 @@ import { verifyPush } from "../harness/verify-push";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-/** Enough to be on every master of a cluster. */
+/** Enough workspaces that every master of a cluster has some. */
 const WORKSPACES = 12;
 
 // contract: post-202, poll-signed-response
 describe.each([
   ["a Redis Cluster", () => startTestCluster()],
-  ["a master that Sentinel watches", () => startTestSentinel()],
+  ["a master with Sentinel", () => startTestSentinel()],
 ])("on %s", (_name, startRedis) => {
   let redis: Awaited<ReturnType<typeof startRedis>>;
   let pair: TestPair;
@@ -35,7 +35,7 @@ describe.each([
     await redis.close();
   });
 
-  test("an event that one edge accepts comes once to a follower at the other core", async () => {
+  test("an event that one edge accepts arrives once at a follower of the other core", async () => {
     const typed = (id: string) => ({ type: "message", id, channel: "c1", user: { id: "u1" }, text: id });
     const consumer = await startConsumer(pair.clients[1].games, { group: "paths", window: 1_000 }).opened();
     consumer.ackAll();
@@ -43,7 +43,7 @@ describe.each([
       const answers = await Promise.all(workspaces.map((each) => post(pair.urls[0], each, typed(id))));
       for (const { status, json } of answers) expect([status, json]).toEqual([202, { ok: true }]);
     }
-    // The other edge knows the id, too.
+    // A repeat of the id through the other edge is ignored, too.
     const again = await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("one"))));
     expect(again.map(({ status }) => status)).toEqual(workspaces.map(() => 202));
     await Promise.all(workspaces.map((each) => post(pair.urls[1], each, typed("last"))));
@@ -55,7 +55,7 @@ describe.each([
     consumer.cancel();
   });
 
-  test("what is published at one core is polled at another edge, signed and in order", async () => {
+  test("events published through one core are polled through the other edge, signed and in order", async () => {
     for (const workspace of workspaces) {
       const events = ["a", "b", "c"].map((text) => textEvent(workspace.id, text));
       const [a, b, c] = (await publish(pair.clients[0], ...events)).map(published);
@@ -72,7 +72,7 @@ describe.each([
     }
   });
 
-  test("events of push workspaces are pushed once each and signed, whichever core has their shard", async () => {
+  test("events of push workspaces are pushed once each and signed, whichever core holds their shard", async () => {
     const name = "b.bridge.test";
     pair.names.set(name, ["127.0.0.1"]);
     const receiver = await startReceiver({ certificate: pair.ca.issue([name]), names: [name] });
@@ -92,7 +92,7 @@ describe.each([
       await receiver.waitFor(2 * WORKSPACES);
       for (const { id, secret, eventIds } of pushed) {
         const requests = receiver.requests.filter(({ headers }) => headers["service-workspace"] === id);
-        // Two first attempts may be under way at once, so either may be there first.
+        // Two first attempts may be in progress at the same time, so either may arrive first.
         expect(requests.map(eventIdOf).toSorted()).toEqual(eventIds.toSorted());
         for (const request of requests) expect(verifyPush(request, [secret]).workspace).toBe(id);
       }

@@ -8,7 +8,7 @@ const service = sharedService();
 const BUF = join(__dirname, "../../node_modules/.bin/buf");
 const TRANSPORT = ["--protocol", "grpc", "--http2-prior-knowledge", "--reflect"];
 
-/** Runs buf's own gRPC client, which knows nothing but what reflection answers; answers all that it prints. */
+/** Runs buf's gRPC client, whose only schema is the one from reflection; returns everything that it prints. */
 function curl(path: string, token: string, ...args: readonly string[]): Promise<string> {
   const header = token === "" ? [] : ["--reflect-header", `authorization: Bearer ${token}`];
   const url = `http://127.0.0.1:${service.core.port}${path}`;
@@ -19,7 +19,7 @@ function curl(path: string, token: string, ...args: readonly string[]): Promise<
   });
 }
 
-test("with a token of any role, both versions of reflection list the services, and resolve their methods", async () => {
+test("with a token of any role, both versions of reflection list the services and resolve their methods", async () => {
   const outputs = await Promise.all([
     curl("", TOKENS.edge, "--list-services", "--reflect-protocol", "grpc-v1"),
     curl("", TOKENS.game, "--list-services", "--reflect-protocol", "grpc-v1alpha"),
@@ -39,7 +39,7 @@ test("with a token of any role, both versions of reflection list the services, a
   }
 });
 
-test("reflection is enough to make a call, down to the well-known types", async () => {
+test("reflection alone is enough to make a call, including the well-known types", async () => {
   const message = { kind: "MESSAGE_KIND_CARD", text: "a card", data: { a: [1, { b: null }] } };
   const workspaceId = "11111111-2222-4333-8444-555555555555";
   const request = { events: [{ workspaceId, messageCreate: { channel: "c1", message }, lifetime: "90s" }] };
@@ -50,7 +50,7 @@ test("reflection is enough to make a call, down to the well-known types", async 
   });
 });
 
-test.each(["", "nobody-has-this-token"])("reflection is refused with the token %j", async (token) => {
+test.each(["", "nobody-has-this-token"])("reflection fails with the token %j", async (token) => {
   const output = await curl("", token, "--list-services");
   expect(output).toMatch(/^failed: /);
   expect(output).not.toContain("chatbridge.v1");

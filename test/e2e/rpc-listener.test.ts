@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** A listener of core's whose polls answer nothing, and whose lanes stay open. */
+/** Starts core's listener with polls that answer nothing and lanes that stay open. */
 async function start(options: Partial<ListenerOptions & Patience> = {}): Promise<RpcServer> {
   const services: Pick<BridgeServiceServer, "poll" | "lane"> = {
     poll: (_call, callback) => callback(null, PollResponse.create()),
@@ -85,11 +85,11 @@ const poll = (client: BridgeServiceClient, token: string) =>
 const ended = (socket: Socket): Promise<unknown> => once(socket.resume(), "close");
 
 // time: ordering
-test("connections without a call that is let through are ended, and one that has made such a call stays", async () => {
+test("connections without an authorized call are closed, and a connection with such a call stays open", async () => {
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // Later than that one, so that it would have been ended before them.
+  // The next connections open later than that of `client`, so it would be closed before them.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [
@@ -104,28 +104,28 @@ test("connections without a call that is let through are ended, and one that has
   const dribble = setInterval(() => dribbling.write(drops.shift() ?? "\0"), PATIENCE.silentMs / 10);
   await Promise.all([silent, half, idle, dribbling].map(ended));
   clearInterval(dribble);
-  await until("the refused one is ended", () => !isOpen(refused));
+  await until("the connection of the rejected client is closed", () => !isOpen(refused));
   expect(isOpen(client)).toBe(true);
   await poll(client, TOKENS.edge);
 });
 
 // time: ordering
-test("calls that need no token delay the end of their connection, and do not prevent it", async () => {
+test("calls that need no token delay the closing of their connection, but do not prevent it", async () => {
   const rpc = await start();
   const { health, check } = healthOf(rpc);
   await check();
   const silent = await open(rpc);
   silent.resume();
-  await until("a silent one is ended", async () => {
+  await until("a silent connection is closed", async () => {
     await check();
     return silent.closed;
   });
   expect(isOpen(health)).toBe(true);
-  await until("it is ended", () => !isOpen(health));
+  await until("the connection of the health checks is closed", () => !isOpen(health));
 });
 
 // time: controlled
-test("however many ask for core's health, it looks once a second", async () => {
+test("core checks its health at most once a second, however many clients ask for it", async () => {
   const rpc = await start();
   const { check } = healthOf(rpc);
   const now = jest.spyOn(performance, "now").mockReturnValue(0);
@@ -142,13 +142,13 @@ test("however many ask for core's health, it looks once a second", async () => {
   now.mockRestore();
 });
 
-test("a TLS handshake that is not finished is ended", async () => {
+test("a connection with an unfinished TLS handshake is closed", async () => {
   const ca = createTestCa();
   closers.push(() => ca.close());
   const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
   const rpc = await start({ tls });
   const [silent, half] = [await open(rpc), await open(rpc)];
-  // The head of a record that promises more than comes.
+  // The head of a record that announces more bytes than are sent.
   half.write(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]));
   await Promise.all([ended(silent), ended(half)]);
   const client = new BridgeServiceClient(`127.0.0.1:${rpc.port}`, credentials.createSsl(ca.cert));
@@ -156,10 +156,10 @@ test("a TLS handshake that is not finished is ended", async () => {
   await poll(client, TOKENS.edge);
 });
 
-test("the streams of a client that answers no ping are ended, and a stop does not wait for it", async () => {
+test("the streams of a client that answers no ping are closed, and closing the listener does not wait for the client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
-  // What a dead machine is like: nothing more comes, and nothing is closed.
+  // Behaves like a dead machine: it sends nothing more and closes nothing.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");
     ends.push(
@@ -178,11 +178,11 @@ test("the streams of a client that answers no ping are ended, and a stop does no
     .on("error", () => undefined);
   await until("the lane is open", () => lanes.open === 1);
   for (const socket of ends) socket.unpipe().pause();
-  await until("the lane is ended", () => lanes.open === 0);
+  await until("the lane is closed", () => lanes.open === 0);
   await rpc.close();
 });
 
-test("a listener that closes ends connections without a call at once, and closing twice is harmless", async () => {
+test("closing a listener closes connections without a call at once, and closing it twice is harmless", async () => {
   const rpc = await start({ silentMs: 60_000 });
   const silent = await open(rpc);
   const closed = [rpc.close(), rpc.close()];

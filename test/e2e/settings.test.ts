@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readCoreConfig } from "../../core/config";
 
-/** Runs a process with just these settings, until it ends. */
+/** Runs a process with only these settings, until it exits. */
 async function run(name: string, settings: Readonly<Record<string, string>>) {
   const main = join(__dirname, "../../dist", name, "main.js");
   const child = spawn(process.execPath, [main], { env: { PATH: process.env["PATH"], ...settings } });
@@ -39,28 +39,31 @@ const FAULTY_EDGE = {
   LOG_LEVEL: "value-of-level",
 };
 
-// Each fault alone: test/unit/settings.test.ts.
+// Each invalid setting alone: test/unit/settings.test.ts.
 test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   ["core", FAULTY_CORE, Object.keys(FAULTY_CORE)],
   ["edge", FAULTY_EDGE, Object.keys(FAULTY_EDGE)],
   ["demo/game", { CORE_TOKEN: "value-tokén" }, ["CORE_TOKEN"]],
-])("%s with %j ends with 78 and one message that lists all faults", async (name, settings, faulty) => {
-  const { code, stdout, stderr } = await run(name, settings);
-  expect([code, stdout]).toEqual([78, ""]);
-  const [title, ...faults] = stderr.trimEnd().split("\n");
-  expect(title).toBe("cannot start: these settings are invalid:");
-  const named = faults.map((line) => /^ {2}- ([A-Z_]+) \S/.exec(line)?.[1] ?? line);
-  expect(named.toSorted()).toEqual(faulty.toSorted());
-  expect(stderr).not.toMatch(/value[- ]/);
-});
+])(
+  "%s with %j exits with code 78 and one message that lists all invalid settings",
+  async (name, settings, faulty) => {
+    const { code, stdout, stderr } = await run(name, settings);
+    expect([code, stdout]).toEqual([78, ""]);
+    const [title, ...faults] = stderr.trimEnd().split("\n");
+    expect(title).toBe("cannot start: these settings are invalid:");
+    const named = faults.map((line) => /^ {2}- ([A-Z_]+) \S/.exec(line)?.[1] ?? line);
+    expect(named.toSorted()).toEqual(faulty.toSorted());
+    expect(stderr).not.toMatch(/value[- ]/);
+  },
+);
 
-test("core needs a Redis and a key for secrets, and tokens when it listens on all addresses", () => {
+test("core requires REDIS_URL and SECRETS_KEY, and CORE_TOKENS when it listens on all addresses", () => {
   const lines = ["REDIS_URL is missing", "SECRETS_KEY is missing", "CORE_TOKENS is missing"];
   const read = () => readCoreConfig({ CORE_LISTEN: "[::]:0" });
   for (const line of lines) expect(read).toThrow(`\n  - ${line}`);
 });
 
-test("a port that is taken ends a process with 1 and one line, without a stack", async () => {
+test("a process whose port is in use exits with code 1 and one line, without a stack trace", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { code, stderr } = await run("edge", {

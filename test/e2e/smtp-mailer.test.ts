@@ -8,7 +8,7 @@ const MAIL = { to: "owner@customer.test", subject: "Down", text: "It is down.\n"
 let server: TestMailServer | undefined;
 afterEach(() => server?.close());
 
-/** What comes of a mail, in a word. */
+/** Sends an email; returns the outcome. */
 async function outcomeOf(url: string, mail = MAIL): Promise<string> {
   const mailer = createSmtpMailer({ url, from: "Bridges <bridges@service.test>" });
   try {
@@ -23,27 +23,27 @@ async function outcomeOf(url: string, mail = MAIL): Promise<string> {
 }
 
 test.each<[string, MailBehaviour, string]>([
-  ["takes it", "accept", "sent"],
+  ["accepts the email", "accept", "sent"],
   ["does not know the recipient", { refuse: 550 }, "refused for good"],
-  ["does not want the message", { refuse: 554, at: "message" }, "refused for good"],
-  ["refuses the sender's machine when the recipient is named", { refuse: 554 }, "refused for now"],
-  ["has no room for the recipient", { refuse: 452 }, "refused for now"],
-  ["has no room for the message", { refuse: 452, at: "message" }, "refused for now"],
-  ["goes down", { refuse: 421 }, "away"],
-  ["wants a login first", { refuse: 530 }, "away"],
-  ["does not know the sender, which is that of all mails", { refuse: 550, at: "sender" }, "away"],
-])("of a server that %s", async (_what, behaviour, outcome) => {
+  ["rejects the message", { refuse: 554, at: "message" }, "refused for good"],
+  ["rejects the sender's host once the recipient is named", { refuse: 554 }, "refused for now"],
+  ["has no space for the recipient", { refuse: 452 }, "refused for now"],
+  ["has no space for the message", { refuse: 452, at: "message" }, "refused for now"],
+  ["shuts down", { refuse: 421 }, "away"],
+  ["requires a login first", { refuse: 530 }, "away"],
+  ["does not know the sender, which is the same for all emails", { refuse: 550, at: "sender" }, "away"],
+])("the outcome of an email is right for a server that %s", async (_what, behaviour, outcome) => {
   server = await startMailServer();
   server.behave(behaviour);
   expect(await outcomeOf(server.url)).toBe(outcome);
 });
 
-test("an address that is none is refused for good", async () => {
+test("an email to an invalid address is rejected for good", async () => {
   server = await startMailServer();
   expect(await outcomeOf(server.url, { ...MAIL, to: "nobody" })).toBe("refused for good");
 });
 
-test("a server that is down, or takes no such login, is away", async () => {
+test("a server that is down or rejects the login counts as unavailable", async () => {
   server = await startMailServer({ login: LOGIN });
   const url = (password: string): string => `smtp://${LOGIN.user}:${password}@127.0.0.1:${server?.port}`;
   expect(await outcomeOf(url("right"))).toBe("sent");

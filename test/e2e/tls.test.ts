@@ -37,11 +37,11 @@ afterAll(async () => {
   otherCa.close();
 });
 
-/** Credentials that trust an authority; and those that show a certificate, too. */
+/** `trusting` makes credentials that trust a CA; `showing` makes credentials that also present a certificate. */
 const trusting = ({ cert }: TestCa) => credentials.createSsl(cert);
 const showing = ({ key, cert }: Certificate) => credentials.createSsl(ca.cert, key, cert);
 
-/** The status of one call. */
+/** Returns the status of one call. */
 async function tryCall(core: TestProcess, channel: ChannelCredentials, token: string) {
   const workspaces = new WorkspaceServiceClient(`127.0.0.1:${core.port}`, channel);
   const answer = call(workspaces, workspaces.listWorkspaces, ListWorkspacesRequest.create({}), token);
@@ -56,27 +56,27 @@ async function tryCall(core: TestProcess, channel: ChannelCredentials, token: st
 const { OK, UNAUTHENTICATED, UNAVAILABLE } = status;
 
 test.each<[string, keyof typeof cores, () => ChannelCredentials, status, string?]>([
-  ["serves callers that trust its authority", "tls", () => trusting(ca), OK],
+  ["serves clients that trust its CA", "tls", () => trusting(ca), OK],
   ["requires a token", "tls", () => trusting(ca), UNAUTHENTICATED, "no-token"],
-  ["refuses callers that trust another authority", "tls", () => trusting(otherCa), UNAVAILABLE],
-  ["refuses callers without TLS", "tls", () => credentials.createInsecure(), UNAVAILABLE],
-  ["with another name is not trusted", "misnamed", () => trusting(ca), UNAVAILABLE],
-  ["serves callers with a certificate of its authority", "mutual", () => showing(client), OK],
-  ["refuses callers without a certificate", "mutual", () => trusting(ca), UNAVAILABLE],
-  ["refuses a certificate of another authority", "mutual", () => showing(otherCa.issue(NAMES)), UNAVAILABLE],
-  ["refuses an expired certificate", "mutual", () => showing(ca.issueExpired(NAMES)), UNAVAILABLE],
+  ["does not serve clients that trust another CA", "tls", () => trusting(otherCa), UNAVAILABLE],
+  ["rejects clients without TLS", "tls", () => credentials.createInsecure(), UNAVAILABLE],
+  ["with a certificate for another name is not trusted", "misnamed", () => trusting(ca), UNAVAILABLE],
+  ["serves clients with a certificate of its CA", "mutual", () => showing(client), OK],
+  ["rejects clients without a certificate", "mutual", () => trusting(ca), UNAVAILABLE],
+  ["rejects a certificate of another CA", "mutual", () => showing(otherCa.issue(NAMES)), UNAVAILABLE],
+  ["rejects an expired certificate", "mutual", () => showing(ca.issueExpired(NAMES)), UNAVAILABLE],
 ])("core %s (%s)", async (_what, core, channel, code, token = TOKENS.operator) => {
   expect(await tryCall(cores[core], channel(), token)).toBe(code);
 });
 
 test.each<[string, keyof typeof cores, Record<string, string>, number]>([
-  ["trusts core's authority", "tls", { CORE_TLS_CA: ca.certPath }, 200],
-  ["trusts another authority", "tls", { CORE_TLS_CA: otherCa.certPath }, 503],
+  ["trusts core's CA", "tls", { CORE_TLS_CA: ca.certPath }, 200],
+  ["trusts another CA", "tls", { CORE_TLS_CA: otherCa.certPath }, 503],
   ["uses no TLS", "tls", {}, 503],
-  ["trusts a core with another name's certificate", "misnamed", { CORE_TLS_CA: ca.certPath }, 503],
-  ["shows its certificate", "mutual", { CORE_TLS_CA: ca.certPath, ...OWN }, 200],
-  ["shows no certificate", "mutual", { CORE_TLS_CA: ca.certPath }, 503],
-])("a poll through an edge that %s is answered", async (_what, core, environment, status) => {
+  ["connects to a core with a certificate for another name", "misnamed", { CORE_TLS_CA: ca.certPath }, 503],
+  ["presents its certificate", "mutual", { CORE_TLS_CA: ca.certPath, ...OWN }, 200],
+  ["presents no certificate", "mutual", { CORE_TLS_CA: ca.certPath }, 503],
+])("a poll has the right status through an edge that %s", async (_what, core, environment, status) => {
   const api = new WorkspaceServiceClient(`127.0.0.1:${cores.mutual.port}`, showing(client));
   const workspace = await createWorkspaceApi(api).make();
   api.close();

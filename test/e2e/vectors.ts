@@ -3,11 +3,11 @@ const COMMAND = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}'
 type Row = readonly [what: string, raw: string | Buffer, mac: string, secret?: string, t?: string];
 
 /**
- * Digests that openssl made, each with
+ * Digests from openssl, each made with
  *
  *     printf '%s' "$t.$raw" | openssl dgst -sha256 -hmac "$secret" -hex
  *
- * and the one of bytes that are no text with
+ * and the digest of bytes that are not text with
  *
  *     printf '1700000000.\x00\xff\x0d\x0a' | openssl dgst -sha256 -hmac 'secret-one' -hex
  */
@@ -33,7 +33,7 @@ const ROWS: readonly Row[] = [
     "0001700000000",
   ],
   [
-    "bytes that are no text",
+    "bytes that are not text",
     Buffer.from([0x00, 0xff, 0x0d, 0x0a]),
     "85aeab47487d8ce89f9732f3ecfd094992a7200b182eed409c770358454fe57f",
   ],

@@ -17,7 +17,7 @@ const pollStatus = async (id: string, secret: string) => (await poll(service.url
 const DAY_MS = 86_400_000;
 
 // contract: secret-shown-once
-test("a secret is shown only by the answer that made it", async () => {
+test("a secret is shown only in the answer that creates it", async () => {
   const { id, secret } = await api.make();
   const answers = [await api.get(id), await api.list(1_000), await api.update(id, { name: "again" })];
   const rotated = await api.rotate(id);
@@ -31,7 +31,7 @@ test("a secret is shown only by the answer that made it", async () => {
 });
 
 describe("disconnecting and connecting", () => {
-  test("a disconnected workspace has no hooks and no secret, and cannot rotate; disconnecting twice is harmless", async () => {
+  test("a disconnected workspace has no hooks and no secret to rotate, and disconnecting it twice is harmless", async () => {
     const { id, secret } = await api.make();
     for (let i = 0; i < 2; i++) {
       const { workspace } = await api.disconnect(id);
@@ -41,7 +41,7 @@ describe("disconnecting and connecting", () => {
     }
   });
 
-  test("connecting again makes a new secret, and the old one is invalid", async () => {
+  test("connecting again creates a new secret, and the old secret is invalid", async () => {
     const { id, secret } = await api.make();
     await publish(service.clients, textEvent(id, "held"));
     await api.disconnect(id);
@@ -54,7 +54,7 @@ describe("disconnecting and connecting", () => {
     expect(page.json).toMatchObject({ events: [{ message: { text: "held" } }] });
   });
 
-  test("connecting one that is connected is a FAILED_PRECONDITION and changes no secret", async () => {
+  test("connecting a connected workspace fails with FAILED_PRECONDITION and changes no secret", async () => {
     const { id, secret } = await api.make();
     await expectRejected(api.connect(id), status.FAILED_PRECONDITION, "connected already");
     expect(await pollStatus(id, secret)).toBe(200);
@@ -63,7 +63,7 @@ describe("disconnecting and connecting", () => {
 
 // time: controlled
 // contract: rotation-inbound
-test("up to four secrets are active and valid, listed newest first with when they expire, 24 hours after rotation", async () => {
+test("up to four secrets are valid, listed newest first with their expiry, 24 hours after rotation", async () => {
   const { id, secret } = await api.make();
   const secrets = [secret];
   for (let i = 0; i < 3; i++) secrets.unshift((await api.rotate(id)).signingSecret);
@@ -71,7 +71,7 @@ test("up to four secrets are active and valid, listed newest first with when the
 
   const infos = (await api.get(id)).workspace?.secrets ?? [];
   const createdAt = infos.map((info) => info.createdAt?.getTime() ?? 0);
-  // Newest first: each was retired when the one before it in the list was made.
+  // Newest first: each secret was retired when the secret before it in the list was made.
   expect(infos.map(({ expiresAt }) => expiresAt?.getTime())).toEqual([
     undefined,
     ...createdAt.slice(0, 3).map((retired) => retired + DAY_MS),
@@ -88,7 +88,7 @@ describe("at rest", () => {
   });
   afterAll(() => own.close());
 
-  /** All that Redis holds, and all that it ever wrote, as it would be read off a disk. */
+  /** Makes Redis save all its data uncompressed; returns the contents of all files that it has written. */
   async function readDisk(): Promise<Buffer> {
     const store = await openTestStore(own.redis.url);
     for (const command of ["CONFIG SET rdbcompression no", "SAVE"])
@@ -102,7 +102,7 @@ describe("at rest", () => {
     return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(join(parentPath, name))));
   }
 
-  /** A secret as it might be kept, were it not encrypted. */
+  /** The forms in which a secret could be stored without encryption. */
   function forms(secret: string): readonly Buffer[] {
     return [Buffer.from(secret), Buffer.from(secret, "base64url")].flatMap((bytes) => [
       bytes,
@@ -110,14 +110,14 @@ describe("at rest", () => {
     ]);
   }
 
-  test("signing secrets are encrypted at rest: nothing in Redis or in its file shows one", async () => {
+  test("signing secrets are encrypted, and no file of Redis contains one in any form", async () => {
     const workspace = await own.workspaces.make({ name: "a name to be found" });
     const { signingSecret } = await own.workspaces.rotate(workspace.id);
     await publish(own.clients, textEvent(workspace.id, "a text to be found"));
     expect((await poll(own.url, { id: workspace.id, secret: signingSecret })).status).toBe(200);
 
     const kept = await readDisk();
-    // What is searched is what is kept.
+    // The files do contain the stored data.
     expect(kept.includes("a name to be found")).toBe(true);
     expect(kept.includes("a text to be found")).toBe(true);
     for (const secret of [workspace.secret, signingSecret]) {
@@ -126,10 +126,10 @@ describe("at rest", () => {
     expect(kept.includes(SECRETS_KEY)).toBe(false);
   });
 
-  test("a new key encrypts while the old one still decrypts, so that keys can be changed", async () => {
+  test("a new key encrypts while the old key still decrypts, so that keys can be rotated", async () => {
     const { id } = await own.workspaces.make();
     const fresh = "ff".repeat(32);
-    // The first core writes the whole record again, under the new key, which is all that the second one has.
+    // The first core rewrites the whole record with the new key, which is the only key of the second core.
     for (const [i, key] of [`${fresh},${SECRETS_KEY}`, fresh].entries()) {
       await withCore(own.redis.url, { SECRETS_KEY: key }, async ({ workspaces }) => {
         const { workspace } = await workspaces.rotate(id);

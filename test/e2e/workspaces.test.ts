@@ -12,7 +12,7 @@ const api = service.workspaces;
 
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 
-/** Blank ones, and some that change what is around them. */
+/** Blank names, and names with characters that change the text around them. */
 const BAD_NAMES = [
   " ",
   "\u200b\u3164",
@@ -79,16 +79,16 @@ describe("a new workspace", () => {
     ["target_url", { targetUrl: "http://8.8.8.8/" }],
     ["target_url", { targetUrl: "https://10.0.0.1/" }],
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
-  ])("is refused with INVALID_ARGUMENT that names %s: %j", async (field, request) => {
+  ])("is rejected with INVALID_ARGUMENT naming %s: %j", async (field, request) => {
     await expectRejected(api.create(request), INVALID_ARGUMENT, field);
   });
 
-  test("is refused with a blank name, and with one that changes what is around it", async () => {
+  test("is rejected with a blank name, and with characters that change the text around them", async () => {
     for (const name of BAD_NAMES) await expectRejected(api.create({ name }), INVALID_ARGUMENT, "name");
     await expectRejected(api.create({ ownerEmail: "ann@\u202ea.example" }), INVALID_ARGUMENT, "owner_email");
   });
 
-  test("may have a name of 128 characters, and an e-mail address of 254", async () => {
+  test("may have a name of 128 characters, and an email address of 254", async () => {
     const ownerEmail = `${"a".repeat(244)}@b.example`;
     const name = "\u{1f600}".repeat(128);
     expect(await api.make({ name: "\u200fשלום 👨\u200d👩\u200d👧" })).toHaveProperty("id");
@@ -97,7 +97,7 @@ describe("a new workspace", () => {
 });
 
 describe("updating", () => {
-  test("changes what is set and leaves what is unset", async () => {
+  test("changes the fields that are set, and no others", async () => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     for (const [change, ownerEmail] of [
       [{ name: "new" }, "old@a.example"],
@@ -115,13 +115,13 @@ describe("updating", () => {
     ["name", { name: "a\nb" }],
     ["owner_email", { ownerEmail: "nobody" }],
     ["owner_email", { ownerEmail: "ann@a.example\0" }],
-  ])("is refused with INVALID_ARGUMENT that names %s: %j, and changes nothing", async (field, change) => {
+  ])("is rejected with INVALID_ARGUMENT naming %s: %j, and changes nothing", async (field, change) => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     await expectRejected(api.update(id, change), INVALID_ARGUMENT, field);
     expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
   });
 
-  test("at the same time from several sides keeps every change", async () => {
+  test("from several clients at the same time keeps every change", async () => {
     const { id } = await api.make({ name: "old" });
     await Promise.all([
       api.update(id, { name: "new" }),
@@ -137,7 +137,7 @@ describe("updating", () => {
 });
 
 // contract: poll-403, workspace-modes
-test("a target URL makes a push workspace, whose polls are refused; without one it polls", async () => {
+test("a workspace with a target URL is pushed to, and its polls are answered 403; one without polls", async () => {
   const targetUrl = "https://8.8.8.8/events?a=b";
   const { id, secret, ...made } = await api.make({ targetUrl });
   expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });
@@ -150,7 +150,7 @@ test("a target URL makes a push workspace, whose polls are refused; without one 
   }
 });
 
-test("a deleted workspace is gone, with its hooks and all that was held for it", async () => {
+test("deleting a workspace also deletes its hooks and all its held events", async () => {
   const { id, secret } = await api.make();
   await publish(service.clients, textEvent(id, "held"));
   expect(await pollStatus(id, secret)).toBe(200);
@@ -173,11 +173,14 @@ test.each<[string, (id: string) => Promise<unknown>]>([
   ["RotateSigningSecret", (id) => api.rotate(id)],
   ["SetTargetUrl", (id) => api.setTargetUrl(id, "https://8.8.8.8/")],
   ["SetTargetUrl, to clear it,", (id) => api.setTargetUrl(id, "")],
-])("%s of an unknown or deleted workspace, or an id that is none, is NOT_FOUND", async (_rpc, run) => {
-  const deleted = await api.make();
-  await api.delete(deleted.id);
-  for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
-});
+])(
+  "%s of an unknown or deleted workspace, or with an invalid id, fails with NOT_FOUND",
+  async (_rpc, run) => {
+    const deleted = await api.make();
+    await api.delete(deleted.id);
+    for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
+  },
+);
 
 test("a workspace is found by its id in any letter case", async () => {
   const { id } = await api.make();
@@ -185,17 +188,17 @@ test("a workspace is found by its id in any letter case", async () => {
 });
 
 describe("listing", () => {
-  /** Makes one that is newer than all others: two of one moment have no order. */
+  /** Makes a workspace that is newer than all others, because two that are made at the same time have no order. */
   const makeNewer = (): Promise<string> =>
-    until("a newer workspace", async () => {
+    until("a newer workspace is made", async () => {
       const [newest] = (await api.list(1)).workspaces;
       const { id, createdAt } = await api.make();
       if (Number(createdAt) > Number(newest?.createdAt ?? 0)) return id;
       return void (await api.delete(id));
     });
 
-  // In every order, with any size: test/store/workspaces.test.ts.
-  test("answers workspaces newest first, page by page, and each page begins after the one before", async () => {
+  // Any order and page size: test/store/workspaces.test.ts.
+  test("answers workspaces newest first, in pages, and each page starts after the previous page", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);
     expect(page.workspaces.map(({ id }) => id)).toEqual([first]);
@@ -203,7 +206,7 @@ describe("listing", () => {
     expect(next.workspaces.map(({ id }) => id)).toEqual([second, third]);
   });
 
-  test("answers 100 when no size is asked for", async () => {
+  test("answers 100 workspaces when no page size is given", async () => {
     const missing = 101 - (await api.list(1_000)).workspaces.length;
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => api.make()));
     const page = await api.list();
@@ -214,7 +217,7 @@ describe("listing", () => {
     ["page_size", 1_001, ""],
     ["page_token", 10, "nonsense"],
     ["page_token", 10, UNKNOWN],
-  ])("is refused with INVALID_ARGUMENT that names %s: %j, %j", (field, size, token) =>
+  ])("is rejected with INVALID_ARGUMENT naming %s: %j, %j", (field, size, token) =>
     expectRejected(api.list(size, token), INVALID_ARGUMENT, field),
   );
 });
