@@ -19,7 +19,7 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
-test("the answer that creates a workspace has its secret, and no later answer has it", async () => {
+test("the answer to creating a workspace has its secret, and no later answer has it", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
   const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };

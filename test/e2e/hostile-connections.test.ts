@@ -71,7 +71,7 @@ test.each<[string, () => string, readonly number[]]>([
 });
 
 // The limits of an address and of all bridges together: test/unit/unsent-pages.test.ts.
-test("a bridge that reads no pages uses up only the limit of unsent pages of its own workspace", async () => {
+test("a bridge that reads no pages reaches only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
   // The largest pages: five of them are within a workspace's limit.
   const text = "x".repeat(65_000);

@@ -80,7 +80,7 @@ test("each event that is published while the mode changes is either pushed or he
 });
 
 // contract: mode-to-push, mode-to-poll, poll-latest
-test("a target URL pushes later events, never held ones; when it is cleared, held events and cursors are as before", async () => {
+test("when a target URL is set, only later events are pushed; when it is cleared, held events and cursors are as before", async () => {
   const [bridge, pushedFirst] = await Promise.all([push.bridge({ polls: true }), push.bridge()]);
   const { workspaceId } = bridge;
   const held = [...(await push.publish(...textEvents(workspaceId, 2)))];

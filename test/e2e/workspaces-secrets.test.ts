@@ -17,7 +17,7 @@ const pollStatus = async (id: string, secret: string) => (await poll(service.url
 const DAY_MS = 86_400_000;
 
 // contract: secret-shown-once
-test("a secret is shown only in the answer that creates it", async () => {
+test("a secret is shown only in the answer to the call that creates it", async () => {
   const { id, secret } = await api.make();
   const answers = [await api.get(id), await api.list(1_000), await api.update(id, { name: "again" })];
   const rotated = await api.rotate(id);
