@@ -24,7 +24,7 @@ const push = sharedPush();
 
 // time: smoke
 // contract: retry-create, retry-phase, retry-never, retry-same-id, push-missed
-test("a failed event of a type and kind that is retried is retried twice, with the same bytes, and then dropped", async () => {
+test("a failed event is retried twice with the same bytes, if its type and kind are retried, and then dropped", async () => {
   const [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);
