@@ -116,7 +116,8 @@ test("an email that the server rejects for good is dropped, logged and counted, 
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);
   await mailed(failing, 3);
-  const dropped = () => service.core.log.filter(({ msg }) => String(msg).includes("rejected an email permanently"));
+  const dropped = () =>
+    service.core.log.filter(({ msg }) => String(msg).includes("rejected an email permanently"));
   await until("the rejected emails are dropped", () => dropped().length === refused.length);
   expect(dropped().map(({ workspaceId }) => workspaceId)).toEqual(expect.arrayContaining(refused));
   expect(JSON.stringify(dropped())).not.toContain("@customer.test");
