@@ -50,7 +50,7 @@ describe("the token", () => {
     ["blanks", () => "", { CORE_TOKEN: "two words" }, EXIT.SETTINGS, /CORE_TOKEN may only have .*no blanks/],
     ["a token that is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
     [
-      "a file with a token that is not ASCII",
+      "a file that is not ASCII",
       () => ` --token-file ${file("e", "“s3cret-tokén”")}`,
       {},
       EXIT.SETTINGS,

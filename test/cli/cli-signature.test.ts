@@ -60,10 +60,7 @@ test("sign warns of a newline at the end, and verify detects it", async () => {
   expect((await run(`sign ${AT}`, BODY)).stderr).toBe("");
 });
 
-test.each([["sign"], ["verify t=1,v1=00"]])(
-  "%s without a secret names the settings for it",
-  async (command) => {
-    const { code, stderr } = await run(command, BODY, {});
-    expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);
-  },
-);
+test.each([["sign"], ["verify t=1,v1=00"]])("%s without a secret names its settings", async (command) => {
+  const { code, stderr } = await run(command, BODY, {});
+  expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/SIGNING_SECRET.*--secret-file/)]);
+});

@@ -36,7 +36,7 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(services)(
-    "%s does not run as root, and has no capabilities and a read-only file system",
+    "%s is not root, and has no capabilities and a read-only file system",
     (_name, service) => {
       expect(service.user).not.toMatch(/^(?:0|root)\b/);
       const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
@@ -55,13 +55,10 @@ describe("docker-compose.yml", () => {
     for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
   });
 
-  test.each(["secrets", "demo-workspace"])(
-    "%s runs once, and its dependents wait until it has completed",
-    (name) => {
-      expect(file.services[name]).not.toHaveProperty("restart");
-      expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
-    },
-  );
+  test.each(["secrets", "demo-workspace"])("%s runs once, and its dependents wait for its end", (name) => {
+    expect(file.services[name]).not.toHaveProperty("restart");
+    expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
+  });
 
   test("publishes distinct ports on loopback only, and neither those of Redis nor the SMTP port", () => {
     const published = services.flatMap(([, { ports = [] }]) => ports);

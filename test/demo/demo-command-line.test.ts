@@ -38,7 +38,7 @@ test.each([
     ["CORE_TOKEN"],
   ],
 ])(
-  "the %s has --help, and reports the names of all faulty settings, without values",
+  "the %s has --help, and names all faulty settings without their values",
   (program, settings, faulty, missing) => {
     const help = run(program, ["--help"]);
     expect(help.status).toBe(0);

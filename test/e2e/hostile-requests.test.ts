@@ -98,37 +98,34 @@ test.each([
   ["that the client closes", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
   ["of HTTP/1.0", "HTTP/1.0", {}, { connection: "close" }],
   ["of HTTP/1.0 that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
-])(
-  "on a connection %s, browsers get only the expected headers",
-  async (_which, version, sent, connection) => {
-    const ask = async (method: string, path: string, headers: object, body = "") => {
-      const all = { Origin: "https://evil.test", ...headers, ...sent };
-      const request = rawRequest(method, pathOf(path), all, body).toString();
-      const bytes = request.replace("HTTP/1.1", version);
-      return (await exchange(service.url, bytes, { until: 1 })).answers;
+])("browsers on a connection %s get only these headers", async (_which, version, sent, connection) => {
+  const ask = async (method: string, path: string, headers: object, body = "") => {
+    const all = { Origin: "https://evil.test", ...headers, ...sent };
+    const request = rawRequest(method, pathOf(path), all, body).toString();
+    const bytes = request.replace("HTTP/1.1", version);
+    return (await exchange(service.url, bytes, { until: 1 })).answers;
+  };
+  const answer = (status: number, contentType: string, body: string, headers = {}) => {
+    const all = {
+      "content-type": contentType,
+      "content-length": String(body.length),
+      ...connection,
+      ...headers,
     };
-    const answer = (status: number, contentType: string, body: string, headers = {}) => {
-      const all = {
-        "content-type": contentType,
-        "content-length": String(body.length),
-        ...connection,
-        ...headers,
-      };
-      return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
-    };
-    expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
-    const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
-    const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
-    expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
-      answer(200, "application/json", page, {
-        "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
-        "service-workspace": workspace.id,
-      }),
-    );
-    const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
-    expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
-  },
-);
+    return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
+  };
+  expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
+  const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
+  const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
+  expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
+    answer(200, "application/json", page, {
+      "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+      "service-workspace": workspace.id,
+    }),
+  );
+  const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
+  expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
+});
 
 test.each([
   ["a query string", (id: string) => `/hooks/${id}?after=1`],

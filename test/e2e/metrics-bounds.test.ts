@@ -78,21 +78,13 @@ const lost = (reason: "size" | "age"): number =>
 
 // Each log gets 300 events over its limit, which are three whole nodes.
 test.each<[string, readonly (readonly [group: string, read: number, acked: number])[], object[]]>([
-  ["the events that a group has not read", [["g", 0, 0]], [{ count: 300, group: "g" }]],
-  ["the events that a group has read but not acked", [["g", 400, 0]], [{ count: 300, group: "g" }]],
+  ["what a group has not read", [["g", 0, 0]], [{ count: 300, group: "g" }]],
+  ["what a group has not acked", [["g", 400, 0]], [{ count: 300, group: "g" }]],
+  ["what a group that acked some has not acked or read", [["g", 250, 100]], [{ count: 200, group: "g" }]],
+  ["what a group that acked all it read has not read", [["g", 150, 150]], [{ count: 150, group: "g" }]],
+  ["nothing when a group has acked all", [["g", 400, 400]], []],
   [
-    "the events that a group has not acked, when it has acked some and not read all",
-    [["g", 250, 100]],
-    [{ count: 200, group: "g" }],
-  ],
-  [
-    "the events that a group has not read, when it has acked all that it has read",
-    [["g", 150, 150]],
-    [{ count: 150, group: "g" }],
-  ],
-  ["no events when a group has acked all of them", [["g", 400, 400]], []],
-  [
-    "the events that the slowest of several groups has not acked",
+    "what the slowest of several groups has not acked",
     [
       ["quick", 400, 400],
       ["slow", 50, 50],
@@ -100,7 +92,7 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
     ],
     [{ count: 250, group: "slow" }],
   ],
-  ["all events when there is no group", [], [{ count: 300, group: undefined }]],
+  ["all events without a group", [], [{ count: 300, group: undefined }]],
 ])("a full log counts as dropped %s", async (_what, groups, lost) => {
   const record = await addWorkspace(store);
   for (const [group] of groups) await store.followLog.open(group);
@@ -156,37 +148,34 @@ test.each([
   ["100 events", 0],
   // Each event is 60 KB, plus its ids.
   ["1 MB", 60_000],
-])(
-  "events over the limit of %s of a push queue are dropped as overloaded, and logged",
-  async (_what, size) => {
-    const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
-    const { id } = record.workspace;
-    const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
-    const labels = Array.from({ length: room + 3 }, (_, i) => i);
-    const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
-    const published = await Promise.all(
-      labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
-    );
-    expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
-    const over = labels.slice(room).map((label) => `evt_${label}`);
-    expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
-    const log = await store.deliveryLog.read(id, 10, undefined);
-    expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
-      over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
-    );
-    const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
-    expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-    // Events held for polling in the same shard do not count.
-    const polled = await addNeighbour(store, record);
-    await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
-    expect(overloaded).toHaveLength(over.length);
-    const page = await store.heldEvents.page({
-      record: polled,
-      page: { start: { from: "oldest" }, limit: 10 },
-    });
-    expect(page.outcome === "page" && page.events).toHaveLength(1);
-  },
-);
+])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+  const { id } = record.workspace;
+  const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
+  const labels = Array.from({ length: room + 3 }, (_, i) => i);
+  const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
+  const published = await Promise.all(
+    labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
+  );
+  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+  const over = labels.slice(room).map((label) => `evt_${label}`);
+  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+  const log = await store.deliveryLog.read(id, 10, undefined);
+  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+  );
+  const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
+  expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
+  // Events held for polling in the same shard do not count.
+  const polled = await addNeighbour(store, record);
+  await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
+  expect(overloaded).toHaveLength(over.length);
+  const page = await store.heldEvents.page({
+    record: polled,
+    page: { start: { from: "oldest" }, limit: 10 },
+  });
+  expect(page.outcome === "page" && page.events).toHaveLength(1);
+});
 
 // time: controlled
 test("the backlog of a shard has the numbers of unread and unacked events of each group, and the time of the oldest", async () => {

@@ -44,18 +44,15 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   ["core", FAULTY_CORE, Object.keys(FAULTY_CORE)],
   ["edge", FAULTY_EDGE, Object.keys(FAULTY_EDGE)],
   ["demo/game", { CORE_TOKEN: "value-tokén" }, ["CORE_TOKEN"]],
-])(
-  "%s with %j exits with code 78 and one message that lists all invalid settings",
-  async (name, settings, faulty) => {
-    const { code, stdout, stderr } = await run(name, settings);
-    expect([code, stdout]).toEqual([78, ""]);
-    const [title, ...faults] = stderr.trimEnd().split("\n");
-    expect(title).toBe("cannot start: these settings are invalid:");
-    const named = faults.map((line) => /^ {2}- ([A-Z_]+) \S/.exec(line)?.[1] ?? line);
-    expect(named.toSorted()).toEqual(faulty.toSorted());
-    expect(stderr).not.toMatch(/value[- ]/);
-  },
-);
+])("%s with %j exits with 78 and one message that lists all faults", async (name, settings, faulty) => {
+  const { code, stdout, stderr } = await run(name, settings);
+  expect([code, stdout]).toEqual([78, ""]);
+  const [title, ...faults] = stderr.trimEnd().split("\n");
+  expect(title).toBe("cannot start: these settings are invalid:");
+  const named = faults.map((line) => /^ {2}- ([A-Z_]+) \S/.exec(line)?.[1] ?? line);
+  expect(named.toSorted()).toEqual(faulty.toSorted());
+  expect(stderr).not.toMatch(/value[- ]/);
+});
 
 test("core requires REDIS_URL and SECRETS_KEY, and CORE_TOKENS when it listens on all addresses", () => {
   const lines = ["REDIS_URL is missing", "SECRETS_KEY is missing", "CORE_TOKENS is missing"];

@@ -173,14 +173,11 @@ test.each<[string, (id: string) => Promise<unknown>]>([
   ["RotateSigningSecret", (id) => api.rotate(id)],
   ["SetTargetUrl", (id) => api.setTargetUrl(id, "https://8.8.8.8/")],
   ["SetTargetUrl, to clear it,", (id) => api.setTargetUrl(id, "")],
-])(
-  "%s of an unknown or deleted workspace, or with an invalid id, fails with NOT_FOUND",
-  async (_rpc, run) => {
-    const deleted = await api.make();
-    await api.delete(deleted.id);
-    for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
-  },
-);
+])("%s of an unknown, deleted or invalid workspace id fails with NOT_FOUND", async (_rpc, run) => {
+  const deleted = await api.make();
+  await api.delete(deleted.id);
+  for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
+});
 
 test("a workspace is found by its id in any letter case", async () => {
   const { id } = await api.make();

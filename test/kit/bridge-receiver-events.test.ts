@@ -14,25 +14,10 @@ const signedAt = (t: number) => ({ "Service-Signature": signatureOf(SECRET, JSON
 test.each([
   ["there is no signature", { "Service-Signature": "" }, 401, "there is no Service-Signature"],
   ["the signature is malformed", { "Service-Signature": "abc" }, 401, "must be t=<unix seconds>"],
-  [
-    "the signature was made with another secret",
-    { "Service-Signature": signatureOf("x", "{}") },
-    401,
-    "not valid under any",
-  ],
-  [
-    "the workspace in the header is not that of the event",
-    { "Service-Workspace": "w2" },
-    400,
-    "Service-Workspace",
-  ],
+  ["the secret is another", { "Service-Signature": signatureOf("x", "{}") }, 401, "not valid under any"],
+  ["the workspace in the header is another", { "Service-Workspace": "w2" }, 400, "Service-Workspace"],
   ["the workspace in the header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
-  [
-    "the event id in the header is not that of the event",
-    { "Service-Event-Id": "evt_x" },
-    400,
-    "Service-Event-Id",
-  ],
+  ["the event id in the header is another", { "Service-Event-Id": "evt_x" }, 400, "Service-Event-Id"],
 ] as const)("when %s, a push is rejected and not handled", async (_what, change, code, words) => {
   const { push, receiver, shown } = await setUpReceiver();
   const { status, json } = await push(create(), change);

@@ -60,12 +60,7 @@ test("no second admits more requests than the limit; rejected ones do not count,
 
 // time: controlled
 test.each([
-  [
-    "by up to a second, the limit applies until the clock has caught up",
-    SECOND_US,
-    [SECOND_US, SECOND_US],
-    1,
-  ],
+  ["by up to a second, the limit holds until the clock has caught up", SECOND_US, [SECOND_US, SECOND_US], 1],
   ["by more than a second, the count restarts", SECOND_US + 1, [0, SECOND_US], 1],
 ])("when the clock steps back %s", async (_what, us, answers, kept) => {
   const address = freshAddress();

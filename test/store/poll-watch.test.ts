@@ -77,30 +77,27 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
 test.each([
   ["of three events", 3],
   ["of twenty events, read outside the Redis function,", 20],
-])(
-  "the events of a page %s count as served at once if no event waits after the page",
-  async (_size, size) => {
-    const record = await addWorkspace(store);
-    let cursor = "1";
-    const poll = async (limit: number): Promise<void> => {
-      const page = { start: { from: "after", cursor }, limit } as const;
-      const answer = await store.heldEvents.page({ record, page });
-      if (answer.outcome === "page") cursor = answer.last ?? cursor;
-    };
-    const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
-    const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
-    await publishSome();
-    expect(await waiting()).toBe(size);
-    await poll(size);
-    expect(await waiting()).toBe(0);
-    for (const _ of [1, 2]) await publishSome();
-    await poll(size);
-    // The events of a large page count as served when the next poll sends their cursor.
-    expect(await waiting()).toBe(size === 3 ? size : 2 * size);
-    await poll(1);
-    expect(await waiting()).toBe(size - 1);
-  },
-);
+])("the events of a page %s count as served if no event waits after it", async (_size, size) => {
+  const record = await addWorkspace(store);
+  let cursor = "1";
+  const poll = async (limit: number): Promise<void> => {
+    const page = { start: { from: "after", cursor }, limit } as const;
+    const answer = await store.heldEvents.page({ record, page });
+    if (answer.outcome === "page") cursor = answer.last ?? cursor;
+  };
+  const waiting = async () => (await store.pollWatch.health(record.workspace.id)).waiting;
+  const publishSome = () => Promise.all(Array.from({ length: size }, () => publish(record)));
+  await publishSome();
+  expect(await waiting()).toBe(size);
+  await poll(size);
+  expect(await waiting()).toBe(0);
+  for (const _ of [1, 2]) await publishSome();
+  await poll(size);
+  // The events of a large page count as served when the next poll sends their cursor.
+  expect(await waiting()).toBe(size === 3 ? size : 2 * size);
+  await poll(1);
+  expect(await waiting()).toBe(size - 1);
+});
 
 test("the outbox of emails is read page by page", async () => {
   const record = await addWorkspace(store);
