@@ -20,7 +20,7 @@ const ARROWS = {
   "^edge/": ["^contract/", "^proto/", "^runtime/"],
   "^runtime/": [],
   "^bridge/": [],
-  "^proto/": [],
+  "^proto/": ["^contract/"],
   "^bench/": ["^contract/", "^proto/gen/", "^local/"],
   "^demo/game/": ["^contract/", "^bridge/", "^proto/gen/", "^runtime/"],
   "^demo/game/(rules|view)/": ["^contract/", "^bridge/", "^proto/gen/"],

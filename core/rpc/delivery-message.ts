@@ -1,6 +1,5 @@
-import type { DeliveryResult as Result } from "../../contract/deliveries";
+import { RESULT_CODES } from "../../proto/delivery-result";
 import {
-  DeliveryResult,
   LoggedDelivery as DeliveryMessage,
   PushStep,
   SendTestEventResponse,
@@ -10,11 +9,6 @@ import type { Delivery, LoggedDelivery } from "../domain/delivery";
 import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
 import type { AttemptStep } from "../ports/push-tracer";
-
-/** The code of a result: its name in capitals. */
-function resultCode(result: Result): DeliveryResult {
-  return DeliveryResult[result.toUpperCase().replace("-", "_") as keyof typeof DeliveryResult];
-}
 
 const STEP_CODES: Readonly<Record<AttemptStep, PushStep>> = {
   name: PushStep.NAME,
@@ -35,7 +29,7 @@ export function toDeliveryMessage(delivery: Delivery | LoggedDelivery): Delivery
     eventId: delivery.eventId,
     eventType: delivery.eventType,
     attempt: delivery.attempt,
-    result: resultCode(delivery.result),
+    result: RESULT_CODES[delivery.result],
     status: delivery.status ?? 0,
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",

@@ -1,7 +1,8 @@
-import { DELIVERY_RESULTS, type DeliveryResult as Result } from "../../contract/deliveries";
+import { DELIVERY_RESULTS, type DeliveryResult } from "../../contract/deliveries";
+import { RESULT_CODES } from "../../proto/delivery-result";
 import {
   DeliveryMode,
-  DeliveryResult,
+  type DeliveryResult as Code,
   Platform,
   PushStep,
   type LoggedDelivery,
@@ -25,12 +26,8 @@ const MODES: Readonly<Record<DeliveryMode, Mode>> = {
   [DeliveryMode.PUSH]: "push",
 };
 
-/** The result of each code, whose name is that of the result in capitals. */
-const RESULTS: ReadonlyMap<DeliveryResult, Result> = new Map(
-  DELIVERY_RESULTS.map((result) => [
-    DeliveryResult[result.toUpperCase().replace("-", "_") as keyof typeof DeliveryResult],
-    result,
-  ]),
+const RESULTS: ReadonlyMap<Code, DeliveryResult> = new Map(
+  DELIVERY_RESULTS.map((result) => [RESULT_CODES[result], result]),
 );
 
 const STEP_NAMES: Readonly<Record<PushStep, Step | undefined>> = {
