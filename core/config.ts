@@ -3,7 +3,7 @@ import type { AddressBlock } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-token";
 import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
 import { readSettings, type HostPort, type Settings } from "../runtime/settings";
-import { parseRedisUrl } from "./store/redis-url";
+import { parseRedisUrl } from "./store/redis/url";
 
 /** The roles of callers of core. Each role may call its own services only. */
 export const ROLES = ["edge", "game", "operator"] as const;

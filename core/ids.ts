@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { monotonicFactory } from "ulid";
-import type { Clock } from "./ports/clock";
-import type { Ids } from "./ports/ids";
+import type { Clock, Ids } from "./ports/outside";
 
 const SECRET_BYTES = 32;
 const POOL_BYTES = 4096;

@@ -1,8 +1,8 @@
 import type { onResponseHookHandler } from "fastify";
 import { byLabel, createMetrics, SECONDS_BUCKETS, type Metrics } from "../runtime/metrics";
-import type { AddressShield } from "./address-shield";
-import type { LaneLoad } from "./lane-load";
-import type { UnsentPages } from "./unsent-pages";
+import type { AddressShield } from "./public/address-shield";
+import type { LaneLoad } from "./lane/lane-load";
+import type { UnsentPages } from "./public/unsent-pages";
 
 export interface EdgeMetrics extends Pick<Metrics, "contentType" | "text"> {
   /** Counts an answer. */

@@ -4,16 +4,16 @@ import ipaddr from "ipaddr.js";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { formatHostPort } from "../runtime/settings";
-import { createAddressShield } from "./address-shield";
+import { createAddressShield } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
-import { createCoreClient, type CoreClient } from "./core-client";
-import { CoreRefusesToken } from "./core-unavailable";
+import { createCoreClient, type CoreClient } from "./lane/core-client";
+import { CoreRefusesToken } from "./lane/core-unavailable";
 import { startDashboard, type Dashboard } from "./dashboard/dashboard";
 import { createEdgeMetrics } from "./edge-metrics";
-import { addHooks } from "./hooks";
-import { shieldCore } from "./shielded-core";
-import { createPublicListener } from "./public-listener";
-import { createUnsentPages } from "./unsent-pages";
+import { addHooks } from "./public/hooks";
+import { shieldCore } from "./public/shielded-core";
+import { createPublicListener } from "./public/public-listener";
+import { createUnsentPages } from "./public/unsent-pages";
 
 /** Replacements that tests use. */
 export interface EdgeOverrides {

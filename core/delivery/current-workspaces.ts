@@ -1,6 +1,5 @@
 import type { Workspace } from "../domain/workspace";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { Workspaces } from "../ports/workspaces";
+import { StoreUnavailable, type Workspaces } from "../ports/store";
 
 /** Milliseconds between two calls to a store that is unavailable. */
 export const AFTER_FAULT_MS = 200;

@@ -1,9 +1,9 @@
 import { type DropReason } from "../../contract/deliveries";
 import { deliveryOf, dropOf, type Delivery, type PushOutcome } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
-import type { Clock } from "../ports/clock";
-import type { PushMeter } from "../ports/push-meter";
-import type { PushQueue, QueuedPush, Recorded } from "../ports/push-queue";
+import type { Clock } from "../ports/outside";
+import type { PushMeter } from "../ports/meters";
+import type { PushQueue, QueuedPush, Recorded } from "../ports/store";
 import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Hold } from "./hold";
 import { tryToPush, type AttemptOutcome } from "./push-attempt";

@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../ports/push-queue";
+import type { QueuedPush } from "../ports/store";
 
 /**
  * At most this many bytes of one workspace's events are in hand; further events are dropped as overloaded.

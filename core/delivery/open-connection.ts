@@ -1,8 +1,7 @@
-import type { LookupFunction } from "node:net";
-import { isIPv6 } from "node:net";
+import { type LookupFunction, isIPv6 } from "node:net";
 import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
 import type { Failure } from "../../contract/deliveries";
-import type { AttemptStep } from "../ports/push-tracer";
+import type { AttemptStep } from "../ports/outside";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 import type { TlsSessions } from "./tls-sessions";
 import { tlsFailure } from "./tls-words";

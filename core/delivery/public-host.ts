@@ -1,6 +1,6 @@
 import { isInBlocks, whyNotPublic, type AddressBlock } from "../domain/public-address";
 import { literalAddress } from "../domain/target-url";
-import type { NameLookup } from "../ports/name-lookup";
+import type { NameLookup } from "../ports/outside";
 
 export interface PublicHostOptions {
   readonly names: NameLookup;

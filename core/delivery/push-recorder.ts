@@ -1,5 +1,4 @@
-import type { PushQueue, PushRecord, Recorded } from "../ports/push-queue";
-import { StoreUnavailable } from "../ports/store-unavailable";
+import { type PushQueue, type PushRecord, type Recorded, StoreUnavailable } from "../ports/store";
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
 import type { Hold } from "./hold";
 

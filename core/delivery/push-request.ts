@@ -1,4 +1,4 @@
-import type { PushAttempt } from "../ports/push-tracer";
+import type { PushAttempt } from "../ports/outside";
 import type { AnswerListener, PushConnection } from "./push-connection";
 
 /** The progress of an attempt, which remains readable after it. */

@@ -1,7 +1,5 @@
 import { createBell } from "../domain/bell";
-import type { QueuedPush, Recorded } from "../ports/push-queue";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { Workspaces } from "../ports/workspaces";
+import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
 import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Hold } from "./hold";

@@ -1,7 +1,6 @@
 import { createBell } from "../domain/bell";
 import { createShare } from "../domain/share";
-import { LEASE_MS, type Leases, type Member } from "../ports/leases";
-import { StoreUnavailable } from "../ports/store-unavailable";
+import { LEASE_MS, type Leases, type Member, StoreUnavailable } from "../ports/store";
 import type { Hold } from "./hold";
 
 export interface ShardHolderOptions {

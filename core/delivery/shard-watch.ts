@@ -1,10 +1,8 @@
 import { FAILING_AFTER_MS, HELD_SECONDS } from "../../contract/numbers";
 import { createBell } from "../domain/bell";
 import type { Workspace } from "../domain/workspace";
-import { MailRefused, type Mail, type Mailer } from "../ports/mailer";
-import type { OutageMail, PollWatch } from "../ports/poll-watch";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { Workspaces } from "../ports/workspaces";
+import { MailRefused, type Mail, type Mailer } from "../ports/outside";
+import { type OutageMail, type PollWatch, StoreUnavailable, type Workspaces } from "../ports/store";
 import type { Hold } from "./hold";
 
 export interface ShardWatchContext {

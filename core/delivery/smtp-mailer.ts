@@ -1,5 +1,5 @@
 import { createTransport } from "nodemailer";
-import { MailRefused, type Mailer } from "../ports/mailer";
+import { MailRefused, type Mailer } from "../ports/outside";
 
 const WITHIN_MS = 10_000;
 

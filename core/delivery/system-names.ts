@@ -1,6 +1,6 @@
 import { Resolver, lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { NameLookup } from "../ports/name-lookup";
+import type { NameLookup } from "../ports/outside";
 
 const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;

@@ -1,5 +1,5 @@
 import { parseTargetUrl } from "../domain/target-url";
-import type { TargetUrlCheck } from "../ports/target-url-check";
+import type { TargetUrlCheck } from "../ports/outside";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 
 /** Checks a target URL when it is set. Each connection checks the addresses again. */

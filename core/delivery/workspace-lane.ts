@@ -1,4 +1,4 @@
-import type { QueuedPush } from "../ports/push-queue";
+import type { QueuedPush } from "../ports/store";
 
 /** First attempts of one workspace that may be in progress at once. */
 export const IN_FLIGHT_MAX = 16;

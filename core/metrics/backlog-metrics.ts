@@ -1,6 +1,6 @@
 import type { Metrics, Read } from "../../runtime/metrics";
-import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/backlog";
-import type { Clock } from "../ports/clock";
+import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/store";
+import type { Clock } from "../ports/outside";
 
 export interface BacklogMetrics {
   begin(sources: BacklogSources): void;

@@ -1,5 +1,5 @@
 import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
-import type { InboundDropped } from "../ports/inbound-log";
+import type { InboundDropped } from "../ports/store";
 import { createTally, type Tally } from "../rpc/tally";
 import { addBacklogMetrics, type BacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics, type PushMetrics } from "./push-metrics";

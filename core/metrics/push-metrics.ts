@@ -1,7 +1,7 @@
 import { byLabel, countsOf, type Metrics } from "../../runtime/metrics";
 import type { PushClient } from "../delivery/push-client";
 import { DROP_REASONS, FAILURES, type DropReason } from "../../contract/deliveries";
-import type { PushesInHand, PushMeter } from "../ports/push-meter";
+import type { PushesInHand, PushMeter } from "../ports/meters";
 
 export interface PushMetrics extends PushMeter {
   /** Returns a client whose attempts are counted. */

@@ -1,6 +1,6 @@
 import { SECONDS_BUCKETS, SIZE_BUCKETS, type Metrics } from "../../runtime/metrics";
-import type { Clock } from "../ports/clock";
-import type { StoreMeter } from "../ports/store-meter";
+import type { Clock } from "../ports/outside";
+import type { StoreMeter } from "../ports/meters";
 
 export interface StoreMetrics extends StoreMeter {
   /** Starts comparing sequences with the service clock. */

@@ -1,5 +1,4 @@
-import type { FollowLog } from "../ports/follow-log";
-import type { Member } from "../ports/leases";
+import type { FollowLog, Member } from "../ports/store";
 
 /**
  * Makes a stream a member of its group. Where the group is new, it starts with the events from now on.

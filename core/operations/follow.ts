@@ -1,8 +1,6 @@
 import { createBell } from "../domain/bell";
 import { createShare } from "../domain/share";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
-import type { Member, NotJoined } from "../ports/leases";
-import { StoreUnavailable } from "../ports/store-unavailable";
+import { type FollowLog, type LogEntry, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
 import { heldSince, readFromStart, type HeldShard } from "./held-shard";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
 import { createPendingAcks } from "./pending-acks";

@@ -1,4 +1,4 @@
-import { LEASE_MS } from "../ports/leases";
+import { LEASE_MS } from "../ports/store";
 
 /** A shard whose lease a stream holds. */
 export interface HeldShard {

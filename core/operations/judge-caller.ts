@@ -2,9 +2,8 @@ import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract/numbers";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
 import { parseWorkspaceId } from "../domain/workspace-id";
 import { activeKeys, hasHooks } from "../domain/workspace";
-import type { Clock } from "../ports/clock";
-import type { RequestLimits } from "../ports/request-limits";
-import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
+import type { Clock } from "../ports/outside";
+import type { RequestLimits, WorkspaceRecord, Workspaces } from "../ports/store";
 import type { Refusal } from "./refusal";
 
 /** The parts of a bridge's request that the checks need. */

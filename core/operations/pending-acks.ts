@@ -1,4 +1,4 @@
-import type { FollowLog } from "../ports/follow-log";
+import type { FollowLog } from "../ports/store";
 
 /** The acks of one stream that are not stored yet. */
 export interface PendingAcks {

@@ -5,9 +5,8 @@ import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
 import { isRetried } from "../domain/retry";
 import { parseWorkspaceId } from "../domain/workspace-id";
-import type { Clock } from "../ports/clock";
-import type { Ids } from "../ports/ids";
-import type { OutboundEvents, Published } from "../ports/outbound-events";
+import type { Clock, Ids } from "../ports/outside";
+import type { OutboundEvents, Published } from "../ports/store";
 
 export interface PublishContext {
   readonly now: Clock;

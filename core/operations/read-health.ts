@@ -1,9 +1,8 @@
 import type { LoggedDelivery } from "../domain/delivery";
 import { pushHealth, type PushHealth } from "../domain/push-health";
 import { deliveryMode, type Workspace } from "../domain/workspace";
-import type { Clock } from "../ports/clock";
-import { LOGGED_MAX, type DeliveryLog } from "../ports/delivery-log";
-import type { PollHealth, PollWatch } from "../ports/poll-watch";
+import type { Clock } from "../ports/outside";
+import { LOGGED_MAX, type DeliveryLog, type PollHealth, type PollWatch } from "../ports/store";
 
 export interface HealthContext {
   readonly now: Clock;

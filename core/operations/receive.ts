@@ -1,4 +1,4 @@
-import type { InboundLog, RequestIdentity } from "../ports/inbound-log";
+import type { InboundLog, RequestIdentity } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 

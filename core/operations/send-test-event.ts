@@ -5,14 +5,9 @@ import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode } from "../domain/workspace";
-import type { Clock } from "../ports/clock";
-import type { DeliveryLog } from "../ports/delivery-log";
-import type { Ids } from "../ports/ids";
-import type { OutboundEvents } from "../ports/outbound-events";
-import type { PollWatch } from "../ports/poll-watch";
-import type { AttemptStep, PushTracer } from "../ports/push-tracer";
-import type { Workspaces } from "../ports/workspaces";
-import { NOT_FOUND, type WorkspaceRefusal } from "./workspace-change";
+import type { Clock, Ids, AttemptStep, PushTracer } from "../ports/outside";
+import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
+import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
 
 export interface TestEventContext {
   readonly now: Clock;

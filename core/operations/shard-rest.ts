@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../ports/store-unavailable";
+import { StoreUnavailable } from "../ports/store";
 
 /** Skips shards for a while after a call to their server has failed. */
 export interface ShardRest {

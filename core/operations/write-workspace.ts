@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Workspace } from "../domain/workspace";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
+import { StoreUnavailable, type WorkspaceRecord, type Workspaces } from "../ports/store";
 
 const AGAIN_AFTER_MS = 200;
 const AGAIN_FOR_MS = 2_000;

@@ -8,7 +8,7 @@ import {
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
 import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
-import type { AttemptStep } from "../ports/push-tracer";
+import type { AttemptStep } from "../ports/outside";
 
 const STEP_CODES: Readonly<Record<AttemptStep, PushStep>> = {
   name: PushStep.NAME,

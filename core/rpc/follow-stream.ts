@@ -4,8 +4,8 @@ import { FollowResponse, type FollowOpen, type FollowRequest } from "../../proto
 import { CORE_STREAMS_MAX } from "../domain/bounds";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
-import type { Ids } from "../ports/ids";
+import type { FollowLog, LogEntry } from "../ports/store";
+import type { Ids } from "../ports/outside";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
 import type { Tally } from "./tally";

@@ -1,7 +1,7 @@
 import { status, type handleUnaryCall, type ServiceError, type StatusObject } from "@grpc/grpc-js";
 import { parseWorkspaceId } from "../domain/workspace-id";
-import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspace-change";
-import { StoreUnavailable } from "../ports/store-unavailable";
+import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
+import { StoreUnavailable } from "../ports/store";
 
 /** An answer with a gRPC status other than OK; the message is for the caller. */
 export class StatusError extends Error {

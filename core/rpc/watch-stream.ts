@@ -2,7 +2,7 @@ import { status, type ServerWritableStream } from "@grpc/grpc-js";
 import { WatchWorkspaceResponse, type WatchWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import type { HealthContext } from "../operations/read-health";
 import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
-import type { Workspaces } from "../ports/workspaces";
+import type { Workspaces } from "../ports/store";
 import { toDeliveryMessage, toHealthMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
 

@@ -15,16 +15,19 @@ import {
   type Platform,
   type Workspace,
 } from "../domain/workspace";
-import { connectWorkspace } from "../operations/connect-workspace";
-import { createWorkspace } from "../operations/create-workspace";
-import { deleteWorkspace } from "../operations/delete-workspace";
-import { disconnectWorkspace } from "../operations/disconnect-workspace";
+import {
+  connectWorkspace,
+  createWorkspace,
+  deleteWorkspace,
+  disconnectWorkspace,
+  rotateSigningSecret,
+  setTargetUrl,
+  updateWorkspace,
+  NOT_FOUND,
+  type WorkspaceContext,
+} from "../operations/workspaces";
 import { readHealth } from "../operations/read-health";
-import { rotateSigningSecret } from "../operations/rotate-signing-secret";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
-import { setTargetUrl } from "../operations/set-target-url";
-import { updateWorkspace } from "../operations/update-workspace";
-import { NOT_FOUND, type WorkspaceContext } from "../operations/workspace-change";
 import { toDeliveryMessage, toHealthMessage, toTestMessage } from "./delivery-message";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
 import { createWatchHandler, type WatchContext } from "./watch-stream";

@@ -1,8 +1,8 @@
-import type { Backlog, GroupBacklog } from "../ports/backlog";
+import type { Backlog, GroupBacklog } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Reply } from "./redis";
-import { asList, asNumber, asText } from "./reply";
+import type { Reply } from "./redis/redis";
+import { asList, asNumber, asText } from "./redis/reply";
 
 function toTime(reply: Reply): number | undefined {
   return asText(reply) === "" ? undefined : asNumber(reply);

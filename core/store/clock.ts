@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../ports/clock";
-import type { Redis } from "./redis";
-import { asList, asNumber } from "./reply";
+import type { Clock } from "../ports/outside";
+import type { Redis } from "./redis/redis";
+import { asList, asNumber } from "./redis/reply";
 
 const SAMPLE_EVERY_MS = 2_000;
 /** A sample that took longer is ignored, because it is uncertain when Redis read its clock. */

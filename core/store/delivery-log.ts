@@ -1,9 +1,9 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
 import { isPoll, newestFirst, type Delivery, type LoggedDelivery } from "../domain/delivery";
-import type { DeliveryLog } from "../ports/delivery-log";
+import type { DeliveryLog } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import { asList, asText } from "./reply";
+import { asList, asText } from "./redis/reply";
 
 /** Maximum age of a delivery that `read` returns. The store may have older ones, because a log expires as a whole. */
 const KEPT_MS = LOGGED_SECONDS * 1_000;

@@ -1,11 +1,10 @@
 import { GROUP_STREAMS_MAX } from "../domain/bounds";
-import type { FollowLog, LogEntry } from "../ports/follow-log";
-import type { Member } from "../ports/leases";
+import type { FollowLog, LogEntry, Member } from "../ports/store";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { createLeases } from "./leases";
-import type { Reply } from "./redis";
-import { asBytes, asList, asNumber, asText } from "./reply";
+import type { Reply } from "./redis/redis";
+import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 function toEntry(reply: Reply): LogEntry {

@@ -1,7 +1,7 @@
 import { createBatch } from "./batch";
 import type { FunctionName, Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Argument, Reply } from "./redis";
+import type { Argument, Reply } from "./redis/redis";
 
 /** A function of the library that is called for many items at once. */
 export interface BatchedFunction<Item, Output> {

@@ -9,10 +9,10 @@ import {
   REQUEST_ID_SECONDS,
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
-import type { StoreMeter } from "../ports/store-meter";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { Argument, Redis, Reply } from "./redis";
-import { asList } from "./reply";
+import type { StoreMeter } from "../ports/meters";
+import { StoreUnavailable } from "../ports/store";
+import type { Argument, Redis, Reply } from "./redis/redis";
+import { asList } from "./redis/reply";
 
 /** The files of the function library, in the order of joining. A file uses the local functions of earlier ones. */
 const FILES = [

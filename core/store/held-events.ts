@@ -1,10 +1,10 @@
 import type { Limits } from "../domain/bounds";
-import type { HeldEvents, PageAnswer, PageRequest } from "../ports/held-events";
+import type { HeldEvents, PageAnswer, PageRequest } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Argument, Redis, Reply } from "./redis";
-import { asBytes, asList, asNumber, asText } from "./reply";
+import type { Argument, Redis, Reply } from "./redis/redis";
+import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
 /** Polls in one call. The function returns up to 16 KB for each. */

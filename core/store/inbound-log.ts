@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { INBOUND_LOG_SECONDS, type Limits } from "../domain/bounds";
-import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/inbound-log";
+import type { Append, Appended, InboundDropped, InboundLog, RequestIdentity } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Argument, Reply } from "./redis";
-import { asList, asNumber, asText } from "./reply";
+import type { Argument, Reply } from "./redis/redis";
+import { asList, asNumber, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
 const BATCH_MAX = 128;

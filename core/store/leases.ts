@@ -1,8 +1,8 @@
-import { LEASE_MS, type Leases, type Member } from "../ports/leases";
+import { LEASE_MS, type Leases, type Member } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import { asList, asNumber, asText } from "./reply";
+import { asList, asNumber, asText } from "./redis/reply";
 
 const LEASES_AT_ONCE = 128;
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { IDEMPOTENCY_KEY_SECONDS } from "../domain/bounds";
-import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
-import type { StoreMeter } from "../ports/store-meter";
+import type { OutboundEvents, Publication, Published } from "../ports/store";
+import type { StoreMeter } from "../ports/meters";
 import { batchFunction } from "./function-batch";
 import { packArguments, type Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Argument, Reply } from "./redis";
-import { asList, asNumber, asText } from "./reply";
+import type { Argument, Reply } from "./redis/redis";
+import { asList, asNumber, asText } from "./redis/reply";
 
 const BATCH_MAX = 200;
 

@@ -1,9 +1,9 @@
-import type { Found, PollWatch } from "../ports/poll-watch";
+import type { Found, PollWatch } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Reply } from "./redis";
-import { asList, asNumber, asText } from "./reply";
+import type { Reply } from "./redis/redis";
+import { asList, asNumber, asText } from "./redis/reply";
 
 /** Maximum number of emails in the outbox of a shard. */
 const OUTBOX_MAX = 10_000;

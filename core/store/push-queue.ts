@@ -1,16 +1,10 @@
-import {
-  RECORDED,
-  type PushQueue,
-  type PushRecord,
-  type QueuedPush,
-  type Recorded,
-} from "../ports/push-queue";
+import { RECORDED, type PushQueue, type PushRecord, type QueuedPush, type Recorded } from "../ports/store";
 import { encodeDelivery } from "./delivery-log";
 import { batchFunction } from "./function-batch";
 import { unpackFields, type Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Argument, Reply } from "./redis";
-import { asBytes, asList, asNumber, asText } from "./reply";
+import type { Argument, Reply } from "./redis/redis";
+import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 const BATCH_MAX = 128;

@@ -1,9 +1,9 @@
 import type { Limits } from "../domain/bounds";
-import type { RequestLimits, RetryAfterSeconds } from "../ports/request-limits";
+import type { RequestLimits, RetryAfterSeconds } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import { asList, asNumber } from "./reply";
+import { asList, asNumber } from "./redis/reply";
 
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const BATCH_MAX = 256;

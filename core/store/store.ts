@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Limits } from "../domain/bounds";
-import type { Clock } from "../ports/clock";
-import type { Backlog } from "../ports/backlog";
-import type { DeliveryLog } from "../ports/delivery-log";
-import type { FollowLog } from "../ports/follow-log";
-import type { HeldEvents } from "../ports/held-events";
-import type { InboundDropped, InboundLog } from "../ports/inbound-log";
-import type { Leases } from "../ports/leases";
-import type { OutboundEvents, Publication } from "../ports/outbound-events";
-import type { PollWatch } from "../ports/poll-watch";
-import type { PushQueue } from "../ports/push-queue";
-import type { RequestLimits } from "../ports/request-limits";
-import type { StoreMeter } from "../ports/store-meter";
-import { StoreUnavailable } from "../ports/store-unavailable";
-import type { Workspaces } from "../ports/workspaces";
+import type { Clock } from "../ports/outside";
+import {
+  type Backlog,
+  type DeliveryLog,
+  type FollowLog,
+  type HeldEvents,
+  type InboundDropped,
+  type InboundLog,
+  type Leases,
+  type OutboundEvents,
+  type Publication,
+  type PollWatch,
+  type PushQueue,
+  type RequestLimits,
+  StoreUnavailable,
+  type Workspaces,
+} from "../ports/store";
+import type { StoreMeter } from "../ports/meters";
 import { createBacklog } from "./backlog";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
@@ -24,9 +28,9 @@ import { createInboundLog } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
 import { createOutboundEvents } from "./outbound-events";
-import { connectRedis } from "./redis";
-import { findAdvice, type RedisAdvice } from "./redis-advice";
-import { asText } from "./reply";
+import { connectRedis } from "./redis/redis";
+import { findAdvice, type RedisAdvice } from "./redis/advice";
+import { asText } from "./redis/reply";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
 import { checkAddressFirst, createRequestLimits } from "./request-limits";

@@ -1,4 +1,4 @@
-import type { Redis } from "./redis";
+import type { Redis } from "./redis/redis";
 
 /** The part of a shard that may have new events: the inbound log ("in") or the push queue ("push"). */
 export type WakeOf = "in" | "push";

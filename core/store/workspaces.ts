@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 import { deliveryMode, type Workspace } from "../domain/workspace";
-import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
+import type { WorkspaceRecord, Workspaces } from "../ports/store";
 import { batchFunction } from "./function-batch";
 import type { Functions } from "./functions";
 import type { Keys } from "./keys";
-import type { Redis } from "./redis";
-import { asList, asNumber, asText } from "./reply";
+import type { Redis } from "./redis/redis";
+import { asList, asNumber, asText } from "./redis/reply";
 import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 

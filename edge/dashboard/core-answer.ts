@@ -1,7 +1,7 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
-import { OUT_OF_REACH } from "../core-client";
+import { OUT_OF_REACH } from "../lane/core-client";
 import { ERRORS } from "../../contract/errors";
-import type { ErrorAnswer } from "../error-body";
+import type { ErrorAnswer } from "../public/error-body";
 
 /** There is no session, or core no longer accepts its token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ErrorAnswer } from "../error-body";
-import { sendError } from "../public-listener";
+import type { ErrorAnswer } from "../public/error-body";
+import { sendError } from "../public/public-listener";
 
 /** Allows resources of this origin only, nothing inline, and no framing. */
 const CONTENT_SECURITY_POLICY = [

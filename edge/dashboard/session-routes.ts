@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isCoreToken } from "../../runtime/core-token";
-import type { ErrorAnswer } from "../error-body";
-import { sendError } from "../public-listener";
-import { canonicalAddress } from "../source-address";
+import type { ErrorAnswer } from "../public/error-body";
+import { sendError } from "../public/public-listener";
+import { canonicalAddress } from "../public/source-address";
 import { coreAnswer, isServiceError, SIGNED_OUT } from "./core-answer";
 import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
 import { readSessionCookie, setSessionCookie } from "./session-cookie";

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
-import { sendError } from "../public-listener";
+import { sendError } from "../public/public-listener";
 import { CORE_AWAY, coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
 import type { Session } from "./sessions";
 import type { Operator } from "./workspace-client";

@@ -11,7 +11,7 @@ import {
   SetTargetUrlRequest,
   UpdateWorkspaceRequest,
 } from "../../proto/gen/chatbridge/v1/workspace";
-import { sendError } from "../public-listener";
+import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
 import type { DeliveryShape, TestOutcome, WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "./shapes";
 import type { Operator } from "./workspace-client";

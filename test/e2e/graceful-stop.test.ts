@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { credentials, Client, status } from "@grpc/grpc-js";
-import { asText } from "../../core/store/reply";
+import { asText } from "../../core/store/redis/reply";
 import { poll, send, signatureOf } from "../harness/bridge";
 import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { asNumber } from "../../core/store/reply";
+import { asNumber } from "../../core/store/redis/reply";
 import { nowSeconds, poll, post, send, signatureOf, type Answer, type SendOptions } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { startEdge, type TestProcess } from "../harness/processes";

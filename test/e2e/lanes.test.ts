@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { serveLane, type LaneCalls } from "../../core/rpc/lane";
 import { StatusError } from "../../core/rpc/status";
 import { createTally } from "../../core/rpc/tally";
-import { CoreUnavailable } from "../../edge/core-unavailable";
-import { createLanes, type Call, type Lanes, type LanesOptions } from "../../edge/lanes";
+import { CoreUnavailable } from "../../edge/lane/core-unavailable";
+import { createLanes, type Call, type Lanes, type LanesOptions } from "../../edge/lane/lanes";
 import {
   BridgeServiceService,
   type LaneResponse,

@@ -1,8 +1,6 @@
-import type { InboundDropped } from "../../core/ports/inbound-log";
-import type { Publication } from "../../core/ports/outbound-events";
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import type { InboundDropped, Publication, WorkspaceRecord } from "../../core/ports/store";
 import { startTestRedis, type TestRedis } from "../harness/redis";
-import { asNumber } from "../../core/store/reply";
+import { asNumber } from "../../core/store/redis/reply";
 import {
   addNeighbour,
   addWorkspace,

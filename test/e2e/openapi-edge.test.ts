@@ -1,4 +1,4 @@
-import { openApiDocument } from "../../edge/openapi";
+import { openApiDocument } from "../../edge/openapi/document";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { poll } from "../harness/bridge";
 import { create, dm, ephemeral, MESSAGE_ID, update, type ContentInit } from "../harness/contents";

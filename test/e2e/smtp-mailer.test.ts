@@ -1,5 +1,5 @@
 import { createSmtpMailer } from "../../core/delivery/smtp-mailer";
-import { MailRefused } from "../../core/ports/mailer";
+import { MailRefused } from "../../core/ports/outside";
 import { startMailServer, type MailBehaviour, type TestMailServer } from "../harness/mail-server";
 
 const LOGIN = { user: "bridges", password: "right" };

@@ -5,8 +5,8 @@ import type { ReceivedRequest } from "../harness/receiver";
 import { startTestRedis } from "../harness/redis";
 import { startRig, type Rig } from "../harness/rig";
 import { HANG_MS, until } from "../harness/wait";
-import { connectRedis } from "../../core/store/redis";
-import { asNumber, asList } from "../../core/store/reply";
+import { connectRedis } from "../../core/store/redis/redis";
+import { asNumber, asList } from "../../core/store/redis/reply";
 import { survive, testWith } from "./fault";
 
 let rig: Rig;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { post } from "../harness/bridge";
-import { connectRedis } from "../../core/store/redis";
+import { connectRedis } from "../../core/store/redis/redis";
 import { startTestRedis } from "../harness/redis";
 import { startRig, testRig, type Rig } from "../harness/rig";
 import { createWorkspace } from "../harness/service";

@@ -1,4 +1,4 @@
-import { asList, asText } from "../../core/store/reply";
+import { asList, asText } from "../../core/store/redis/reply";
 import { evaluate, keyOf, type TestStore } from "./store";
 
 /** Returns the sequence and the JSON of each held event. */

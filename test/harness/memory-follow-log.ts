@@ -1,6 +1,4 @@
-import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
-import type { Member } from "../../core/ports/leases";
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { type FollowLog, type LogEntry, type Member, StoreUnavailable } from "../../core/ports/store";
 import { createLeaseBook } from "./memory-leases";
 
 export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLog>["connect"]>;

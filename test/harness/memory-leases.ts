@@ -1,5 +1,4 @@
-import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { LEASE_MS, type Leases, type Member, StoreUnavailable } from "../../core/ports/store";
 
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import * as fc from "fast-check";
-import type { OpenApiDocument, Schema } from "../../edge/openapi-shape";
+import type { OpenApiDocument, Schema } from "../../edge/openapi/shape";
 
 /** @param closed whether objects may have only documented fields */
 export function contractOf(document: OpenApiDocument, closed = false) {

@@ -1,5 +1,5 @@
 import { createKeys } from "../../core/store/keys";
-import { connectRedis } from "../../core/store/redis";
+import { connectRedis } from "../../core/store/redis/redis";
 
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 

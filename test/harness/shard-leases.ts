@@ -1,5 +1,5 @@
-import { connectRedis } from "../../core/store/redis";
-import { asText } from "../../core/store/reply";
+import { connectRedis } from "../../core/store/redis/redis";
+import { asText } from "../../core/store/redis/reply";
 import { until } from "./wait";
 
 const SHARDS = 16;

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { Workspace } from "../../core/domain/workspace";
-import type { Append } from "../../core/ports/inbound-log";
-import type { Publication, Published } from "../../core/ports/outbound-events";
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import type { Append, Publication, Published, WorkspaceRecord } from "../../core/ports/store";
 import { createFunctions } from "../../core/store/functions";
 import { createKeys } from "../../core/store/keys";
-import { connectRedis, type Argument } from "../../core/store/redis";
-import { asList, asNumber, asText } from "../../core/store/reply";
+import { connectRedis, type Argument } from "../../core/store/redis/redis";
+import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { openStore, type Store, type StoreOptions } from "../../core/store/store";
 import { newWorkspace } from "./new-workspace";

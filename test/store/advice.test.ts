@@ -1,4 +1,4 @@
-import type { RedisAdvice } from "../../core/store/redis-advice";
+import type { RedisAdvice } from "../../core/store/redis/advice";
 import { startCore } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
 import { openTestStore } from "../harness/store";

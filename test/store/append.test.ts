@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
-import type { Append, Appended } from "../../core/ports/inbound-log";
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { asList, asNumber, asText } from "../../core/store/reply";
+import type { Append, Appended, WorkspaceRecord } from "../../core/ports/store";
+import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { addNeighbour, addWorkspace, inbound, prefixOf, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
-import type { RedisAdvice } from "../../core/store/redis-advice";
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
-import { slotOf } from "../../core/store/redis-slot";
+import type { RedisAdvice } from "../../core/store/redis/advice";
+import { StoreUnavailable } from "../../core/ports/store";
+import { slotOf } from "../../core/store/redis/slot";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
 import { killFollowed, type RedisNode } from "../harness/redis-node";
 import {

@@ -1,7 +1,6 @@
 import { GROUP_STREAMS_MAX } from "../../core/domain/bounds";
-import type { FollowLog, LogEntry } from "../../core/ports/follow-log";
-import { LEASE_MS, type Member } from "../../core/ports/leases";
-import { asNumber, asText } from "../../core/store/reply";
+import { type FollowLog, type LogEntry, LEASE_MS, type Member } from "../../core/ports/store";
+import { asNumber, asText } from "../../core/store/redis/reply";
 import { addWorkspace, inbound, testClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { asList, asNumber, asText } from "../../core/store/reply";
+import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { addWorkspace, keyOf, redisNowUs, testClock, testStore, texts } from "../harness/store";
 
 const SECOND_US = 1_000_000;

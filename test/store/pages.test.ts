@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { PageStart } from "../../core/domain/cursor";
-import type { PageAnswer } from "../../core/ports/held-events";
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import type { PageAnswer, WorkspaceRecord } from "../../core/ports/store";
 import { createHeldEvents } from "../../core/store/held-events";
-import type { Redis } from "../../core/store/redis";
-import { asNumber } from "../../core/store/reply";
+import type { Redis } from "../../core/store/redis/redis";
+import { asNumber } from "../../core/store/redis/reply";
 import { heldSequences, timePasses } from "../harness/held-events";
 import {
   addNeighbour,

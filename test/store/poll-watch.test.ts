@@ -1,5 +1,5 @@
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { asList, asText } from "../../core/store/reply";
+import type { WorkspaceRecord } from "../../core/ports/store";
+import { asList, asText } from "../../core/store/redis/reply";
 import { addWorkspace, evaluate, prefixOf, publication, testClock, testStore } from "../harness/store";
 
 const OUTBOX_MAX = 10_000;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import type { Published } from "../../core/ports/outbound-events";
-import { asNumber } from "../../core/store/reply";
+import type { Published } from "../../core/ports/store";
+import { asNumber } from "../../core/store/redis/reply";
 import { randomUUID } from "node:crypto";
 import { addWorkspace, publication, sequenceOf, testClock, testStore, texts } from "../harness/store";
 import { heldSequences } from "../harness/held-events";

@@ -1,6 +1,6 @@
 import type { Delivery, LoggedDelivery } from "../../core/domain/delivery";
 import { watchWorkspace, type WorkspaceChange } from "../../core/operations/watch-workspace";
-import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import type { WorkspaceRecord } from "../../core/ports/store";
 import {
   addWorkspace,
   keyOf,

@@ -1,6 +1,6 @@
 import type { Delivery } from "../../core/domain/delivery";
 import type { Workspace } from "../../core/domain/workspace";
-import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/push-queue";
+import type { PushRecord, QueuedPush, Recorded } from "../../core/ports/store";
 import { heldEvents } from "../harness/held-events";
 import { addWorkspace, prefixOf, publication, sequenceOf, testStore, texts } from "../harness/store";
 import { until } from "../harness/wait";

@@ -1,9 +1,15 @@
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
-import { connectRedis } from "../../core/store/redis";
+import { StoreUnavailable } from "../../core/ports/store";
+import { connectRedis } from "../../core/store/redis/redis";
 import { killFollowed, untilFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";
-import { addWorkspace, openTestStore, prefixOf, publication, sequenceOf } from "../harness/store";
-import type { TestStore } from "../harness/store";
+import {
+  addWorkspace,
+  openTestStore,
+  prefixOf,
+  publication,
+  sequenceOf,
+  type TestStore,
+} from "../harness/store";
 import { until } from "../harness/wait";
 
 let watched: TestSentinel;

@@ -1,7 +1,7 @@
 import { ErrorReply } from "redis";
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
+import { StoreUnavailable } from "../../core/ports/store";
 import { createFunctions } from "../../core/store/functions";
-import { asList } from "../../core/store/reply";
+import { asList } from "../../core/store/redis/reply";
 import { startCore } from "../harness/processes";
 import { addWorkspace, inbound, openTestStore, publication, testStore, texts } from "../harness/store";
 

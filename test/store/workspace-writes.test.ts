@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Workspace } from "../../core/domain/workspace";
-import { connectWorkspace } from "../../core/operations/connect-workspace";
-import { createWorkspace } from "../../core/operations/create-workspace";
-import { rotateSigningSecret } from "../../core/operations/rotate-signing-secret";
-import { updateWorkspace } from "../../core/operations/update-workspace";
-import type { WorkspaceContext } from "../../core/operations/workspace-change";
-import { StoreUnavailable } from "../../core/ports/store-unavailable";
-import type { Workspaces } from "../../core/ports/workspaces";
+import {
+  connectWorkspace,
+  createWorkspace,
+  rotateSigningSecret,
+  updateWorkspace,
+  type WorkspaceContext,
+} from "../../core/operations/workspaces";
+import { StoreUnavailable, type Workspaces } from "../../core/ports/store";
 import { addWorkspace, testStore } from "../harness/store";
 
 const store = testStore();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { createSigningSecret } from "../../core/domain/workspace";
-import { asBytes, asList, asNumber } from "../../core/store/reply";
+import { asBytes, asList, asNumber } from "../../core/store/redis/reply";
 import { createSecretBox } from "../../core/store/secret-box";
 import { createWorkspaces } from "../../core/store/workspaces";
 import { newWorkspace } from "../harness/new-workspace";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { createAddressShield } from "../../edge/address-shield";
+import { createAddressShield } from "../../edge/public/address-shield";
 import { forMany } from "../harness/for-all";
 
 const LIMIT = 500;

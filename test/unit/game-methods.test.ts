@@ -3,7 +3,7 @@ import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { createIds } from "../../core/ids";
-import type { Published } from "../../core/ports/outbound-events";
+import type { Published } from "../../core/ports/store";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
 import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
 import { createTally } from "../../core/rpc/tally";

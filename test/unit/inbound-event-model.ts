@@ -1,5 +1,5 @@
-import { readInboundEvent } from "../../edge/read-inbound-event";
-import { readJson } from "../../edge/read-json";
+import { readInboundEvent } from "../../edge/public/read-inbound-event";
+import { readJson } from "../../edge/public/read-json";
 
 /** How the edge judges a body: "valid", or the invalid field; undefined when the whole body is invalid. */
 export function outcomeOf(body: unknown): string | undefined {

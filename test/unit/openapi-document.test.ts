@@ -1,8 +1,8 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import * as fc from "fast-check";
 import { MESSAGE_KINDS } from "../../bridge/events";
-import { openApiDocument } from "../../edge/openapi";
-import { readPollQuery } from "../../edge/read-poll-query";
+import { openApiDocument } from "../../edge/openapi/document";
+import { readPollQuery } from "../../edge/public/read-poll-query";
 import { forMany } from "../harness/for-all";
 import { contractOf, inboundEvents, inboundRule, nearMissesOf } from "../harness/openapi";
 import { ONE_OF_EACH } from "../harness/sample-events";

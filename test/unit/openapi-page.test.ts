@@ -1,6 +1,6 @@
-import { openApiDocument } from "../../edge/openapi";
-import { html } from "../../edge/openapi-html";
-import { renderOpenApiPage } from "../../edge/openapi-page";
+import { openApiDocument } from "../../edge/openapi/document";
+import { html } from "../../edge/openapi/html";
+import { renderOpenApiPage } from "../../edge/openapi/page";
 
 const document = openApiDocument("https://hooks.example");
 const page = renderOpenApiPage(document);

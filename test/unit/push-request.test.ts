@@ -3,7 +3,7 @@ import { createSecureContext } from "node:tls";
 import { createPushClient } from "../../core/delivery/push-client";
 import { createPushConnections } from "../../core/delivery/push-connections";
 import { sendPush, type PushProgress } from "../../core/delivery/push-request";
-import type { PushAttempt } from "../../core/ports/push-tracer";
+import type { PushAttempt } from "../../core/ports/outside";
 
 const ATTEMPT: PushAttempt = {
   url: new URL("https://bridge.example/events?x=1"),

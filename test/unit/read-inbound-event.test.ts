@@ -1,4 +1,4 @@
-import { readInboundEvent } from "../../edge/read-inbound-event";
+import { readInboundEvent } from "../../edge/public/read-inbound-event";
 import { outcomeOf } from "./inbound-event-model";
 
 const COMMAND = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };

@@ -1,4 +1,4 @@
-import { readPollQuery } from "../../edge/read-poll-query";
+import { readPollQuery } from "../../edge/public/read-poll-query";
 
 /** "valid", or the name of the invalid parameter. */
 function outcome(query: string): string {

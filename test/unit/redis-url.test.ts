@@ -1,4 +1,4 @@
-import { parseRedisUrl } from "../../core/store/redis-url";
+import { parseRedisUrl } from "../../core/store/redis/url";
 
 const OPEN = { username: undefined, password: undefined, database: 0, tls: false };
 

@@ -2,8 +2,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { createPublicListener } from "../../edge/public-listener";
-import { createTurns, type WaitingMax } from "../../edge/request-turns";
+import { createPublicListener } from "../../edge/public/public-listener";
+import { createTurns, type WaitingMax } from "../../edge/public/request-turns";
 import { parseAnswers, rawRequest } from "../harness/raw-http";
 import { until } from "../harness/wait";
 

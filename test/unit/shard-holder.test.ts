@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Hold } from "../../core/delivery/hold";
 import { holdShards, type ShardHolder } from "../../core/delivery/shard-holder";
-import { LEASE_MS, type Leases, type Member } from "../../core/ports/leases";
+import { LEASE_MS, type Leases, type Member } from "../../core/ports/store";
 import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases";
 
 const SHARDS = 4;

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { canonicalAddress } from "../../edge/source-address";
+import { canonicalAddress } from "../../edge/public/source-address";
 
 test.each([
   ["IPv4", "192.0.2.7", "192.0.2.7"],

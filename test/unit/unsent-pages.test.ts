@@ -1,8 +1,8 @@
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
-import { createTurns } from "../../edge/request-turns";
-import { createUnsentPages, type UnsentPages } from "../../edge/unsent-pages";
+import { createTurns } from "../../edge/public/request-turns";
+import { createUnsentPages, type UnsentPages } from "../../edge/public/unsent-pages";
 import { rawRequest } from "../harness/raw-http";
 import { until } from "../harness/wait";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { createWorkspaceLane, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/workspace-lane";
-import type { QueuedPush } from "../../core/ports/push-queue";
+import type { QueuedPush } from "../../core/ports/store";
 import { forAll } from "../harness/for-all";
 import { queued } from "../harness/test-shard";
 

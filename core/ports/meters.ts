@@ -1,0 +1,35 @@
+/** Measures the store. Its methods are called on the hot path, so they must cost next to nothing. */
+export interface StoreMeter {
+  /**
+   * Called after each call of a store function.
+   *
+   * @param items number of batched requests; undefined for a function that is not batched
+   * @param ms duration of the call
+   * @param isAnswered false when the call failed
+   */
+  called(name: string, items: number | undefined, ms: number, isAnswered: boolean): void;
+  /** Called when a sequence was assigned. */
+  minted(sequence: number): void;
+  /** Called when a connection is ready, for the first time or after a reconnection. */
+  connected(): void;
+  /** Called when a connection is lost or cannot be made. */
+  disconnected(): void;
+}
+
+/** Measures pushes. Its methods are called on the hot path, so they must cost next to nothing. Times are ms. */
+export interface PushMeter {
+  /** Called when a first attempt starts. `ms` is the time since the event was published. */
+  waited(ms: number): void;
+  /** Called when a retry starts. `lateMs` is the time since it was due. */
+  retried(lateMs: number): void;
+  /** From now on, `inHand` is called to read the pushes in hand. Returns a function that stops this. */
+  watch(inHand: () => PushesInHand): () => void;
+}
+
+/** The events of a shard that its core has read from the queue. */
+export interface PushesInHand {
+  /** Number of events that wait for their first attempt. */
+  readonly waiting: number;
+  /** Bytes of all events in hand, including those in an attempt or waiting for a retry. */
+  readonly bytes: number;
+}

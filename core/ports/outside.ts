@@ -1,0 +1,77 @@
+import type { PushOutcome } from "../domain/delivery";
+
+/** Returns the service time in ms since the epoch. It comes from the store, so all cores agree on it. */
+export type Clock = () => number;
+
+/** Creates the ids of events, messages and workspaces, and signing secrets. */
+export interface Ids {
+  /** Returns `evt_` and a ULID. */
+  event(): string;
+  /** Returns `msg_` and a ULID. */
+  message(): string;
+  /** Returns a lower-case UUID. */
+  workspace(): string;
+  /** Returns a signing secret: 256 random bits as printable text. */
+  secret(): string;
+  /** Returns a unique name for a stream, a process or a lease. */
+  token(): string;
+}
+
+/** Resolves host names with DNS. */
+export interface NameLookup {
+  /** Returns all addresses of a name, as text. Throws when the name has none or DNS does not answer. */
+  addresses(name: string): Promise<readonly string[]>;
+}
+
+/** Decides which URLs events may be pushed to. */
+export interface TargetUrlCheck {
+  /** Returns why events may not be pushed to the URL, as text for its owner; undefined when they may. */
+  findFault(url: string): Promise<string | undefined>;
+}
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** Identifies the email. A mail program can use it to drop a second copy. */
+  readonly messageId: string;
+}
+
+/** This email cannot be sent, but others can, e.g. the mail server rejects its recipient. `cause` has the reason. */
+export class MailRefused extends Error {
+  override readonly name = "MailRefused";
+  constructor(
+    /** Whether every retry would fail too. */
+    readonly isForGood: boolean,
+    cause: unknown,
+  ) {
+    super("the email was rejected", { cause });
+  }
+}
+
+/** Sends email. */
+export interface Mailer {
+  /** Throws when the email was not accepted: `MailRefused` when the reason is this email, else another error. */
+  send(mail: Mail): Promise<void>;
+  close(): void;
+}
+
+/** The target and the content of one attempt. */
+export interface PushAttempt {
+  readonly url: URL;
+  readonly eventId: string;
+  readonly workspaceId: string;
+  /** The Service-Signature header over the envelope. */
+  readonly signature: string;
+  /** The event's wire bytes. */
+  readonly envelope: Uint8Array;
+}
+
+/** Steps of an attempt, in order. */
+export type AttemptStep = "name" | "address" | "connect" | "tls" | "send" | "status";
+
+/** Pushes on a separate connection and reports each step. */
+export interface PushTracer {
+  /** Makes one attempt and calls `done` after each step, with details for the owner. Never rejects. */
+  trace(attempt: PushAttempt, done: (step: AttemptStep, detail: string) => void): Promise<PushOutcome>;
+}

@@ -1,0 +1,399 @@
+import type { Workspace } from "../domain/workspace";
+import type { RenderedEnvelope } from "../domain/envelope";
+import type { OutboundType } from "../../contract/messages";
+import type { PageStart } from "../domain/cursor";
+import type { Delivery, LoggedDelivery } from "../domain/delivery";
+import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
+
+/**
+ * The store is unreachable, did not answer in time, or cannot do the operation now.
+ * The operation may or may not have been done, so it must not be confirmed to a client.
+ * A retry is safe where the operation says so.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
+
+/** A workspace as it was read, and its version. Later steps check that the version has not changed. */
+export interface WorkspaceRecord {
+  readonly workspace: Workspace;
+  readonly version: number;
+}
+
+/** A page of workspaces, newest first. */
+export interface WorkspacePage {
+  readonly workspaces: readonly Workspace[];
+  /** The `after` of the next page; undefined on the last page. */
+  readonly next: string | undefined;
+}
+
+/** The records of all workspaces. */
+export interface Workspaces {
+  /** Returns the record from this core's cache, if present. It may be stale, so later steps check its version. */
+  recall(id: string): WorkspaceRecord | undefined;
+  /** Returns the current record in the store. */
+  read(id: string): Promise<WorkspaceRecord | undefined>;
+  /** Returns false when the id is already used. */
+  create(workspace: Workspace): Promise<boolean>;
+  /** Returns false when the version of the record has changed. The caller must read it and decide again. */
+  replace(workspace: Workspace, version: number): Promise<boolean>;
+  /** Removes the workspace and everything that is held for it. Returns false when there was none. */
+  delete(workspace: Workspace): Promise<boolean>;
+  /** @param after the `next` of the page before. The result is undefined when `after` is not a valid `next`. */
+  list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
+}
+
+/** Seconds until the next request of the sender would pass, at least 1; undefined when this request passes. */
+export type RetryAfterSeconds = number | undefined;
+
+/** The limit of sending addresses (check 2), as a separate step. */
+export interface RequestLimits {
+  /** Counts a request from a sending address, in canonical form. A request that does not pass is not counted. */
+  admitAddress(address: string): Promise<RetryAfterSeconds>;
+}
+
+/** Identifies an inbound request. A second request with the same identity is a repeat ("Idempotency"). */
+export type RequestIdentity =
+  /** The request id that the bridge sent. */
+  | { readonly by: "id"; readonly id: string }
+  /** For a request without an id: its signed timestamp (in seconds) and its exact bytes. */
+  | { readonly by: "bytes"; readonly timestamp: number; readonly body: Uint8Array };
+
+/** An inbound request that passed check 1 and checks 3 to 5. */
+export interface Append {
+  /** The record that checks 3 to 5 used. */
+  readonly record: WorkspaceRecord;
+  /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
+  readonly address?: string | undefined;
+  /** The event to store, or "fault" for an event that breaks a field rule: it only counts against the limits. */
+  readonly event: { readonly identity: RequestIdentity; readonly bytes: Uint8Array } | "fault";
+}
+
+export type Appended =
+  | { readonly outcome: "stored" }
+  | { readonly outcome: "repeated" }
+  | { readonly outcome: "fault" }
+  /** The record has changed since it was read. The caller must repeat the checks from check 3. */
+  | { readonly outcome: "stale" }
+  /** Refused by check 2 ("address-limited") or check 6 ("limited"). */
+  | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
+
+/** The log of accepted inbound events. */
+export interface InboundLog {
+  /**
+   * Makes checks 2, 6 and 7, looks for a repeat, and stores the event, in this order and in one step. The event is
+   * durable when the promise resolves. On a cluster, check 2 is a separate step before the others.
+   */
+  append(append: Append): Promise<Appended>;
+}
+
+/** Events that were removed from the log before some group of followers acked them, or while no group existed. */
+export interface InboundDropped {
+  readonly count: number;
+  /** The limit that the log reached ("size") or the events reached ("age"). */
+  readonly reason: "size" | "age";
+  /** The group that lost the most of these events; undefined when no group exists. */
+  readonly group: string | undefined;
+}
+
+/** A rendered event to publish to a workspace. */
+export interface Publication {
+  readonly workspaceId: string;
+  /** The empty string when there is none. */
+  readonly idempotencyKey: string;
+  readonly eventId: string;
+  readonly messageId: string;
+  readonly expiresAtMs: number | null;
+  readonly type: OutboundType;
+  /** How a push workspace gets the event: from the queue, with or without retries, or "direct": the caller pushes it. */
+  readonly push: "retried" | "once" | "direct";
+  readonly envelope: RenderedEnvelope;
+}
+
+export type Published =
+  | {
+      /** "repeated" when the idempotency key is known: the other fields are those of the first publication. */
+      readonly outcome: "published" | "repeated";
+      readonly eventId: string;
+      readonly sequence: number;
+      readonly messageId: string;
+      readonly expiresAtMs: number | null;
+      /** The delivery mode of the workspace; undefined unless `push` of the publication is "direct". */
+      readonly mode: "poll" | "push" | undefined;
+    }
+  | { readonly outcome: "unknown-workspace" };
+
+/** Accepts outbound events. An event is held for a poll workspace and queued for a push workspace. */
+export interface OutboundEvents {
+  /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
+  publish(publication: Publication): Promise<Published>;
+}
+
+/** A poll that passed check 1 and checks 3 to 5. */
+export interface PageRequest {
+  /** The record that checks 3 to 5 used. */
+  readonly record: WorkspaceRecord;
+  /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
+  readonly address?: string | undefined;
+  /** The page to read, or "count" for a poll that will be refused: it only counts against the limits. */
+  readonly page: { readonly start: PageStart; readonly limit: number } | "count";
+}
+
+export type PageAnswer =
+  | {
+      readonly outcome: "page";
+      /** The wire bytes of each event. */
+      readonly events: readonly Buffer[];
+      /**
+       * The sequence of the last event on the page; undefined when the page is empty. For a start from the latest, the
+       * newest sequence.
+       */
+      readonly last: string | undefined;
+      readonly hasMore: boolean;
+      /** Whether events after the request's cursor expired before the page was read. */
+      readonly gap: boolean;
+    }
+  | { readonly outcome: "counted" }
+  /** The record has changed since it was read. The caller must repeat the checks from check 3. */
+  | { readonly outcome: "stale" }
+  /** Refused by check 2 ("address-limited") or check 6 ("limited"). */
+  | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
+
+/** Events held for polling bridges. */
+export interface HeldEvents {
+  /** Makes checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before the others. */
+  page(request: PageRequest): Promise<PageAnswer>;
+}
+
+/** An event that waits to be pushed, and its attempts so far. */
+export interface QueuedPush {
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly eventId: string;
+  /** The empty string for an event that shows no message. */
+  readonly messageId: string;
+  readonly eventType: string;
+  readonly expiresAtMs: number | null;
+  readonly isRetried: boolean;
+  /** The exact bytes that a poll would return. */
+  readonly envelope: Buffer;
+  /** Bytes that the event takes in the queue, including all of its fields. */
+  readonly bytes: number;
+  /** Number of recorded attempts. */
+  readonly attempts: number;
+  /** Time when the first attempt failed, in ms; 0 when there were none. */
+  readonly firstFailedAtMs: number;
+}
+
+/** The bounds of one read. A read returns at least one event, however large. */
+export interface ReadBound {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export interface QueueRead {
+  readonly pushes: readonly QueuedPush[];
+  /** The version of each workspace of `pushes` when the queue was read; 0 for a workspace that no longer exists. */
+  readonly versions: ReadonlyMap<string, number>;
+  /** Whether the queue was read to its end. */
+  readonly isEnd: boolean;
+}
+
+/** The result of an attempt, or of an event that had none. */
+export interface PushRecord {
+  readonly push: QueuedPush;
+  readonly delivery: Delivery | undefined;
+  /**
+   * - "done": the event leaves the queue.
+   * - "retry": the event stays in the queue for the next attempt.
+   * - "hold": the event moves from the queue to the held events, because its workspace polls now.
+   */
+  readonly next:
+    | { readonly do: "done" }
+    | { readonly do: "hold" }
+    | { readonly do: "retry"; readonly attempts: number; readonly firstFailedAtMs: number };
+}
+
+/**
+ * - "recorded": the record is stored.
+ * - "lost": nothing was recorded, because another core holds the lease of the shard.
+ *
+ * A record with "hold" has further outcomes:
+ * - "pushed": the workspace is a push workspace again, so the event stays in the queue.
+ * - "polls": the event was dropped. It is an update, and an event held since then may be a later update.
+ * - "disconnected": the event was dropped, because its workspace is disconnected or deleted.
+ */
+export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] as const;
+export type Recorded = (typeof RECORDED)[number];
+
+/** The push queues of the shards. Only the holder of a shard's lease works on its queue; `token` proves the lease. */
+export interface PushQueue {
+  /** Returns the first events after the entry `after`, in the order of publication; undefined when the lease is lost. */
+  read(
+    token: string,
+    shard: number,
+    after: string | undefined,
+    most: ReadBound,
+  ): Promise<QueueRead | undefined>;
+  /** Logs the delivery and stores the next state of the event, in one step. */
+  record(token: string, shard: number, record: PushRecord): Promise<Recorded>;
+  /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
+  onWake(wake: (shard: number) => void): () => void;
+}
+
+/** Number of all lines that the log keeps, including those of polls. */
+export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
+
+/** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and up to 500 lines of polls. */
+export interface DeliveryLog {
+  /** Appends a delivery and returns it with its id and time. */
+  append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;
+  /** Returns up to `count` deliveries older than the id `before`, newest first. Without `before`, starts at the newest. */
+  read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
+  /**
+   * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,
+   * oldest first. A run of polls that has grown is returned again, with the same id.
+   */
+  watch(workspaceId: string): Promise<() => Promise<readonly LoggedDelivery[]>>;
+}
+
+/** The polling health of a workspace. Times are ms; undefined means never. */
+export interface PollHealth {
+  readonly failingSinceMs: number | undefined;
+  readonly lastPollAtMs: number | undefined;
+  /** Number of held, unexpired events after the last page served, counted up to 1,000. */
+  readonly waiting: number;
+  readonly oldestWaitingAtMs: number | undefined;
+}
+
+/** An email to send: the polling of a workspace has begun to fail. */
+export interface OutageMail {
+  readonly entryId: string;
+  readonly workspaceId: string;
+  readonly failingSinceMs: number;
+  readonly oldestWaitingAtMs: number;
+}
+
+/** The result of one check of the poll workspaces of a shard. */
+export interface Found {
+  /** The workspaces whose polling has begun to fail. */
+  readonly workspaceIds: readonly string[];
+  /** Number of emails in the outbox. */
+  readonly mails: number;
+  /** Number of emails that were removed unsent because the outbox was full. */
+  readonly mailsDropped: number;
+}
+
+/** Finds poll workspaces that do not poll, and keeps the emails about them. */
+export interface PollWatch {
+  /**
+   * Marks the workspaces of the shard whose events have waited too long, and adds one email per outage to the outbox.
+   * A full outbox drops its oldest emails unsent.
+   */
+  findFailing(shard: number): Promise<Found>;
+  health(workspaceId: string): Promise<PollHealth>;
+  /** Returns the oldest emails of the shard's outbox, starting after the entry `after`. */
+  readMail(shard: number, after: string | undefined): Promise<readonly OutageMail[]>;
+  removeMail(shard: number, entryId: string): Promise<void>;
+}
+
+/** An inbound event as a group reads it. */
+export interface LogEntry {
+  /** Identifies the entry within its shard. */
+  readonly entryId: string;
+  readonly attempt: number;
+  readonly workspaceId: string;
+  readonly receivedAtMs: number;
+  readonly event: Buffer;
+}
+
+/**
+ * The inbound log, as groups of game services read it. The streams of a group
+ * share the shards: the holder of a shard's lease reads that shard.
+ */
+export interface FollowLog extends Leases {
+  /** Maximum number of streams in a group, over all cores. */
+  readonly streamsMax: number;
+  /** Creates the group on every shard where it does not exist, at the end of the log. */
+  open(group: string): Promise<void>;
+  /** Returns events that the group has never read; undefined when the lease is lost. */
+  readNew(member: Member, shard: number, count: number): Promise<readonly LogEntry[] | undefined>;
+  /**
+   * Returns events after the entry `after` that the group has read but not acked, and increments their attempts;
+   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined at the end.
+   */
+  readAgain(
+    member: Member,
+    shard: number,
+    count: number,
+    after: string | undefined,
+  ): Promise<{ readonly entries: readonly LogEntry[]; readonly last: string | undefined } | undefined>;
+  /** Does the same as `readAgain`, for the given entries only. */
+  readEntries(
+    member: Member,
+    shard: number,
+    entryIds: readonly string[],
+  ): Promise<readonly LogEntry[] | undefined>;
+  ack(group: string, shard: number, entryIds: readonly string[]): Promise<void>;
+  /** Calls `wake` when a shard may have new events. Returns a function that stops the calls. */
+  onWake(wake: (shard: number) => void): () => void;
+}
+
+/** A member of a group that shares the shards: a core, or a stream of a group of followers. */
+export interface Member {
+  /** The group whose members share the shards. Each group has its own leases. */
+  readonly group: string;
+  readonly name: string;
+  /** Distinguishes this member from any other with the same name. */
+  readonly token: string;
+}
+
+/** Milliseconds until a lease expires unless it is renewed. A shard waits this long when its holder crashes. */
+export const LEASE_MS = 3_000;
+
+/** Why a join fails: a newer member has the name ("replaced"), or the group has its maximum of members ("full"). */
+export type NotJoined = "replaced" | "full";
+
+/** Leases of shards. */
+export interface Leases {
+  readonly shards: number;
+  /**
+   * Adds a member to its group, or reports that it is still alive. Returns the names of all live members, in order.
+   *
+   * @param fresh true until the first answer for this member: its name may still belong to an older member
+   * @param ageMs milliseconds since the member entered the group. They decide which of two members with one name is
+   *   newer, because a join may arrive late or twice.
+   */
+  join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | NotJoined>;
+  leave(member: Member): Promise<void>;
+  /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds it. */
+  take(member: Member, shard: number): Promise<boolean>;
+  drop(member: Member, shard: number): Promise<void>;
+}
+
+/** How far a group of followers is behind in a shard. */
+export interface GroupBacklog {
+  readonly group: string;
+  /** Number of events that the group has not read. */
+  readonly unread: number;
+  /** Number of events that the group has read but not acked. */
+  readonly unacked: number;
+  /** Time when the oldest unread or unacked event arrived, in ms; undefined when there is none. */
+  readonly oldestAtMs: number | undefined;
+}
+
+/** The pending pushes and emails of a shard, and the state of its inbound log. */
+export interface ShardBacklog {
+  readonly pushes: number;
+  readonly pushBytes: number;
+  /** Time when the oldest event in the push queue was published, in ms; undefined when the queue is empty. */
+  readonly oldestPushAtMs: number | undefined;
+  readonly mails: number;
+  readonly inboundEvents: number;
+  readonly groups: readonly GroupBacklog[];
+}
+
+/** Reads the backlog of a shard, for metrics. */
+export interface Backlog {
+  read(shard: number): Promise<ShardBacklog>;
+}

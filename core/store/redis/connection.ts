@@ -1,0 +1,213 @@
+import { createClient, ErrorReply, RESP_TYPES } from "redis";
+import { StoreUnavailable } from "../../ports/store";
+import type { StoreMeter } from "../../ports/meters";
+import type { Access, Address } from "./url";
+
+/** An argument of a command: text or exact bytes. */
+export type Argument = string | Buffer;
+/** A reply of Redis. Bulk strings are buffers. */
+export type Reply = Buffer | string | number | null | undefined | readonly Reply[];
+
+/** The reply of one of several servers. */
+export interface ServerReply {
+  /** host:port, or the path of the server's socket. */
+  readonly server: string;
+  readonly reply: Reply;
+}
+
+/**
+ * Redis: one server, the master that Sentinel names, or the masters of a cluster. Replicas
+ * are never read. A command is sent once, and a call that gets no answer is rejected: the
+ * caller decides whether to retry.
+ */
+export interface Redis {
+  /** Whether all keys are on one server, so that a function may touch keys of several shards. */
+  readonly isOneMaster: boolean;
+  /**
+   * Sends one command to the master that has `key`, the command's first key. With an empty
+   * `key`, always uses the same master. Throws StoreUnavailable when there is no answer in time.
+   */
+  command(key: string, args: readonly Argument[]): Promise<Reply>;
+  /**
+   * Does the same as `command`, and waits until enough replicas have all writes that the
+   * server has done so far, those of other clients included. Else throws StoreUnavailable.
+   */
+  confirmed(key: string, args: readonly Argument[]): Promise<Reply>;
+  /** Sends a command to every master. Throws when one is unavailable, after all others have answered. */
+  everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
+  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
+  subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The connection to one server. Every call has a timeout. */
+export interface Connection {
+  readonly isReady: boolean;
+  /** Resolves when the connection is ready. Rejects when it is closed first or, without `reconnects`, when it fails. */
+  connect(): Promise<void>;
+  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been done. */
+  command(args: readonly Argument[]): Promise<Reply>;
+  /** Does the same as `command`. Throws StoreUnavailable when too few replicas have confirmed the server's writes. */
+  confirmed(args: readonly Argument[]): Promise<Reply>;
+  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
+  subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
+  close(): void;
+}
+
+/** The options of one connection. */
+export interface ConnectionOptions {
+  readonly access: Access;
+  /** False: a lost connection stays lost, because the caller chooses the next server. */
+  readonly reconnects: boolean;
+  readonly for: "commands" | "messages";
+  /** Called with connection errors, once per reconnection attempt at most. Default: that of `ConnectorOptions`. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** Creates a connection to a server of one Redis. Call its `connect` to open it. */
+export type Connect = (address: Address, options: ConnectionOptions) => Connection;
+
+export interface ConnectorOptions {
+  /** An additional root certificate for TLS, in PEM. */
+  readonly ca: Buffer | undefined;
+  /** Number of replicas that must confirm a write before `confirmed` resolves. With 0 it is the same as `command`. */
+  readonly waitReplicas: number;
+  onError(error: Error): void;
+  readonly meter: StoreMeter | undefined;
+}
+
+const CONNECT_TIMEOUT_MS = 3_000;
+const ANSWER_TIMEOUT_MS = 3_000;
+const PING_INTERVAL_MS = 1_000;
+const RECONNECT_MAX_MS = 500;
+const COMMANDS_IN_FLIGHT_MAX = 10_000;
+/** Well below ANSWER_TIMEOUT_MS, because the commands queued after a WAIT must be answered in time too. */
+const REPLICAS_WITHIN_MS = 1_000;
+
+export function createConnector({ ca, waitReplicas, onError, meter }: ConnectorOptions): Connect {
+  const template = createTemplate();
+  return (address, options) => {
+    const { access } = options;
+    const make = (): Client => {
+      const client = template.duplicate({
+        socket: socketOf(address, options, ca),
+        ...(access.username === undefined ? {} : { username: access.username }),
+        ...(access.password === undefined ? {} : { password: access.password }),
+        database: access.database,
+      });
+      return client.on("ready", () => meter?.connected()).on("error", () => meter?.disconnected());
+    };
+    // WAIT blocks all later commands on its connection, so confirmed commands use a separate one.
+    const waits = options.for === "commands" && waitReplicas > 0;
+    return toConnection(make(), waits ? make() : undefined, waitReplicas, options.onError ?? onError);
+  };
+}
+
+/** Creates the template of all clients. The library takes 40 ms to create a client, but duplicates one at once. */
+function createTemplate() {
+  return createClient({
+    RESP: 3,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
+    pingInterval: PING_INTERVAL_MS,
+    maintNotifications: "disabled",
+    // `answered` has the timeout for answers, which costs less than a signal for each command.
+    commandOptions: { timeout: 0 },
+  });
+}
+
+type Client = ReturnType<typeof createTemplate>;
+
+function toConnection(
+  main: Client,
+  waiting: Client | undefined,
+  waitReplicas: number,
+  onError: (error: Error) => void,
+): Connection {
+  const clients = waiting === undefined ? [main] : [main, waiting];
+  for (const client of clients) client.on("error", onError);
+  const inBytes = main.withTypeMapping(BYTES);
+
+  async function command(args: readonly Argument[]): Promise<Reply> {
+    return answered(inBytes.sendCommand<Reply>([...args]));
+  }
+  return {
+    get isReady() {
+      return clients.every((client) => client.isReady);
+    },
+    async connect() {
+      await Promise.all(clients.map((client) => client.connect()));
+    },
+    command,
+    async confirmed(args) {
+      if (waiting === undefined) return command(args);
+      const [reply, replicas] = await answered(
+        Promise.all([
+          waiting.withTypeMapping(BYTES).sendCommand<Reply>([...args]),
+          waiting.sendCommand<number>(["WAIT", String(waitReplicas), String(REPLICAS_WITHIN_MS)]),
+        ]),
+      );
+      if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
+      return reply;
+    },
+    async subscribe(pattern, heard) {
+      await answered(main.pSubscribe(pattern, (_message, channel) => heard(channel)));
+    },
+    close() {
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+/** Maps bulk strings to buffers, and maps to lists of alternating keys and values. */
+const BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Array };
+
+function socketOf(address: Address, { access, reconnects }: ConnectionOptions, ca: Buffer | undefined) {
+  const timeouts = {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // This is longer than the ping interval, so it closes only a connection that hangs.
+    socketTimeout: ANSWER_TIMEOUT_MS + 2 * PING_INTERVAL_MS,
+    reconnectStrategy: reconnects
+      ? (retries: number) => Math.min(RECONNECT_MAX_MS, 20 * 2 ** retries)
+      : (false as const),
+  };
+  return "host" in address && access.tls
+    ? { ...address, tls: true as const, ...(ca === undefined ? {} : { ca }), ...timeouts }
+    : { ...address, tls: false as const, ...timeouts };
+}
+
+/** Waits for a reply. Throws StoreUnavailable after a timeout, a lost connection or a temporary error reply. */
+export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_MS): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable("Redis did not answer in time")), withinMs);
+  });
+  try {
+    return await Promise.race([reply, late]);
+  } catch (error) {
+    throw isOutOfReach(error) ? new StoreUnavailable("Redis is unavailable", { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a
+ * replica, or is failing over; or the slot has moved or is moving to another server. ASK is
+ * never followed: while a slot moves, its keys are on two servers, and a function would see
+ * only some of them.
+ */
+const NOT_NOW =
+  /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
+
+/** Returns the text of an error reply, also when it is the cause of a StoreUnavailable. */
+export function errorReply(error: unknown): string | undefined {
+  const reply = error instanceof StoreUnavailable ? error.cause : error;
+  return reply instanceof ErrorReply ? reply.message : undefined;
+}
+
+function isOutOfReach(error: unknown): boolean {
+  if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
+  // Any other error comes from the connection, except a TypeError: an argument that cannot be sent is our bug.
+  return !(error instanceof StoreUnavailable || error instanceof TypeError);
+}

@@ -1,0 +1,31 @@
+import type { Reply } from "./connection";
+
+/** Readers of replies. They throw a TypeError for a reply of another type, which is a bug. */
+
+export function asList(reply: Reply): readonly Reply[] {
+  if (Array.isArray(reply)) return reply as readonly Reply[];
+  throw unexpected(reply, "a list");
+}
+
+export function asBytes(reply: Reply): Buffer {
+  if (Buffer.isBuffer(reply)) return reply;
+  throw unexpected(reply, "bytes");
+}
+
+export function asText(reply: Reply): string {
+  return typeof reply === "string" ? reply : asBytes(reply).toString("utf8");
+}
+
+/** Returns an integer. The reply may be a number or its digits. */
+export function asNumber(reply: Reply): number {
+  const number = typeof reply === "number" ? reply : Number(asText(reply));
+  if (Number.isSafeInteger(number)) return number;
+  throw unexpected(reply, "an integer");
+}
+
+function unexpected(reply: Reply, wanted: string): Error {
+  // The message never contains the reply, which may have data that must not be logged.
+  return new TypeError(
+    `a function returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`,
+  );
+}

@@ -1,0 +1,169 @@
+import { createBell } from "../../domain/bell";
+import { StoreUnavailable } from "../../ports/store";
+import { answered, errorReply, type Connect, type Connection, type Redis } from "./connection";
+import { nameOf, type Address, type RedisTarget } from "./url";
+import { asList, asText } from "./reply";
+
+type SentinelTarget = Extract<RedisTarget, { kind: "sentinel" }>;
+
+/** The current master, with one connection for commands and one for messages. */
+interface Master {
+  readonly name: string;
+  readonly commands: Connection;
+  readonly messages: Connection;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const LOOK_AGAIN_MS = 300;
+const SENTINEL_WITHIN_MS = 1_000;
+
+/**
+ * Connects to the master that the sentinels name, and follows failovers. It does not
+ * reconnect to a lost master but queries the sentinels again: after a failover, the old
+ * master would accept writes that are lost later.
+ *
+ * It queries all sentinels every second, and at once when a connection is lost or a server
+ * turns out to be a replica. The answer with the highest epoch wins, because it is that of
+ * the latest failover. While no sentinel answers, it keeps the current master.
+ */
+export async function connectSentinel(
+  target: SentinelTarget,
+  { connect, onError }: { readonly connect: Connect; onError(error: Error): void },
+): Promise<Redis> {
+  const { access, sentinelAccess } = target;
+  const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
+  const bell = createBell();
+  const closing = new AbortController();
+  const how = { access: sentinelAccess, reconnects: true, for: "messages" } as const;
+  const sentinels = target.sentinels.map((address) => connect(address, how));
+  for (const sentinel of sentinels) void sentinel.connect().catch(() => undefined);
+  let master: Master | undefined;
+
+  const following = (async () => {
+    while (!closing.signal.aborted) {
+      try {
+        await look();
+      } catch (error) {
+        onError(error as Error);
+      }
+      if (!closing.signal.aborted) await bell.wait(isReady() ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
+    }
+  })();
+
+  function isReady(): boolean {
+    return master !== undefined && master.commands.isReady && master.messages.isReady;
+  }
+
+  async function look(): Promise<void> {
+    const found = await findMaster(sentinels, target.master);
+    if (found === undefined || closing.signal.aborted) return;
+    if (isReady() && master?.name === nameOf(found)) return;
+    leave();
+    const fresh = await enter(found);
+    // Another server may have been promoted meanwhile, and this one may have restarted as a master, so query again.
+    const still = await findMaster(sentinels, target.master).catch(() => undefined);
+    if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
+    else master = fresh;
+  }
+
+  async function enter(address: Address): Promise<Master> {
+    const options = { access, reconnects: false, onError: lost };
+    const commands = connect(address, { ...options, for: "commands" });
+    const messages = connect(address, { ...options, for: "messages" });
+    const fresh = { name: nameOf(address), commands, messages };
+    try {
+      await answered(Promise.all([commands.connect(), messages.connect()]));
+      const [role] = asList(await commands.command(["ROLE"]));
+      if (asText(role) !== "master") throw new StoreUnavailable(`${fresh.name} is not the master yet`);
+      for (const { pattern, heard } of subscriptions) await messages.subscribe(pattern, heard);
+      return fresh;
+    } catch (error) {
+      close(fresh);
+      throw error;
+    }
+  }
+
+  function lost(error: Error): void {
+    onError(error);
+    bell.ring();
+  }
+
+  function leave(): void {
+    if (master !== undefined) close(master);
+    master = undefined;
+  }
+
+  async function send(call: (commands: Connection) => ReturnType<Connection["command"]>) {
+    if (master === undefined) throw new StoreUnavailable("no master is known");
+    try {
+      return await call(master.commands);
+    } catch (error) {
+      if (errorReply(error)?.startsWith("READONLY")) {
+        leave();
+        bell.ring();
+      }
+      throw error;
+    }
+  }
+
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      if (!isReady() && !closing.signal.aborted) return;
+      clearInterval(timer);
+      resolve();
+    }, 10);
+  });
+
+  return {
+    isOneMaster: true,
+    command: (_key, args) => send((commands) => commands.command(args)),
+    confirmed: (_key, args) => send((commands) => commands.confirmed(args)),
+    async everywhere(args) {
+      const server = master?.name ?? "";
+      return [{ server, reply: await send((commands) => commands.command(args)) }];
+    },
+    async subscribe(pattern, heard) {
+      subscriptions.push({ pattern, heard });
+      await master?.messages.subscribe(pattern, heard);
+    },
+    async close() {
+      closing.abort();
+      bell.ring();
+      leave();
+      for (const sentinel of sentinels) sentinel.close();
+      await following;
+    },
+  };
+}
+
+function close({ commands, messages }: Master): void {
+  for (const connection of [commands, messages]) connection.close();
+}
+
+/**
+ * Returns the address of the master by the latest failover; undefined when no sentinel is available. Throws when no
+ * sentinel names the master and one of them rejects the query.
+ */
+async function findMaster(sentinels: readonly Connection[], name: string): Promise<Address | undefined> {
+  const ask = async (
+    sentinel: Connection,
+  ): Promise<{ readonly epoch: number; readonly address: Address }> => {
+    const reply = asList(await answered(sentinel.command(["SENTINEL", "MASTER", name]), SENTINEL_WITHIN_MS));
+    const field = (wanted: string): string => {
+      const at = reply.findIndex((each, i) => i % 2 === 0 && asText(each) === wanted);
+      return asText(reply[at + 1]);
+    };
+    const address = { host: field("ip"), port: Number(field("port")) };
+    return { epoch: Number(field("config-epoch")), address };
+  };
+  const answers = await Promise.allSettled(sentinels.map(ask));
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const unknown = answers.find((answer) => answer.status === "rejected" && isNotUnavailable(answer.reason));
+  if (found.length === 0 && unknown?.status === "rejected") throw unknown.reason as Error;
+  return found.toSorted((a, b) => b.epoch - a.epoch)[0]?.address;
+}
+
+/** Whether a sentinel rejected the query, e.g. because it does not know the master or the login. */
+function isNotUnavailable(error: unknown): boolean {
+  return !(error instanceof StoreUnavailable);
+}

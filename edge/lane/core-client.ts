@@ -1,0 +1,132 @@
+import { Client, Metadata, status } from "@grpc/grpc-js";
+import {
+  BridgeServiceClient,
+  type PollRequest,
+  type PollResponse,
+  type ReceiveRequest,
+  type ReceiveResponse,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { LANE_METHOD } from "../../proto/lane-method";
+import { channelCredentials } from "../../runtime/core-channel";
+import type { CoreConnection } from "../../runtime/core-connection";
+import { CoreUnavailable } from "./core-unavailable";
+import type { LaneLoad } from "./lane-load";
+import { createLanes } from "./lanes";
+
+/** The edge's client of core. Calls reject with `CoreUnavailable` when there is no answer. */
+export interface CoreClient {
+  receive(request: ReceiveRequest): Promise<ReceiveResponse>;
+  poll(request: PollRequest): Promise<PollResponse>;
+  readonly load: Readonly<LaneLoad>;
+  /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
+  probe(): Promise<void>;
+  close(): void;
+}
+
+export interface CoreClientOptions extends CoreConnection {
+  /** Is called with core's message when core rejects the token. */
+  onRefused(why: string): void;
+}
+
+/** Lanes that are kept open. The channel distributes them over all cores in turn. */
+const LANES = 4;
+const UNDER_WAY_MAX = 4_096;
+const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
+
+/** Longer than core's own time limits, so that core fails first. */
+const DEADLINE_MS = 5_000;
+const PROBE_WITHIN_MS = 1_000;
+/** Room for a page of 100 events of the largest size. */
+const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+/** Bytes that core may send before the edge has read them. HTTP/2's default of 64 KB is only a page or two. */
+const WINDOW_BYTES = 8 * 1024 * 1024;
+
+export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions): CoreClient {
+  const client = new BridgeServiceClient(address, channelCredentials(tls), {
+    "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
+    "grpc-node.flow_control_window": WINDOW_BYTES,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+    "grpc.keepalive_time_ms": 10_000,
+    "grpc.keepalive_timeout_ms": 3_000,
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  });
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+
+  const lanes = createLanes({
+    open: () =>
+      client.makeBidiStreamRequest(
+        LANE_METHOD.path,
+        LANE_METHOD.requestSerialize,
+        LANE_METHOD.responseDeserialize,
+        metadata,
+      ),
+    lanes: LANES,
+    underWayMax: UNDER_WAY_MAX,
+    bytesMax: BYTES_UNDER_WAY_MAX,
+    deadlineMs: DEADLINE_MS,
+    onRefused,
+  });
+
+  function connected(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      Client.prototype.waitForReady.call(client, Date.now() + PROBE_WITHIN_MS, (error) =>
+        error ? reject(error) : resolve(),
+      );
+    });
+  }
+
+  return {
+    load: lanes.load,
+    async receive(request) {
+      const bytes = request.body.length + headBytes(request);
+      const answer = await lanes.call({ $case: "receive", value: request }, bytes);
+      if (answer.$case !== "receive")
+        throw new Error("core answered a receive with an answer of another kind");
+      return answer.value;
+    },
+    async poll(request) {
+      const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
+      const answer = await lanes.call({ $case: "poll", value: request }, bytes);
+      if (answer.$case !== "poll") throw new Error("core answered a poll with an answer of another kind");
+      return answer.value;
+    },
+    async probe() {
+      await connected();
+      await within(PROBE_WITHIN_MS, lanes.greet());
+    },
+    close() {
+      lanes.close();
+      client.close();
+    },
+  };
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new CoreUnavailable("core does not answer")), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Bytes of one character of a header or a path, at most. */
+const UTF8_BYTES_MAX = 2;
+
+/** Bytes of a request in a message without its body, at most. A sender may send a long path and long headers. */
+function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
+  return UTF8_BYTES_MAX * (workspaceId.length + signature.length);
+}
+
+/** Statuses of calls that got no answer from core. */
+export const OUT_OF_REACH: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.RESOURCE_EXHAUSTED,
+]);

@@ -1,0 +1,256 @@
+import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import {
+  LaneFault,
+  type LaneAnswer,
+  type LaneCall,
+  type LaneRequest,
+  type LaneResponse,
+} from "../../proto/gen/chatbridge/v1/bridge";
+import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
+import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
+
+type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
+export type Call = NonNullable<LaneCall["call"]>;
+export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault" }>;
+
+export interface LanesOptions {
+  /** Opens a stream to the core that the channel's load balancing selects. */
+  open(): LaneStream;
+  /** Streams that are kept open. */
+  readonly lanes: number;
+  /** Calls that may be pending at once, and their bytes. A further call is rejected at once. */
+  readonly underWayMax: number;
+  readonly bytesMax: number;
+  readonly deadlineMs: number;
+  /** Is called with core's message when core rejects the token; only once until core accepts a lane. */
+  onRefused(why: string): void;
+}
+
+export interface Lanes {
+  readonly load: Readonly<LaneLoad>;
+  /** Opens a lane if none is open. Resolves once core has accepted a lane, and rejects when core does not. */
+  greet(): Promise<void>;
+  /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
+  call(call: Call, bytes: number): Promise<Answer>;
+  close(): void;
+}
+
+interface Waiting {
+  readonly lane: Lane;
+  readonly bytes: number;
+  readonly deadline: number;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+interface Lane {
+  stream: LaneStream | undefined;
+  /** Whether core has accepted the stream. */
+  accepted: boolean;
+  /** When the lane may be opened again after a break, by `performance.now()`. */
+  openAt: number;
+  failures: number;
+}
+
+/** Core's statuses for a token that is unknown or has another role. */
+const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
+const REOPEN_MIN_MS = 50;
+const REOPEN_MAX_MS = 1_000;
+const CHECK_DEADLINES_EVERY_MS = 250;
+const NUMBERS = 2 ** 32;
+/** A message with this many calls or bytes is full, and is sent at once. */
+const MESSAGE_CALLS = 32;
+const MESSAGE_BYTES = 1_048_576;
+
+/**
+ * Carries calls to core over a few long streams. The calls of one turn of the event
+ * loop travel together on one lane, and those of the next turn on the next lane, so
+ * that all cores get their part.
+ *
+ * Many calls travel in several messages. HTTP/2 sends a message that is written during
+ * a turn at the end of that turn, but a message that is written at the end only after
+ * the next turn. By then a busy edge has read a hundred more requests, and core was idle.
+ *
+ * When a lane breaks, its pending calls are rejected at once, because their outcome is
+ * unknown. The lane is opened again after a pause that grows.
+ */
+export function createLanes({
+  open,
+  lanes,
+  underWayMax,
+  bytesMax,
+  deadlineMs,
+  onRefused,
+}: LanesOptions): Lanes {
+  const all: Lane[] = Array.from({ length: lanes }, () => ({
+    stream: undefined,
+    accepted: false,
+    openAt: 0,
+    failures: 0,
+  }));
+  /** Pending calls by number, in the order of their deadlines. */
+  const underWay = new Map<number, Waiting>();
+  const load = createLaneLoad();
+  /** Whether core has rejected the token, and has accepted no lane since. */
+  let isRefused = false;
+  let lastNumber = 0;
+  let turn: { readonly lane: Lane; readonly calls: LaneCall[]; bytes: number } | undefined;
+  let next = 0;
+  let closed = false;
+  const deadlines = setInterval(rejectOverdue, CHECK_DEADLINES_EVERY_MS);
+
+  function settle(number: number): Waiting | undefined {
+    const waiting = underWay.get(number);
+    if (waiting !== undefined) {
+      underWay.delete(number);
+      load.calls -= 1;
+      load.bytes -= waiting.bytes;
+    }
+    return waiting;
+  }
+
+  function fail(number: number, failure: LaneFailure, error: Error): void {
+    load.failures[failure] += 1;
+    settle(number)?.reject(error);
+  }
+
+  /** Rejects a call that was not begun. */
+  async function refuse(failure: LaneFailure, why: string): Promise<never> {
+    load.failures[failure] += 1;
+    throw new CoreUnavailable(why);
+  }
+
+  function rejectOverdue(): void {
+    const now = performance.now();
+    for (const [number, { deadline }] of underWay) {
+      if (deadline > now) return;
+      fail(number, "late", new CoreUnavailable("no answer in time"));
+    }
+  }
+
+  /** The next lane that is open or may be opened. */
+  function pick(): Lane | undefined {
+    const now = performance.now();
+    for (let tries = 0; tries < all.length; tries++) {
+      const lane = all[next++ % all.length];
+      if (lane !== undefined && (lane.stream !== undefined || lane.openAt <= now)) return lane;
+    }
+    return undefined;
+  }
+
+  function streamOf(lane: Lane): LaneStream {
+    if (lane.stream !== undefined) return lane.stream;
+    const stream = open();
+    lane.stream = stream;
+    load.open += 1;
+    load.opened += 1;
+    stream.on("data", ({ answers }: LaneResponse) => {
+      lane.failures = 0;
+      for (const { number, answer } of answers) receive(number, answer);
+    });
+    stream.on("metadata", () => {
+      lane.accepted = true;
+      isRefused = false;
+    });
+    stream.on("error", ({ code, details }: ServiceError) => {
+      if (REFUSALS.has(code) && !isRefused) {
+        isRefused = true;
+        onRefused(details);
+      }
+      breakLane(lane, stream);
+    });
+    // Core may also end the stream without an error.
+    stream.on("end", () => breakLane(lane, stream));
+    return stream;
+  }
+
+  function receive(number: number, answer: LaneAnswer["answer"]): void {
+    if (!underWay.has(number)) return; // The answer is too late.
+    if (answer === undefined) fail(number, "core-fault", new Error("core sent an empty answer"));
+    else if (answer.$case !== "fault") settle(number)?.resolve(answer);
+    else if (answer.value === LaneFault.UNAVAILABLE)
+      fail(number, "store-away", new CoreUnavailable("core cannot reach its store"));
+    else fail(number, "core-fault", new Error("core answered with a fault"));
+  }
+
+  function breakLane(lane: Lane, stream: LaneStream): void {
+    if (lane.stream !== stream) return;
+    lane.stream = undefined;
+    lane.accepted = false;
+    load.open -= 1;
+    lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
+    lane.failures += 1;
+    stream.cancel();
+    // The unsent calls are rejected with the others below, so they must not be sent later.
+    if (turn?.lane === lane) turn = undefined;
+    for (const [number, waiting] of underWay) {
+      if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
+    }
+  }
+
+  function flush(): void {
+    if (turn === undefined) return;
+    const { lane, calls } = turn;
+    turn = undefined;
+    if (!closed) streamOf(lane).write({ calls });
+  }
+
+  function noLane(): CoreUnavailable {
+    return isRefused
+      ? new CoreRefusesToken("core rejects the token")
+      : new CoreUnavailable("no lane to core");
+  }
+
+  async function greet(): Promise<void> {
+    if (all.some(({ accepted }) => accepted)) return;
+    const lane = closed ? undefined : pick();
+    if (lane === undefined) throw noLane();
+    const stream = streamOf(lane);
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (): void => reject(noLane());
+      stream
+        .once("metadata", () => resolve())
+        .once("error", refuse)
+        .once("end", refuse);
+    });
+  }
+
+  return {
+    load,
+    greet,
+    call(call, bytes) {
+      if (closed || load.calls >= underWayMax || load.bytes + bytes > bytesMax) {
+        return refuse("full", "too many calls are pending");
+      }
+      if (turn === undefined) {
+        const lane = pick();
+        if (lane === undefined) return refuse("no-connection", "no connection to core");
+        turn = { lane, calls: [], bytes: 0 };
+        setImmediate(flush);
+      }
+      const { lane, calls } = turn;
+      turn.bytes += bytes;
+      lastNumber = (lastNumber + 1) % NUMBERS;
+      const number = lastNumber;
+      calls.push({ number, call });
+      load.calls += 1;
+      load.bytes += bytes;
+      const answer = new Promise<Answer>((resolve, reject) => {
+        underWay.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
+      });
+      if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
+      return answer;
+    },
+    close() {
+      closed = true;
+      clearInterval(deadlines);
+      for (const lane of all) {
+        const { stream } = lane;
+        if (stream !== undefined) breakLane(lane, stream);
+      }
+      // The remaining calls wait for a lane that was not opened yet.
+      for (const number of underWay.keys())
+        fail(number, "broken", new CoreUnavailable("the edge is stopping"));
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { CURSOR_FORM } from "../../contract/forms";
+import {
+  BODY_MAX_BYTES,
+  HELD_SECONDS,
+  PAGE_MAX_EVENTS,
+  POLL_INTERVAL_MS,
+  PUSH_DEADLINE_MS,
+  TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../contract/numbers";
+import { ERROR_BODY, errorsOfPoll, errorsOfPost } from "./answers";
+import { inboundSchemas } from "./inbound";
+import { OUTBOUND_TYPES, outboundSchemas, type OutboundType } from "./outbound";
+import { refTo, type OpenApiDocument, type Operation, type Parameter, type Schema } from "./shape";
+
+const CONTRACT_VERSION = "1.0.0-beta";
+const LOCAL_EDGE = "http://127.0.0.1:8080";
+const SIGNATURE = "Service-Signature";
+const SIGNATURE_FORM = "^t=[0-9]+(,v1=[0-9a-fA-F]+)+$";
+
+const WORKSPACE_ID: Parameter = {
+  name: "workspaceId",
+  in: "path",
+  required: true,
+  description: "Id of the workspace, as the dashboard shows it.",
+  schema: { type: "string", format: "uuid" },
+};
+
+const CHECKS =
+  `Checks are made in this order, and the first that fails is answered: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
+  "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
+  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields keep their rules (400).`;
+
+/** Returns the public contract as OpenAPI 3.1, made from the schemas that requests are checked with. */
+export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Chat bridge",
+      version: CONTRACT_VERSION,
+      description:
+        "Runs games in chat tools through bridges. A bridge is a small HTTP program beside a chat tool: it reports " +
+        "what members do, and shows what the games publish. Both directions are signed. The answer to an event never " +
+        "contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a beta: " +
+        "fields and kinds may be added at any time, so ignore unknown ones. After a timeout, a `429` or a `5xx`, " +
+        "send the request again with the same `id` and a new signature. Do not repeat it after any other `4xx`.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: publicUrl, description: "The address at which bridges reach the service." }],
+    security: [{ [SIGNATURE]: [] }],
+    tags: [
+      { name: "inbound", description: "Events from the bridge: what members do." },
+      { name: "poll", description: "Events that the bridge fetches." },
+      { name: "push", description: "Events that the service sends to the bridge's target URL." },
+    ],
+    paths: {
+      "/hooks/{workspaceId}": { post: postEvent() },
+      "/hooks/{workspaceId}/events": { get: pollEvents() },
+    },
+    webhooks: Object.fromEntries(OUTBOUND_TYPES.map((each) => [each.type, { post: pushEvent(each) }])),
+    components: {
+      schemas: { ...inboundSchemas(), ...outboundSchemas(), ErrorBody: ERROR_BODY },
+      securitySchemes: {
+        [SIGNATURE]: {
+          type: "apiKey",
+          in: "header",
+          name: SIGNATURE,
+          description:
+            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, or for a poll of `<t>.<query string>` " +
+            "exactly as sent, keyed with the workspace's secret. During a rotation there is one `v1` entry per " +
+            `secret, the newest first, and one valid entry is sufficient. Refuse a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
+            "from the local clock, and compare in constant time.",
+        },
+      },
+    },
+  };
+}
+
+function postEvent(): Operation {
+  return {
+    operationId: "postEvent",
+    tags: ["inbound"],
+    summary: "Report a command, a button press or a typed message",
+    description: `The signature covers the exact bytes of the body, whatever their Content-Type. ${CHECKS}`,
+    parameters: [WORKSPACE_ID],
+    requestBody: { required: true, content: json(refTo("InboundEvent")) },
+    responses: {
+      "202": {
+        description:
+          "The event is stored, or repeats a stored event. The answer does not wait for any effect of the event.",
+        content: json({ type: "object", properties: { ok: { const: true } }, required: ["ok"] }),
+      },
+      ...errorsOfPost(),
+    },
+  };
+}
+
+function pollEvents(): Operation {
+  return {
+    operationId: "pollEvents",
+    tags: ["poll"],
+    summary: "Fetch held events",
+    description:
+      `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again at once when \`hasMore\` is true, otherwise every ` +
+      `few seconds (${POLL_INTERVAL_MS / 1_000} are recommended). Verify the signature of the answer before you act ` +
+      "on any event. The checks are those of a " +
+      "POST, with the query in place of the body's fields (400), and then that the workspace has no target URL (403). " +
+      "Unknown and repeated parameters are refused.",
+    parameters: [
+      WORKSPACE_ID,
+      {
+        name: "after",
+        in: "query",
+        required: false,
+        description:
+          "The cursor `next` of the last page; the default is the oldest held event. `latest` returns no events, and " +
+          "the newest cursor.",
+        schema: { anyOf: [{ type: "string", pattern: CURSOR_FORM.source }, { const: "latest" }] },
+      },
+      {
+        name: "limit",
+        in: "query",
+        required: false,
+        description: "The maximum number of events.",
+        schema: { type: "integer", minimum: 1, maximum: PAGE_MAX_EVENTS, default: PAGE_MAX_EVENTS },
+      },
+    ],
+    responses: {
+      "200": {
+        description: "A signed page of events.",
+        headers: {
+          [SIGNATURE]: {
+            required: true,
+            description: "Covers the exact bytes of the answer, as for a push.",
+            schema: signatureSchema(),
+          },
+          "Service-Workspace": {
+            required: true,
+            description: "The id of the workspace.",
+            schema: { type: "string", format: "uuid" },
+          },
+        },
+        content: json(refTo("EventPage")),
+      },
+      ...errorsOfPoll(),
+    },
+  };
+}
+
+function pushEvent({ name, summary, description }: OutboundType): Operation {
+  const header = (of: string, words: string, schema: Schema): Parameter => ({
+    name: of,
+    in: "header",
+    required: true,
+    description: words,
+    schema,
+  });
+  return {
+    operationId: `push${name}`,
+    tags: ["push"],
+    summary,
+    description,
+    parameters: [
+      header("Service-Event-Id", "The event's `id`: use it to drop repeats.", { type: "string" }),
+      header("Service-Workspace", "The event's `workspace`, for routing.", {
+        type: "string",
+        format: "uuid",
+      }),
+    ],
+    requestBody: { required: true, content: json(refTo(name)) },
+    responses: {
+      "2XX": {
+        description: `The event is accepted. Answer within ${PUSH_DEADLINE_MS / 1_000} seconds, before slow work.`,
+      },
+      "4XX": {
+        description:
+          "A failure, as is every other answer except 2xx, including redirects, and no answer in time.",
+      },
+    },
+  };
+}
+
+function signatureSchema(): Schema {
+  return { type: "string", pattern: SIGNATURE_FORM };
+}
+
+function json(schema: Schema) {
+  return { "application/json": { schema } };
+}

@@ -1,0 +1,109 @@
+import type { InboundType } from "../../contract/messages";
+import { INBOUND_EVENT_SCHEMAS } from "../public/inbound-event-schema";
+import { refTo, type Schema } from "./shape";
+
+/** A schema of the validator. It has our own keyword `wellFormed`, and `if` for a choice by type. */
+interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf"> {
+  readonly wellFormed?: boolean;
+  readonly if?: OwnSchema;
+  readonly then?: OwnSchema;
+  readonly else?: OwnSchema;
+  readonly properties?: Readonly<Record<string, OwnSchema>>;
+  readonly not?: OwnSchema;
+  readonly anyOf?: readonly OwnSchema[];
+}
+
+const NAMES: Readonly<Record<InboundType, { readonly name: string; readonly description: string }>> = {
+  command: { name: "CommandEvent", description: "A member ran the command." },
+  action: { name: "ActionEvent", description: "A member pressed a button." },
+  message: {
+    name: "MessageEvent",
+    description: "A member typed a message. A message that answers no running game is accepted and dropped.",
+  },
+};
+
+/** Descriptions of fields by name, except `text`. */
+const FIELD_WORDS: Readonly<Record<string, string>> = {
+  type: "The type of the event, which selects its schema.",
+  id: "Request id, unique per request: a repeat within 24 hours is answered 202 and ignored.",
+  messageId: "`message.id` of the message that the button was on.",
+  action: "The button's `action`, unchanged.",
+  replyTo: "`message.id` of the message that this one replies to.",
+};
+const TEXT_WORDS: Readonly<Record<InboundType, string>> = {
+  command:
+    "The text after the command, for example a sub-command and its arguments. An empty text asks for help.",
+  action: "",
+  message: "The text that the member typed.",
+};
+
+const DM_WORDS =
+  "`dm:` and exactly the event's own `user.id` is the member's direct conversation. That of another member is " +
+  "refused with `field` `channel`.";
+
+/** The schemas of everything that a bridge sends, made from the schemas that the edge checks requests with. */
+export function inboundSchemas(): Readonly<Record<string, Schema>> {
+  const types = Object.keys(NAMES) as InboundType[];
+  return {
+    InboundEvent: {
+      description: "An action of a member. Events with unknown fields are refused.",
+      oneOf: types.map((type) => refTo(NAMES[type].name)),
+      discriminator: {
+        propertyName: "type",
+        mapping: Object.fromEntries(types.map((type) => [type, refTo(NAMES[type].name).$ref ?? ""])),
+      },
+    },
+    ...Object.fromEntries(types.map((type) => [NAMES[type].name, eventSchema(type)])),
+    Channel: {
+      description:
+        "A channel: its id, or an object with its id. The bridge chooses the opaque id; the prefix `dm:` is reserved.",
+      ...toSchema(fieldsOf("command")["channel"]),
+    },
+    MemberChannel: {
+      description: `A channel or a direct conversation. ${DM_WORDS}`,
+      ...toSchema(fieldsOf("message")["channel"]),
+    },
+    User: {
+      description:
+        "A member. The id is opaque and must be stable, because scores and DMs depend on it. The name is shown in " +
+        "results: send it whenever you know it.",
+      ...toSchema(fieldsOf("command")["user"]),
+    },
+  };
+}
+
+function fieldsOf(type: InboundType): Readonly<Record<string, OwnSchema>> {
+  return INBOUND_EVENT_SCHEMAS[type].properties;
+}
+
+function eventSchema(type: InboundType): Schema {
+  const { properties: _described, ...rest } = INBOUND_EVENT_SCHEMAS[type];
+  const described = Object.entries(fieldsOf(type)).map(([field, schema]): [string, Schema] => {
+    if (field === "channel") return [field, refTo(type === "command" ? "Channel" : "MemberChannel")];
+    if (field === "user") return [field, refTo("User")];
+    const words = field === "text" ? TEXT_WORDS[type] : (FIELD_WORDS[field] ?? "");
+    return [field, { ...toSchema(schema), description: words }];
+  });
+  return { description: NAMES[type].description, ...rest, properties: Object.fromEntries(described) };
+}
+
+/** The same rules in plain JSON Schema. */
+function toSchema(own: OwnSchema | undefined): Schema {
+  if (own === undefined) throw new Error("the schema of inbound events lacks a field that is documented");
+  const { wellFormed, if: condition, then, else: otherwise, properties, not, anyOf, ...rest } = own;
+  // The condition distinguishes objects from strings. A value of another type matches neither schema.
+  if (condition !== undefined) return { oneOf: [toSchema(otherwise), toSchema(then)] };
+  return {
+    ...rest,
+    ...(wellFormed === undefined ? {} : { "x-well-formed": wellFormed }),
+    ...(not === undefined ? {} : { not: toSchema(not) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(toSchema) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, schema]) => [name, toSchema(schema)]),
+          ),
+        }),
+  };
+}

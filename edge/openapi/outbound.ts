@@ -1,0 +1,178 @@
+import { CURSOR_FORM, EVENT_ID_FORM, MESSAGE_ID_FORM } from "../../contract/forms";
+import { MESSAGE_KINDS, PHASE_KINDS } from "../../contract/messages";
+import {
+  ACTION_MAX_CHARACTERS,
+  PAGE_MAX_EVENTS,
+  RETRY_OFFSETS_MS,
+  UPDATE_HOLD_MS,
+} from "../../contract/numbers";
+import { refTo, type Schema } from "./shape";
+
+const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER;
+
+const instant = (description: string): Schema => ({ type: "string", format: "date-time", description });
+const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
+
+/** The schema of an object. It allows unknown fields, because fields may be added. */
+function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: "object", description, properties, required: Object.keys(properties) };
+}
+
+const channel = text(
+  "A channel id that the bridge sent earlier. On an update of a `dm.create`: `dm:` and the user's id.",
+  { minLength: 1 },
+);
+const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 });
+const message = refTo("Message");
+
+export interface OutboundType {
+  readonly type: string;
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly fields: Readonly<Record<string, Schema>>;
+}
+
+const RETRY_TIMES = RETRY_OFFSETS_MS.map((ms) => `${ms / 1_000} s`).join(" and ");
+const RETRIED = `A failed push is retried ${RETRY_TIMES} later with the same \`id\`, and then dropped.`;
+
+/** The contract's outbound events, and what a bridge must do with each. */
+export const OUTBOUND_TYPES: readonly OutboundType[] = [
+  {
+    type: "message.create",
+    name: "MessageCreate",
+    summary: "Post a message in a channel",
+    description: `Post \`message\` in \`channel\`, and keep a map from \`message.id\` to the chat's own message id. ${RETRIED}`,
+    fields: { channel, message },
+  },
+  {
+    type: "message.update",
+    name: "MessageUpdate",
+    summary: "Replace a message",
+    description:
+      "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update that is " +
+      "older, by `sequence`, than the last one applied. An update without a mapping may have overtaken its create: " +
+      `hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if it ` +
+      `starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, ` +
+      "because the next update supersedes them.",
+    fields: { channel, message },
+  },
+  {
+    type: "message.ephemeral",
+    name: "MessageEphemeral",
+    summary: "Show a message to one member only",
+    description: `Show \`message\` only to \`user\` in \`channel\` if the chat can; otherwise send it as a DM or post it. It is never updated. ${RETRIED}`,
+    fields: { channel, user, message },
+  },
+  {
+    type: "dm.create",
+    name: "DmCreate",
+    summary: "Send a message to a member directly",
+    description: `Open or reuse a direct conversation with \`user\`, post \`message\`, and map \`message.id\` as for a create. ${RETRIED}`,
+    fields: { user, message },
+  },
+  {
+    type: "ping",
+    name: "Ping",
+    summary: "Confirm that the bridge is reachable",
+    description:
+      "Answer `2xx`. The dashboard shows the status code and the latency. A ping is never retried.",
+    fields: {},
+  },
+];
+
+/** The schemas of everything that a bridge receives. */
+export function outboundSchemas(): Readonly<Record<string, Schema>> {
+  return {
+    OutboundEvent: {
+      description: "An event for the bridge. Ignore unknown fields.",
+      oneOf: OUTBOUND_TYPES.map(({ name }) => refTo(name)),
+      discriminator: {
+        propertyName: "type",
+        mapping: Object.fromEntries(OUTBOUND_TYPES.map(({ type, name }) => [type, refTo(name).$ref ?? ""])),
+      },
+    },
+    ...Object.fromEntries(
+      OUTBOUND_TYPES.map(({ type, name, summary, fields }) => [
+        name,
+        object(`${summary}.`, { ...head(type), ...fields }),
+      ]),
+    ),
+    Message: object("A message to show. Its `id` identifies it in repeats and updates.", {
+      id: text("Assigned by the service.", { pattern: MESSAGE_ID_FORM.source }),
+      kind: text("The kind of the message. Kinds may be added: show an unknown kind like `card`.", {
+        "x-extensible-enum": MESSAGE_KINDS,
+      }),
+      text: text("Chat-flavoured Markdown; a bare newline is a line break."),
+      buttons: {
+        type: "array",
+        description: "Rows from top to bottom, buttons from left to right; empty when there are none.",
+        items: { type: "array", items: refTo("Button") },
+      },
+      image: {
+        type: ["string", "null"],
+        format: "uri",
+        description: "An image or animated image to show with the message.",
+      },
+      awaitsReply: {
+        type: "boolean",
+        description:
+          "Whether the member's next typed message is the answer. Send that message as a `message` event.",
+      },
+      data: {
+        type: ["object", "null"],
+        description: "The view model of the message. Its fields are not stable.",
+      },
+    }),
+    Button: { description: "A button of a message.", oneOf: [refTo("ActionButton"), refTo("LinkButton")] },
+    ActionButton: object("A button. When it is pressed, send an `action` event with the same `action`.", {
+      label: text("The text of the button."),
+      action: text("Opaque: never parse it.", { maxLength: ACTION_MAX_CHARACTERS }),
+    }),
+    LinkButton: object("A button. When it is pressed, open its URL and send no event.", {
+      label: text("The text of the button."),
+      url: text("The URL to open.", { format: "uri" }),
+    }),
+    EventPage: object("A page of held events.", {
+      events: {
+        type: "array",
+        maxItems: PAGE_MAX_EVENTS,
+        description: "Oldest first. Each event is exactly what a push would carry.",
+        items: refTo("OutboundEvent"),
+      },
+      next: {
+        type: ["string", "null"],
+        pattern: CURSOR_FORM.source,
+        description:
+          "The cursor to send as `after` next, unchanged. Null only when no `after` was sent and no event is held.",
+      },
+      hasMore: { type: "boolean", description: "Whether more events are held: if so, poll again at once." },
+      gap: {
+        type: "boolean",
+        description:
+          "Whether events after the sent `after` expired before they were fetched. If so, continue from `next`.",
+      },
+    }),
+  };
+}
+
+function head(type: string): Readonly<Record<string, Schema>> {
+  return {
+    id: text("The same on every retry: use it to drop repeats.", { pattern: EVENT_ID_FORM.source }),
+    type: { const: type, description: "The type of the event, which selects its schema." },
+    workspace: text("The id of the workspace.", { format: "uuid" }),
+    sequence: {
+      type: "integer",
+      format: "int64",
+      minimum: 1,
+      maximum: SEQUENCE_MAX,
+      description: "Always rises within the workspace. Numbers may be missing.",
+    },
+    createdAt: instant("When the event was created, in UTC."),
+    expiresAt: {
+      type: ["string", "null"],
+      format: "date-time",
+      description: "When the event expires, in UTC: drop it then. Null means never.",
+    },
+  };
+}

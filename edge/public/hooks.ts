@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ERRORS } from "../../contract/errors";
+import { BODY_MAX_BYTES } from "../../contract/numbers";
+import type { CoreClient } from "../lane/core-client";
+import { UNAVAILABLE } from "./error-body";
+import { sendError } from "./public-listener";
+import { readInboundEvent } from "./read-inbound-event";
+import { readJson } from "./read-json";
+import { readPollQuery } from "./read-poll-query";
+import { refusalAnswer } from "./refusal-answer";
+import { canonicalAddress } from "./source-address";
+import type { UnsentPages } from "./unsent-pages";
+
+const SIGNATURE_HEADER = "service-signature";
+/** The type as which every body is parsed. Fastify caches the parser of a named type; for "*" it parses each header. */
+const ANY_TYPE = "application/octet-stream";
+const ACCEPTED_BODY = '{"ok":true}';
+const ACCEPTED_HEADERS = [
+  "content-type",
+  "application/json; charset=utf-8",
+  "content-length",
+  String(ACCEPTED_BODY.length),
+];
+
+type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
+
+/** Adds the two endpoints of the public contract (section "Endpoints"). */
+export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentPages): void {
+  // A body is read as bytes, whatever its Content-Type or Content-Encoding says.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    ANY_TYPE,
+    { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES },
+    (_request, body, done) => done(null, body),
+  );
+  app.addHook("onRequest", (request, _reply, done) => {
+    request.headers["content-type"] = ANY_TYPE;
+    done();
+  });
+
+  app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const json = readJson(body); // check 1
+    if (json === undefined) return sendError(reply, ERRORS.notJson);
+    const read = readInboundEvent(json.value); // check 7; core answers a violation after check 6
+    const { outcome } = await core.receive({
+      ...caller(request),
+      body,
+      reading:
+        "event" in read
+          ? { $case: "event", value: read.event }
+          : { $case: "violation", value: read.violation },
+    });
+    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
+  });
+
+  app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
+    const queryString = rawQuery(request);
+    const read = readPollQuery(queryString);
+    const by = caller(request);
+    const { outcome } = await core.poll({
+      ...by,
+      queryString,
+      reading:
+        "query" in read
+          ? { $case: "query", value: read.query }
+          : { $case: "violation", value: read.violation },
+    });
+    if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
+    if (outcome === undefined) throw new Error("core answered a poll without an outcome");
+    const { body, signature, workspaceId } = outcome.value;
+    const owner = { workspaceId, address: by.sourceAddress };
+    if (!unsent.add(reply.raw, body.length, owner)) return sendError(reply, UNAVAILABLE);
+    const headers = [
+      "service-signature",
+      signature,
+      "service-workspace",
+      workspaceId,
+      "content-type",
+      "application/json",
+      "content-length",
+      String(body.length),
+    ];
+    sendPastFastify(reply, 200, headers, body);
+  });
+}
+
+/** The parts of a request that checks 2 to 5 need. Node joins repeated headers, so two signatures are malformed. */
+function caller(request: HooksRequest) {
+  const signature = request.headers[SIGNATURE_HEADER];
+  return {
+    workspaceId: request.params.workspaceId,
+    sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress),
+    signature: typeof signature === "string" ? signature : undefined,
+  };
+}
+
+/** Everything after the first "?", exactly as sent. */
+function rawQuery(request: FastifyRequest): string {
+  const url = request.raw.url ?? "";
+  const at = url.indexOf("?");
+  return at < 0 ? "" : url.slice(at + 1);
+}
+
+/**
+ * Sends an answer without Fastify's serialization and onSend hooks, of which there are none. The onResponse hooks and
+ * listeners of the raw response still run. Throws when a header is invalid; Fastify then answers 500.
+ * @param headers alternating names and values
+ */
+function sendPastFastify(
+  reply: FastifyReply,
+  status: number,
+  headers: string[],
+  body: Uint8Array | string,
+): void {
+  reply.raw.writeHead(status, headers);
+  reply.hijack();
+  reply.raw.end(body);
+}

@@ -1,0 +1,167 @@
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { ERRORS } from "../../contract/errors";
+import { HEADERS_MAX_BYTES } from "../../contract/numbers";
+import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
+import { CoreUnavailable } from "../lane/core-unavailable";
+import { errorBody, UNAVAILABLE, type ErrorAnswer } from "./error-body";
+import { createTurns } from "./request-turns";
+
+export interface PublicListenerOptions {
+  readonly trustProxy: readonly string[];
+  /** Is called with the status of the answer to a request that could not be parsed. */
+  onUnreadable?(status: number): void;
+  /** Milliseconds that a client may read nothing of its answer before its connection is closed. */
+  readonly stalledMs?: number;
+  /** Is called with errors that are bugs. */
+  report(where: string, error: unknown): void;
+}
+
+const KEEP_ALIVE_MS = 65_000;
+/** Also bounds answers that are too small for `UnsentPages` to count. */
+const STALLED_MS = 60_000;
+/** Further bytes of an oversized body that are read, so that its sender sees the answer instead of a reset. */
+const DRAIN_MAX_BYTES = 16 * 1_048_576;
+const DRAIN_MAX_MS = 1_000;
+const HOST = "host";
+
+/** Creates the HTTP server for bridges, without its routes. Its own answers all have the contract's error body. */
+export function createPublicListener({
+  trustProxy,
+  report,
+  onUnreadable,
+  stalledMs = STALLED_MS,
+}: PublicListenerOptions): FastifyInstance {
+  const app = fastify({
+    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: stalledMs,
+    http: {
+      ...REQUEST_TIMEOUTS,
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      // Checked below, because Node's own answer to a request without a Host header has no body.
+      requireHostHeader: false,
+    },
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    // Requests that have arrived when the edge stops are still answered; Fastify's 503 would have another body.
+    return503OnClosing: false,
+    // A long path segment is an unknown workspace id, so its length is not limited here.
+    routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
+    // A malformed path is answered like an unknown one.
+    frameworkErrors: (_error, _request, reply) => {
+      void sendError(reply, ERRORS.notFound);
+    },
+  });
+  app.removeAllContentTypeParsers();
+  // Headers are limited by their bytes. Beyond a maximum count, Node would drop headers without an error.
+  app.server.maxHeadersCount = 0;
+  // A client that closes its half of the connection still gets its answer. Node does not document this property.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  // Expectations other than 100-continue are ignored. CONNECT is answered 404.
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
+  const takeTurn = createTurns();
+  app.addHook("onRequest", (_request, reply, done) => takeTurn(reply.raw, done));
+  app.addHook("onRequest", ({ raw }, reply, done) => {
+    const hosts = countHosts(raw.rawHeaders);
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === "1.1")) {
+      void sendError(reply.header("connection", "close"), ERRORS.notHttp);
+    } else {
+      done();
+    }
+  });
+  app.setNotFoundHandler((_request, reply) => sendError(reply, ERRORS.notFound));
+  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    // An unknown path is answered 404 even if something else is invalid, e.g. its Content-Type.
+    if (request.is404) return sendError(reply, ERRORS.notFound);
+    if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
+    if (error.statusCode === ERRORS.tooLarge.status) {
+      await drain(request.raw);
+      return sendError(reply, ERRORS.tooLarge);
+    }
+    if (error.statusCode === 400) return sendError(reply, ERRORS.incomplete);
+    report(request.routeOptions.url ?? "", error);
+    return sendError(reply, ERRORS.internal);
+  });
+  return app;
+}
+
+/** The number of Host headers. Counts raw headers, because `headers` has only the first. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  // Names and values alternate.
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === HOST.length && rawHeaders[i]?.toLowerCase() === HOST) count++;
+  }
+  return count;
+}
+
+export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
+  if (answer.retryAfterSeconds !== undefined)
+    void reply.header("Retry-After", String(answer.retryAfterSeconds));
+  return reply
+    .code(answer.status)
+    .header("content-type", "application/json")
+    .send(JSON.stringify(errorBody(answer)));
+}
+
+/** Reads and discards the rest of a body, up to a bound in bytes and time. */
+function drain(body: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const timer = setTimeout(done, DRAIN_MAX_MS);
+    function count(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > DRAIN_MAX_BYTES) done();
+    }
+    function done(): void {
+      clearTimeout(timer);
+      body.off("data", count).off("end", done).off("close", done);
+      resolve();
+    }
+    body.on("data", count).on("end", done).on("close", done).resume();
+  });
+}
+
+/** Answers a request that is not HTTP, has too long headers, or did not arrive in time. Closes the connection. */
+function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  onUnreadable: PublicListenerOptions["onUnreadable"],
+): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const answer = brokenRequestAnswer(error.code);
+  onUnreadable?.(answer.status);
+  endWith(socket, answer);
+}
+
+/** Writes an answer directly to the socket, and closes the connection. */
+function endWith(socket: Duplex, answer: ErrorAnswer): void {
+  const body = JSON.stringify(errorBody(answer));
+  const { error: reason = "" } = errorBody(answer);
+  // Node does not handle errors of a CONNECT socket, so without this a reset would end the process.
+  socket.on("error", () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${answer.status} ${reason}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}
+
+function brokenRequestAnswer(code: string | undefined): ErrorAnswer {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return ERRORS.late;
+    case "HPE_HEADER_OVERFLOW":
+      return ERRORS.headersTooLarge;
+    default:
+      return ERRORS.notHttp;
+  }
+}

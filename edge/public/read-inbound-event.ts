@@ -1,0 +1,199 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { InboundType } from "../../contract/messages";
+import { DM_PREFIX } from "../../contract/forms";
+import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
+import type { FieldViolation } from "../../proto/gen/chatbridge/v1/bridge";
+import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-schema";
+
+/** Characters of an unknown field's name in an answer: the sender may send a long name. */
+const FIELD_NAME_MAX = 256;
+
+const ajv = new Ajv2020({ strict: true, strictTypes: false, ownProperties: true, logger: false });
+ajv.addKeyword({
+  keyword: "wellFormed",
+  type: "string",
+  schemaType: "boolean",
+  validate: (_wanted: boolean, data: string) => data.isWellFormed(),
+});
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly if?: Schema;
+  readonly then?: Schema;
+}
+
+/** A type's schema as a whole, which accepts or rejects a body, and by field, which finds the fault. */
+interface Rules {
+  readonly whole: ValidateFunction<InboundEventBody>;
+  readonly object: ObjectRules;
+}
+
+interface ObjectRules {
+  readonly fields: ReadonlyMap<string, FieldRules>;
+}
+
+interface FieldRules {
+  readonly required: boolean;
+  readonly valid: ValidateFunction;
+  /** The rules of the inner fields, for a field that is or may be an object. */
+  readonly object: ObjectRules | undefined;
+}
+
+const RULES = Object.fromEntries(
+  Object.entries(INBOUND_EVENT_SCHEMAS).map(([type, schema]) => [
+    type,
+    { whole: ajv.compile<InboundEventBody>(schema), object: compileObject(schema as Schema) },
+  ]),
+) as unknown as Readonly<Record<InboundType, Rules>>;
+
+function compileObject(schema: Schema): ObjectRules {
+  const fields = Object.entries(schema.properties ?? {}).map(([name, property]): [string, FieldRules] => {
+    const object = property.type === "object" ? property : property.then;
+    return [
+      name,
+      {
+        required: schema.required?.includes(name) ?? false,
+        valid: ajv.compile(property),
+        object: object === undefined ? undefined : compileObject(object),
+      },
+    ];
+  });
+  return { fields: new Map(fields) };
+}
+
+/** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
+export function readInboundEvent(
+  body: unknown,
+): { readonly event: InboundEvent } | { readonly violation: FieldViolation } {
+  if (!isObject(body)) return violation(undefined, "the body must be a JSON object");
+  const { type } = body;
+  if (!Object.hasOwn(body, "type")) return violation("type", "type is required");
+  if (!isInboundType(type)) return violation("type", "type must be command, action or message");
+  const rules = RULES[type];
+  if (rules.whole(body)) {
+    return namesAnotherMember(body) ? otherMember() : { event: toMessage(body) };
+  }
+  return violationOf(body, rules.object);
+}
+
+/** The first fault of a body that its schema rejects: known fields in the contract's order, then unknown fields. */
+function violationOf(
+  body: Readonly<Record<string, unknown>>,
+  rules: ObjectRules,
+): { violation: FieldViolation } {
+  for (const [name, field] of rules.fields) {
+    const found = findFieldFault(body, name, field);
+    if (name === "channel" && isDm(body["channel"])) {
+      // An invalid DM id is a fault of `channel`, whether the id is bare or in an object.
+      if (found?.field === "channel" || found?.field === "channel.id") return noDmHere();
+      if (namesAnotherMember(body)) return otherMember();
+    }
+    if (found !== undefined) return violation(found.field, `${found.field} ${found.message}`);
+  }
+  const unknown = findUnknownField(body, rules);
+  if (unknown === undefined) throw new Error("a body broke its schema, but none of its fields did");
+  return violation(unknown, `${unknown} is not a known field`);
+}
+
+interface FieldFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+function findFieldFault(
+  object: Readonly<Record<string, unknown>>,
+  name: string,
+  rules: FieldRules,
+): FieldFault | undefined {
+  if (!Object.hasOwn(object, name)) {
+    return rules.required ? { field: name, message: "is required" } : undefined;
+  }
+  const value = object[name];
+  if (rules.valid(value)) return undefined;
+  const message = rules.valid.errors?.[0]?.message ?? "is not valid";
+  if (rules.object === undefined || !isObject(value)) return { field: name, message: wording(message) };
+  for (const [inner, innerRules] of rules.object.fields) {
+    const found = findFieldFault(value, inner, innerRules);
+    if (found !== undefined) return { field: `${name}.${found.field}`, message: found.message };
+  }
+  const unknown = findUnknownField(value, rules.object);
+  return unknown === undefined
+    ? { field: name, message: wording(message) }
+    : { field: `${name}.${unknown}`, message: "is not a known field" };
+}
+
+/** Ajv's message, except for the keyword that this file adds. */
+function wording(message: string): string {
+  return message.includes("wellFormed") ? "must be well-formed Unicode" : message;
+}
+
+function findUnknownField(object: Readonly<Record<string, unknown>>, rules: ObjectRules): string | undefined {
+  return Object.keys(object)
+    .find((name) => !rules.fields.has(name))
+    ?.slice(0, FIELD_NAME_MAX);
+}
+
+/** Whether the channel is the DM of a member other than the event's user. */
+function namesAnotherMember(body: Readonly<Record<string, unknown>> | InboundEventBody): boolean {
+  if (!isDm(body.channel)) return false;
+  const user: unknown = body.user;
+  return (
+    isObject(user) && typeof user["id"] === "string" && channelId(body.channel) !== DM_PREFIX + user["id"]
+  );
+}
+
+function isDm(channel: unknown): boolean {
+  return channelId(channel)?.startsWith(DM_PREFIX) ?? false;
+}
+
+function channelId(channel: unknown): string | undefined {
+  const id = isObject(channel) ? channel["id"] : channel;
+  return typeof id === "string" ? id : undefined;
+}
+
+function noDmHere() {
+  return violation(
+    "channel",
+    "channel must not be a DM on a command; elsewhere a DM must be dm: and a user.id",
+  );
+}
+
+function otherMember() {
+  return violation("channel", "channel must be dm: and the event's own user.id");
+}
+
+function violation(field: string | undefined, message: string): { readonly violation: FieldViolation } {
+  return { violation: { field, message } };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isInboundType(type: unknown): type is InboundType {
+  return typeof type === "string" && Object.hasOwn(INBOUND_EVENT_SCHEMAS, type);
+}
+
+function toMessage(body: InboundEventBody): InboundEvent {
+  const { channel, user } = body;
+  const { id, name } = typeof channel === "string" ? { id: channel, name: undefined } : channel;
+  return {
+    id: body.id,
+    channel: { id, name: name ?? undefined },
+    user: { id: user.id, name: user.name ?? undefined },
+    kind: toKind(body),
+  };
+}
+
+function toKind(body: InboundEventBody): NonNullable<InboundEvent["kind"]> {
+  switch (body.type) {
+    case "command":
+      return { $case: "command", value: { text: body.text } };
+    case "action":
+      return { $case: "action", value: { messageId: body.messageId, action: body.action } };
+    case "message":
+      return { $case: "message", value: { text: body.text, replyTo: body.replyTo ?? undefined } };
+  }
+}

@@ -1,0 +1,49 @@
+import { CURSOR_FORM } from "../../contract/forms";
+import { PAGE_MAX_EVENTS } from "../../contract/numbers";
+import type { FieldViolation, PollQuery } from "../../proto/gen/chatbridge/v1/bridge";
+
+const KNOWN = ["after", "limit"] as const;
+const FIELD_NAME_MAX = 256;
+
+/**
+ * Returns the query of a poll, or its first fault: malformed and repeated parameters
+ * in the order of the contract's table, then unknown parameters in the order sent.
+ */
+export function readPollQuery(
+  queryString: string,
+): { readonly query: PollQuery } | { readonly violation: FieldViolation } {
+  const sent = new URLSearchParams(queryString);
+  for (const name of KNOWN) {
+    if (sent.getAll(name).length > 1) return violation(name, "must not be repeated");
+    const value = sent.get(name);
+    if (value === null) continue;
+    if (name === "after" && value !== "latest" && !CURSOR_FORM.test(value)) {
+      return violation(name, "must be latest, or a cursor from next of an earlier page");
+    }
+    if (name === "limit" && !isLimit(value))
+      return violation(name, `must be an integer from 1 to ${PAGE_MAX_EVENTS}`);
+  }
+  for (const name of sent.keys()) {
+    if (!isKnown(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
+  }
+  return {
+    query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? PAGE_MAX_EVENTS) },
+  };
+}
+
+function isLimit(text: string): boolean {
+  return /^[0-9]{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= PAGE_MAX_EVENTS;
+}
+
+function isKnown(name: string): boolean {
+  return KNOWN.some((known) => known === name);
+}
+
+function readFrom(after: string | null): PollQuery["from"] {
+  if (after === null) return undefined;
+  return after === "latest" ? { $case: "latest", value: true } : { $case: "after", value: after };
+}
+
+function violation(field: string, message: string): { readonly violation: FieldViolation } {
+  return { violation: { field, message: `${field} ${message}` } };
+}
