@@ -1,3 +1,4 @@
+import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract";
 import type { Message } from "../../events";
 import { sign } from "../../signature";
 import { entriesOf, MALFORMED, WRONG, type BadSignature } from "../bad-signatures";
@@ -41,14 +42,14 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "old-refused",
     says: "A push whose signed timestamp is more than 5 minutes before or after the clock is rejected.",
-    mend: "after the digest check, reject a timestamp more than 300 seconds before or after your clock, with 409 or another 4xx",
+    mend: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds before or after your clock, with 409 or another 4xx`,
     judge: refusesOld,
     judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
     says: "A push whose signed timestamp is within 5 minutes before or after the clock is accepted.",
-    mend: "accept timestamps up to 300 seconds before and after your clock",
+    mend: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds before and after your clock`,
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],
