@@ -93,7 +93,7 @@ async function untilReady(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const end = performance.now() + READY_WITHIN_MS;
-  while ((await ask(address, "PING")) !== "+PONG") {
+  while ((await ask(address, "PING")) !== "PONG") {
     signal?.throwIfAborted();
     const late = performance.now() > end;
     if (late || hasEnded(child)) {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createConnection } from "node:net";
 import { join } from "node:path";
+import { createClient } from "redis";
 import { giveBack, listenOn, portOf } from "./free-port";
 
 /** The address of a private Redis. */
@@ -78,39 +78,35 @@ async function freePort(port: number): Promise<number | undefined> {
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Sends a command to the Redis of an address, and resolves to the first line of the
- * answer. Resolves to "" when there is no answer, and to undefined when there is no
- * connection or the server rejects the password.
+ * Sends a command to the Redis of an address. Resolves to the answer, or to "" when the answer is an error or does not
+ * arrive in time. Resolves to undefined when there is no connection, or the server rejects the password.
  */
-export function ask(
+export async function ask(
   { connect, password }: RedisAddress,
   command: "PING" | "SHUTDOWN",
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = createConnection(connect);
-    let known = false;
-    let text = "";
-    const done = (answer?: string): void => {
-      socket.destroy();
-      resolve(answer);
-    };
-    const over = (): void => done(known ? "" : undefined);
-    const send = (): void => {
-      known = true;
-      text = "";
-      socket.write(`${command}\r\n`);
-    };
-    socket.setTimeout(ANSWER_WITHIN_MS, over);
-    socket.on("connect", () => (password === "" ? send() : socket.write(`AUTH ${password}\r\n`)));
-    socket.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-      const [line, rest] = text.split("\r\n", 2);
-      if (rest === undefined) return;
-      if (known) done(line);
-      else if (line === "+OK") send();
-      else done();
-    });
-    socket.on("error", over);
-    socket.on("close", over);
+  const client = createClient({
+    socket: {
+      ...connect,
+      connectTimeout: ANSWER_WITHIN_MS,
+      socketTimeout: ANSWER_WITHIN_MS,
+      reconnectStrategy: false,
+    },
+    ...(password === "" ? {} : { password }),
+    disableOfflineQueue: true,
   });
+  // A failed call rejects too.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+  } catch {
+    return undefined;
+  }
+  try {
+    return String(await client.sendCommand([command]));
+  } catch {
+    return "";
+  } finally {
+    client.destroy();
+  }
 }
