@@ -1,21 +1,33 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors
-// that server reflection serves; and the kit's copy of the contract. `--check`
-// writes nothing, and fails when the committed files differ.
+// that server reflection serves; the kit's copy of the contract; and the Grafana
+// dashboard. `--check` writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
+import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
 /** The parts of the contract that the kit, which is published by itself, needs. */
 const KIT_PARTS = ["numbers", "forms", "messages"];
-const KIT_COPY = "bridge/contract.ts";
 
 function kitCopy() {
   const parts = KIT_PARTS.map((name) =>
     readFileSync(`contract/${name}.ts`, "utf8").replace(/^import [^;]*;\n+/gm, ""),
   );
   return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
+}
+
+/** Single files by their path. */
+const SINGLE = { "bridge/contract.ts": kitCopy, "ops/grafana/chat-bridge.json": grafanaDashboard };
+
+async function singleFiles() {
+  const made = Object.entries(SINGLE).map(async ([path, make]) => {
+    const options = { ...(await resolveConfig(path)), filepath: path };
+    return [path, await format(make(), options)];
+  });
+  return Promise.all(made);
 }
 
 function generate(into) {
@@ -39,7 +51,7 @@ const files = (root) =>
 
 if (!process.argv.includes("--check")) {
   generate(".");
-  writeFileSync(KIT_COPY, kitCopy());
+  for (const [path, text] of await singleFiles()) writeFileSync(path, text);
 } else {
   const scratch = mkdtempSync(join(tmpdir(), "chat-bridge-gen-"));
   try {
@@ -49,7 +61,9 @@ if (!process.argv.includes("--check")) {
     const differing = [...new Set([...Object.keys(fresh), ...Object.keys(committed)])].filter(
       (name) => fresh[name] !== committed[name],
     );
-    if (kitCopy() !== readFileSync(KIT_COPY, "utf8")) differing.push(KIT_COPY);
+    for (const [path, text] of await singleFiles()) {
+      if (text !== readFileSync(path, "utf8")) differing.push(path);
+    }
     if (differing.length > 0) {
       process.stderr.write(`generated code is out of date: ${differing.join(", ")}. Run: npm run gen\n`);
       process.exitCode = 1;
