@@ -43,12 +43,26 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/**
+ * The states of a lane:
+ *
+ *     a call             core accepts the stream
+ *   idle ─────▶ opening ────────────────────────▶ open
+ *                ▲   │                              │
+ *         a call │   │ the stream ends              │ the stream ends: its pending calls are rejected
+ *                │   ▼                              │
+ *               resting ◀───────────────────────────┘
+ *
+ * A call opens a resting lane only after `until`, by `performance.now()`.
+ */
+type LaneState =
+  | { readonly name: "idle" }
+  | { readonly name: "opening" | "open"; readonly stream: LaneStream }
+  | { readonly name: "resting"; readonly until: number };
+
 interface Lane {
-  stream: LaneStream | undefined;
-  /** Whether core has accepted the stream. */
-  accepted: boolean;
-  /** When the lane may be opened again after a break, by `performance.now()`. */
-  openAt: number;
+  state: LaneState;
+  /** Number of streams that ended since core last answered a call. */
   failures: number;
 }
 
@@ -83,9 +97,7 @@ export function createLanes({
   onRefused,
 }: LanesOptions): Lanes {
   const all: Lane[] = Array.from({ length: lanes }, () => ({
-    stream: undefined,
-    accepted: false,
-    openAt: 0,
+    state: { name: "idle" },
     failures: 0,
   }));
   /** Pending calls by number, in the order of their deadlines. */
@@ -133,15 +145,15 @@ export function createLanes({
     const now = performance.now();
     for (let tries = 0; tries < all.length; tries++) {
       const lane = all[next++ % all.length];
-      if (lane !== undefined && (lane.stream !== undefined || lane.openAt <= now)) return lane;
+      if (lane !== undefined && (lane.state.name !== "resting" || lane.state.until <= now)) return lane;
     }
     return undefined;
   }
 
   function streamOf(lane: Lane): LaneStream {
-    if (lane.stream !== undefined) return lane.stream;
+    if ("stream" in lane.state) return lane.state.stream;
     const stream = open();
-    lane.stream = stream;
+    lane.state = { name: "opening", stream };
     load.open += 1;
     load.opened += 1;
     stream.on("data", ({ answers }: LaneResponse) => {
@@ -149,7 +161,7 @@ export function createLanes({
       for (const { number, answer } of answers) receive(number, answer);
     });
     stream.on("metadata", () => {
-      lane.accepted = true;
+      if (isOn(lane, stream)) lane.state = { name: "open", stream };
       isRefused = false;
     });
     stream.on("error", ({ code, details }: ServiceError) => {
@@ -164,6 +176,10 @@ export function createLanes({
     return stream;
   }
 
+  function isOn(lane: Lane, stream: LaneStream): boolean {
+    return "stream" in lane.state && lane.state.stream === stream;
+  }
+
   function receive(number: number, answer: LaneAnswer["answer"]): void {
     if (!underWay.has(number)) return; // The answer is too late.
     if (answer === undefined) fail(number, "core-fault", new Error("core sent an empty answer"));
@@ -174,12 +190,11 @@ export function createLanes({
   }
 
   function breakLane(lane: Lane, stream: LaneStream): void {
-    if (lane.stream !== stream) return;
-    lane.stream = undefined;
-    lane.accepted = false;
-    load.open -= 1;
-    lane.openAt = performance.now() + Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
+    if (!isOn(lane, stream)) return;
+    const pauseMs = Math.min(REOPEN_MAX_MS, REOPEN_MIN_MS * 2 ** lane.failures);
+    lane.state = { name: "resting", until: performance.now() + pauseMs };
     lane.failures += 1;
+    load.open -= 1;
     stream.cancel();
     // The unsent calls are rejected with the others below, so they must not be sent later.
     if (turn?.lane === lane) turn = undefined;
@@ -202,7 +217,7 @@ export function createLanes({
   }
 
   async function greet(): Promise<void> {
-    if (all.some(({ accepted }) => accepted)) return;
+    if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();
     if (lane === undefined) throw noLane();
     const stream = streamOf(lane);
@@ -245,8 +260,7 @@ export function createLanes({
       closed = true;
       clearInterval(deadlines);
       for (const lane of all) {
-        const { stream } = lane;
-        if (stream !== undefined) breakLane(lane, stream);
+        if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
       // The remaining calls wait for a lane that was not opened yet.
       for (const number of underWay.keys())

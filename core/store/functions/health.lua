@@ -3,6 +3,13 @@
 -- `:due` has the time at which each workspace with waiting events begins to fail, so that
 -- no search is needed. An event "waits" while it is held, unexpired and newer than the last
 -- event that was served to the bridge (`served`).
+--
+--   healthy ──an event is held──▶ waiting ──5 minutes without a poll──▶ failing
+--      ▲                            │  ▲                                  │ │
+--      │◀──a poll gets all events───┘  └───a poll gets some of them───────┘ │
+--      └─────────────────────────────a poll gets all events─────────────────┘
+--
+-- A waiting workspace is in `:due`; a failing one has the field `failing` in its state.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
 -- Records that events of a workspace wait from now on.
