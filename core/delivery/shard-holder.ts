@@ -23,7 +23,13 @@ const BEAT_MS = 750;
 const SAFETY_MS = 500;
 
 /**
- * Holds this core's fair share of the shards. Every `BEAT_MS` it reports that this core is alive, renews its
+ * Holds this core's fair share of the shards, each in one of the states of docs/leases.md:
+ *
+ *   free ──▶ held ──▶ draining ──▶ released
+ *             │          │
+ *             └──────────┴──▶ lost
+ *
+ * Draining: `stopping` is aborted. Lost: `lost` is aborted, too. Every `BEAT_MS` it reports that this core is alive, renews its
  * leases, acquires free ones, and hands over those that are in another core's share. A lease that was not
  * renewed in time counts as lost. That holds after this process was paused, too: the late timer finds the
  * lease expired, and the store rejects work without a lease.
