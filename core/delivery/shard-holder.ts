@@ -29,10 +29,11 @@ const SAFETY_MS = 500;
  *             │          │
  *             └──────────┴──▶ lost
  *
- * Draining: `stopping` is aborted. Lost: `lost` is aborted, too. Every `BEAT_MS` it reports that this core is alive, renews its
- * leases, acquires free ones, and hands over those that are in another core's share. A lease that was not
- * renewed in time counts as lost. That holds after this process was paused, too: the late timer finds the
- * lease expired, and the store rejects work without a lease.
+ * Draining: `stopping` is aborted. Lost: `lost` is aborted, too.
+ *
+ * Every `BEAT_MS` it reports that this core is alive, renews its leases, acquires free ones, and hands over those
+ * that are in another core's share. A lease that was not renewed in time counts as lost. That holds after this
+ * process was paused, too: the late timer finds the lease expired, and the store rejects work without a lease.
  */
 export function holdShards({ leases, member, work, report }: ShardHolderOptions): ShardHolder {
   interface Held {
