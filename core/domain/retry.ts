@@ -1,7 +1,11 @@
 import { KIND_RULES } from "../../contract/messages";
 import type { OutboundContent } from "./outbound-event";
 
-/** Whether a failed push of the event is retried. Other updates are replaced by the next one; a late ping is useless. */
+/**
+ * Whether a failed push of the event is retried ("Delivery, retries and expiry"). Other updates are replaced by the
+ * next one, and a late ping is useless. `RETRY_OFFSETS_MS` says when; `conclude` in delivery/event-attempts.ts retries,
+ * and `tryToPush` in delivery/push-attempt.ts skips an attempt for an event that has expired.
+ */
 export function isRetried(content: OutboundContent | { readonly type: "ping" }): boolean {
   switch (content.type) {
     case "message.create":

@@ -8,7 +8,7 @@ import { shardOf } from "../domain/shard";
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: the record as JSON, with encrypted secrets |
- * | `:st:<workspace>`           | hash   | as the workspace             | put_workspace: version, mode; publish: sequence, held (last held sequence), total (number of events ever held); page: polled (µs), served (last served sequence), run (a run of polls without events: its id and their number); both: gone (highest expired sequence), oldest (lowest sequence left); find_failing: failing (ms); record_pushes, for a queued event that it holds: sequence, held, total, lifted, published |
+ * | `:st:<workspace>`           | hash   | as the workspace             | its state, see below           |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
  * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish, record_pushes: events for polling; id is `<sequence>-0`, the field is the event's number |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes removes them |
@@ -28,6 +28,23 @@ import { shardOf } from "../domain/shard";
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token, its age, and the time of its last join |
  * | `:alive:<group>`            | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
+ *
+ * The fields of `:st:<workspace>`. Sequences are in µs.
+ *
+ * | field                 | meaning                                                | written by                        |
+ * |-----------------------|--------------------------------------------------------|-----------------------------------|
+ * | `version`, `mode`     | of the record in `:ws:`                                | put_workspace                     |
+ * | `sequence`            | last sequence that an event got                        | publish, record_pushes            |
+ * | `held`                | last sequence that was held                            | publish, record_pushes            |
+ * | `total`               | number of events that were ever held                   | publish, record_pushes            |
+ * | `gone`                | highest sequence that expired                          | publish, page, record_pushes      |
+ * | `oldest`              | lowest sequence that is still held                     | publish, page, record_pushes      |
+ * | `served`              | last sequence that a poll got                          | page                              |
+ * | `polled`              | time of the last poll, µs                              | page                              |
+ * | `run`                 | run of polls without events: its id and their number   | page                              |
+ * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
+ * | `lifted`              | sequence of the last queued event that was held        | record_pushes                     |
+ * | `published`           | last sequence that was held by publishing before it    | record_pushes                     |
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at the first start.
  */

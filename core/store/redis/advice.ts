@@ -22,7 +22,7 @@ const CHECKS: readonly ((settings: Settings) => Omit<RedisAdvice, "server"> | un
       ? undefined
       : {
           level: "warn",
-          advice: "appendonly is no: A RESTART LOSES ALL DATA SINCE THE LAST SNAPSHOT, OR ALL DATA; set yes",
+          advice: "appendonly is no: A RESTART LOSES THE DATA SINCE THE LAST SNAPSHOT, OR ALL OF IT; set yes",
         },
   (settings) => {
     const fsync = settings.get("appendfsync");
