@@ -205,7 +205,7 @@ test("an event of 64 KiB is published, and an event of one byte more is refused"
     (await publish(service.clients, { ...ofLength(length), workspaceId }))[0]?.outcome;
   const outcome = await outcomeOf(MAX);
   if (outcome?.$case !== "refused") throw new Error("an event over 64 KiB was published");
-  const fits = MAX - (Number(/event of (\d+) bytes/.exec(outcome.value.message)?.[1]) - MAX);
+  const fits = MAX - (Number(/have (\d+) bytes/.exec(outcome.value.message)?.[1]) - MAX);
   expect((await outcomeOf(fits + 1))?.$case).toBe("refused");
   const [event] = await hold(ofLength(fits));
   expect(event?.message["text"]).toHaveLength(fits);
