@@ -103,7 +103,7 @@ export async function ask(
     return undefined;
   }
   try {
-    return String(await client.sendCommand([command]));
+    return await client.sendCommand<string>([command]);
   } catch {
     return "";
   } finally {
