@@ -29,11 +29,11 @@ export const COMMAND_TEXT_MAX_CHARACTERS = 2_000;
 export const MESSAGE_TEXT_MAX_CHARACTERS = 4_000;
 
 /** Seconds that the service remembers a request id. */
-export const REQUEST_ID_SECONDS = DAY_SECONDS;
+export const REQUEST_ID_SECONDS = 1 * DAY_SECONDS;
 /** Seconds that the service holds an event for polling. */
-export const HELD_SECONDS = DAY_SECONDS;
+export const HELD_SECONDS = 1 * DAY_SECONDS;
 /** Milliseconds that a retired signing secret stays valid. */
-export const ROTATION_OVERLAP_MS = DAY_SECONDS * SECOND_MS;
+export const ROTATION_OVERLAP_MS = 1 * DAY_SECONDS * SECOND_MS;
 
 /** Events of one page; also the default of `limit`. */
 export const PAGE_MAX_EVENTS = 100;

@@ -234,7 +234,7 @@ test("three players play a game over polls, a cut network and pushes; every stag
 
   await ada.type("See [the rules](https://example.com/rules) and `this`:\n```\na = 1\n```\n> quoted");
   await ada.page.getByRole("button", { name: "Help" }).click();
-  await each((player) => player.sees("press a button"));
+  await each((player) => player.sees("press a button to answer"));
   await ada.page.getByRole("button", { name: "Settings" }).click();
   await each((player) => player.sees("Rounds:"));
   await bob.page.getByRole("button", { name: /^Bridge/ }).click();
