@@ -5,9 +5,10 @@ const ARROWS = {
   "^contract/": [],
   "^core/domain/": ["^contract/"],
   "^core/ports/": ["^contract/", "^core/domain/"],
-  "^core/operations/": ["^contract/", "^core/domain/", "^core/ports/"],
+  "^core/operations/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/"],
+  "^core/leases/": ["^contract/", "^core/domain/", "^core/ports/"],
   "^core/store/": ["^contract/", "^core/domain/", "^core/ports/"],
-  "^core/delivery/": ["^contract/", "^core/domain/", "^core/ports/"],
+  "^core/delivery/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/"],
   "^core/rpc/": ["^contract/", "^core/operations/", "^core/domain/", "^core/ports/", "^proto/"],
   "^core/metrics/": [
     "^contract/",

@@ -10,7 +10,7 @@ import { watchShard } from "./delivery/shard-watch";
 import type { InboundDropped, QueuedPush } from "./ports/store";
 import type { Mailer, NameLookup } from "./ports/outside";
 import { dispatchShard } from "./delivery/shard-dispatcher";
-import { holdShards } from "./delivery/shard-holder";
+import { holdLeases } from "./leases/lease-holder";
 import { createNameLookup } from "./delivery/system-names";
 import { createTargetUrlCheck } from "./delivery/target-url-check";
 import { CONTRACT_LIMITS } from "./domain/bounds";
@@ -124,17 +124,17 @@ export async function createCore(
         log.error({ count }, "the outbox is full: emails about outages were dropped; check the mail server");
       },
     };
-    const shardHolder = holdShards({
+    const leases = holdLeases({
       leases: store.leases,
       member: { group: CORES_GROUP, name: ids.token(), token: ids.token() },
-      report,
-      work: async (hold) => {
-        await Promise.all([dispatchShard(shardContext, hold), watchShard(shardContext, hold)]);
+      async work(lease) {
+        await Promise.all([dispatchShard(shardContext, lease), watchShard(shardContext, lease)]);
       },
+      onFault: (error) => report("leases", error),
     });
-    closers.unshift(() => shardHolder.close());
+    closers.unshift(() => leases.close());
     metrics.store.begin(store.now);
-    metrics.backlog.begin({ ...store, heldShards: () => shardHolder.held });
+    metrics.backlog.begin({ ...store, heldShards: () => leases.held });
 
     const streams = new AbortController();
     // Every stream adds a listener, so Node must not warn about their number.
@@ -159,7 +159,7 @@ export async function createCore(
     closers.unshift(async () => {
       streams.abort();
       // In parallel, so that other cores acquire the shards without waiting for this core's last callers.
-      await Promise.all([rpc.close(), shardHolder.close()]);
+      await Promise.all([rpc.close(), leases.close()]);
     });
     if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: core rejects every call");
     whyNotReady = async () => {

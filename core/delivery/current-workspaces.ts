@@ -25,7 +25,7 @@ export interface CurrentWorkspaces {
 
 export function createCurrentWorkspaces(
   context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
-  lost: AbortSignal,
+  over: AbortSignal,
 ): CurrentWorkspaces {
   const readings = new Map<
     string,
@@ -33,7 +33,7 @@ export function createCurrentWorkspaces(
   >();
 
   async function read(id: string): Promise<Workspace | undefined> {
-    while (!lost.aborted) {
+    while (!over.aborted) {
       let pauseMs = AFTER_FAULT_MS;
       try {
         return (await context.workspaces.read(id))?.workspace;

@@ -5,7 +5,7 @@ import type { Clock } from "../ports/outside";
 import type { PushMeter } from "../ports/meters";
 import type { PushQueue, QueuedPush, Recorded } from "../ports/store";
 import type { CurrentWorkspaces } from "./current-workspaces";
-import type { Hold } from "./hold";
+import type { Lease } from "../leases/lease";
 import { tryToPush, type AttemptOutcome } from "./push-attempt";
 import type { PushClient } from "./push-client";
 import { createPushRecorder } from "./push-recorder";
@@ -69,12 +69,12 @@ const FRESH_MS = 50;
 
 export function createEventAttempts(
   context: EventAttemptsContext,
-  hold: Hold,
+  lease: Lease,
   current: CurrentWorkspaces,
   { onTried, onGone, onPushedAgain, onRoom }: EventAttemptsListener,
 ): EventAttempts {
   const { now, pushMeter } = context;
-  const recorder = createPushRecorder(context, hold, onRoom);
+  const recorder = createPushRecorder(context, lease, onRoom);
   const timers = new Set<NodeJS.Timeout>();
   let underWay = 0;
   let onIdle: (() => void) | undefined;
@@ -96,12 +96,12 @@ export function createEventAttempts(
     const { push, number } = trial;
     let outcome: AttemptOutcome;
     try {
-      outcome = await tryToPush(context, current, hold, push, number === 1 ? FRESH_MS : 0);
+      outcome = await tryToPush(context, current, lease, push, number === 1 ? FRESH_MS : 0);
     } finally {
       if (number === 1) onTried(push);
     }
     if (trial.recorded !== undefined) await trial.recorded;
-    if (!hold.lost.aborted && outcome !== undefined) await conclude(trial, outcome);
+    if (!lease.over.aborted && outcome !== undefined) await conclude(trial, outcome);
   }
 
   /** Records the outcome of an attempt, and starts what follows from it. */
@@ -130,7 +130,7 @@ export function createEventAttempts(
 
   /** Waits until the next attempt is due. */
   function rest(trial: Trial, { at }: FirstFailure): void {
-    if (hold.stopping.aborted) return;
+    if (lease.stopping.aborted) return;
     const dueAt = at + (RETRY_OFFSETS_MS[trial.number - 1] ?? 0);
     trial.number += 1;
     const timer = setTimeout(

@@ -4,8 +4,8 @@ import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
 import type { QueuedPush } from "../ports/store";
-import { AFTER_FAULT_MS, pause, type CurrentWorkspaces } from "./current-workspaces";
-import type { Hold } from "./hold";
+import type { CurrentWorkspaces } from "./current-workspaces";
+import type { Lease } from "../leases/lease";
 import type { PushClient } from "./push-client";
 
 /** The outcome of an attempt, or the reason why none was made; undefined when the lease was lost before it. */
@@ -19,16 +19,12 @@ export type AttemptOutcome = PushOutcome | DropReason | undefined;
 export async function tryToPush(
   { now, pushClient }: { readonly now: Clock; readonly pushClient: PushClient },
   current: CurrentWorkspaces,
-  hold: Hold,
+  lease: Lease,
   push: QueuedPush,
   freshMs: number,
 ): Promise<AttemptOutcome> {
-  let workspace = await current.read(push.workspaceId, freshMs);
-  // The lease was not renewed in time. Wait until it has been renewed, or counts as lost.
-  for (; hold.isOver(); workspace = await current.read(push.workspaceId, 0)) {
-    if (hold.lost.aborted) return undefined;
-    await pause(AFTER_FAULT_MS);
-  }
+  const workspace = await current.read(push.workspaceId, freshMs);
+  if (lease.isOver()) return undefined;
   if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
   if (deliveryMode(workspace) === "poll") return "polls";
   const nowMs = now();

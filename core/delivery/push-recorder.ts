@@ -1,6 +1,6 @@
 import { type PushQueue, type PushRecord, type Recorded, StoreUnavailable } from "../ports/store";
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
-import type { Hold } from "./hold";
+import type { Lease } from "../leases/lease";
 
 /** While this many outcomes wait to be recorded, core begins no first attempts. */
 const UNRECORDED_MAX = 1_000;
@@ -16,7 +16,7 @@ export interface PushRecorder {
 /** @param onRoom called when the recorder is no longer full */
 export function createPushRecorder(
   { pushQueue, report }: { readonly pushQueue: PushQueue; report(where: string, error: unknown): void },
-  { shard, token, lost }: Hold,
+  { shard, token, over }: Lease,
   onRoom: () => void,
 ): PushRecorder {
   let unrecorded = 0;
@@ -28,7 +28,7 @@ export function createPushRecorder(
     async record(record) {
       unrecorded += 1;
       let recorded: Recorded = "lost";
-      while (recorded === "lost" && !lost.aborted) {
+      while (recorded === "lost" && !over.aborted) {
         try {
           recorded = await pushQueue.record(token, shard, record);
         } catch (error) {

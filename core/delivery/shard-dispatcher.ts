@@ -2,7 +2,7 @@ import { createBell } from "../domain/bell";
 import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
 import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
-import type { Hold } from "./hold";
+import type { Lease } from "../leases/lease";
 import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
 import { createWorkspaceLane, type LaneStep, type WorkspaceLane } from "./workspace-lane";
 
@@ -33,14 +33,14 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  * While the store is unavailable, outcomes are recorded later. If the lease is lost before that, the next
  * holder repeats the attempt, and the bridge recognizes the event by its id.
  */
-export async function dispatchShard(context: DispatcherContext, hold: Hold): Promise<void> {
-  const { shard, token, stopping, lost } = hold;
+export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
+  const { shard, token, stopping, over } = lease;
   const { pushQueue, now } = context;
   const bell = createBell();
   const lanes = new Map<string, WorkspaceLane>();
   const inHand = createInHand();
-  const current = createCurrentWorkspaces(context, lost);
-  const attempts = createEventAttempts(context, hold, current, {
+  const current = createCurrentWorkspaces(context, over);
+  const attempts = createEventAttempts(context, lease, current, {
     onTried(push) {
       lanes.get(push.workspaceId)?.end(push);
       advance(push.workspaceId);
@@ -77,7 +77,7 @@ export async function dispatchShard(context: DispatcherContext, hold: Hold): Pro
       const readAt = performance.now();
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
-        // Another core holds the lease, or Redis has lost it. shard-holder.ts finds out which.
+        // Another core holds the lease, or Redis has lost it. `holdLeases` finds out which.
         readAgain();
         await bell.wait(AFTER_FAULT_MS);
         continue;

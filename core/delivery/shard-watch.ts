@@ -3,7 +3,7 @@ import { createBell } from "../domain/bell";
 import type { Workspace } from "../domain/workspace";
 import { MailRefused, type Mail, type Mailer } from "../ports/outside";
 import { type OutageMail, type PollWatch, StoreUnavailable, type Workspaces } from "../ports/store";
-import type { Hold } from "./hold";
+import type { Lease } from "../leases/lease";
 
 export interface ShardWatchContext {
   readonly pollWatch: PollWatch;
@@ -40,7 +40,7 @@ interface Resting {
  */
 export async function watchShard(
   context: ShardWatchContext,
-  { shard, stopping, isOver }: Hold,
+  { shard, stopping, isOver }: Lease,
 ): Promise<void> {
   const { pollWatch } = context;
   const bell = createBell();

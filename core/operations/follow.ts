@@ -1,7 +1,8 @@
+import { once } from "node:events";
 import { createBell } from "../domain/bell";
-import { createShare } from "../domain/share";
-import { type FollowLog, type LogEntry, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
-import { heldSince, readFromStart, type HeldShard } from "./held-shard";
+import type { Lease } from "../leases/lease";
+import { holdLeases } from "../leases/lease-holder";
+import type { FollowLog, LogEntry, Member, NotJoined } from "../ports/store";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
 import { createPendingAcks } from "./pending-acks";
 import { createShardRest } from "./shard-rest";
@@ -32,23 +33,32 @@ export interface Follower {
   readonly ended: Promise<"stopped" | NotJoined>;
 }
 
-const BEAT_MS = 750;
 const READ_MAX = 100;
 const AWAY_MS = 200;
+const WAIT_MAX_MS = 1_000;
+
+/** A shard whose lease this stream holds, and the position of its reading. */
+interface HeldShard {
+  readonly lease: Lease;
+  /** Whether all earlier unacked entries were read again: those of another holder, and those of lost answers. */
+  caughtUp: boolean;
+  /** The last entry that was read again; undefined before the first. */
+  readAgainAfter: string | undefined;
+  /** Whether the shard may have entries to read. */
+  stirred: boolean;
+}
 
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
- * The stream is a member of its group, holds its share of the shards, and repeats these steps:
+ * The stream is a member of its group. A lease holder acquires the stream's share of the shards, and drains those in
+ * another stream's share until their events are acked or overdue. Meanwhile the stream repeats these steps:
  *
- *   beat     every `BEAT_MS`: join, renew the leases, acquire free shards, and release those in
- *            another stream's share when their events are acked or overdue; this runs in parallel
- *            with the other steps;
  *   acks     write them to the store;
  *   overdue  redeliver overdue events, with all later ones of their workspace, in order;
  *   read     read each shard that may have new events, while the window has room: first the events
  *            that its previous holder left unacked, then the new ones;
- *   wait     for a wake from the store, an ack, the next deadline or the next beat.
+ *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
  *
  * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later;
  * shards on other servers are not affected. The store rejects reading for a stream that has lost the lease,
@@ -61,65 +71,62 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const held = new Map<number, HeldShard>();
   const acks = createPendingAcks(log, member.group);
   const bell = createBell();
-  let nextBeatAt = 0;
-  let fresh = true;
   /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
   const over = new AbortController();
   const away = createShardRest(AWAY_MS);
   /** The shard that is being read. */
   let reading: number | undefined;
 
-  const stopWakes = log.onWake((shard) => {
+  const stopWakes = log.onWake(stir);
+  signal.addEventListener("abort", bell.ring, { once: true });
+
+  const leases = holdLeases({
+    leases: { ...log, join: (who, isNew) => log.join(who, isNew, performance.now() - enteredAt) },
+    member,
+    signal,
+    work,
+    isBusy: (shard) => inFlight.has(shard) || (reading === shard && held.has(shard)),
+    onRenewed: stir,
+    onRefused: forget,
+    onNotJoined: end,
+    onFault: end,
+  });
+
+  /** Ends the stream, with an error or the reason for its lost membership. */
+  function end(reason: unknown): void {
+    over.abort(reason);
+    bell.ring();
+  }
+
+  function stir(shard: number): void {
     const state = held.get(shard);
     if (state === undefined) return;
     state.stirred = true;
     bell.ring();
-  });
-  signal.addEventListener("abort", bell.ring, { once: true });
+  }
 
-  const share = createShare({
-    shards: log.shards,
-    name: member.name,
-    async join() {
-      const alive = await log.join(member, fresh, performance.now() - enteredAt);
-      fresh = false;
-      bell.ring();
-      if (typeof alive !== "string") return alive;
-      over.abort(alive);
-      return undefined;
-    },
-    settle,
-    onFault,
-  });
-
-  /** Ends the stream, unless the store is unavailable: the next beat retries then. */
-  function onFault(error: unknown): void {
-    if (error instanceof StoreUnavailable) return;
-    over.abort(error);
+  /** Reads a shard until its lease is released or lost. */
+  async function work(lease: Lease): Promise<void> {
+    const { shard } = lease;
+    const state = { lease, caughtUp: false, readAgainAfter: undefined, stirred: true };
+    held.set(shard, state);
     bell.ring();
+    await once(lease.stopping, "abort");
+    if (held.get(shard) === state) held.delete(shard);
+    // After a loss, the events in flight are kept: their acks count, and the stream may acquire the lease again.
+    if (lease.isOver()) return;
+    inFlight.forget(shard);
+    // Before the lease is dropped, so that the next holder does not redeliver acked events.
+    await acks.write(shard);
   }
 
-  /** Acquires, renews or releases the lease of a shard. */
-  async function settle(shard: number, mine: boolean): Promise<void> {
-    if (signal.aborted || over.signal.aborted) return;
-    const asked = performance.now();
-    if (mine || (held.has(shard) && (inFlight.has(shard) || reading === shard))) {
-      const taken = await log.take(member, shard);
-      const state = held.get(shard);
-      if (taken) held.set(shard, heldSince(asked, mine, state));
-      else forget(shard);
-      bell.ring();
-    } else if (held.has(shard)) {
-      forget(shard);
-      // Before the lease is dropped, so that the next holder does not redeliver acked events.
-      await acks.write(shard);
-      await log.drop(member, shard);
-    }
-  }
-
-  /** Whether the shard must be skipped now: its server is unavailable, or its lease must be renewed first. */
+  /** Whether the shard must be skipped now: its server is unavailable, or its lease must be acquired first. */
   function rests(shard: number): boolean {
-    return away.has(shard) || performance.now() >= (held.get(shard)?.validUntil ?? Infinity);
+    return away.has(shard) || (held.get(shard)?.lease.isOver() ?? true);
+  }
+
+  function isDraining(shard: number): boolean {
+    return held.get(shard)?.lease.state === "draining";
   }
 
   /** The number of events that may be delivered now. */
@@ -129,10 +136,12 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   /** Redelivery skips resting shards and, while the consumer is behind, all shards that stay with this stream. */
   function isLeftOut(shard: number): boolean {
-    return rests(shard) || (options.isBehind() && held.get(shard)?.mine !== false);
+    return rests(shard) || (options.isBehind() && !isDraining(shard));
   }
 
+  /** Gives up a shard, because another stream may hold its lease. The next beat tries to acquire it. */
   function forget(shard: number): void {
+    leases.lose(shard);
     held.delete(shard);
     inFlight.forget(shard);
   }
@@ -155,7 +164,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     for (let due = inFlight.overdue(isLeftOut); due !== undefined; due = inFlight.overdue(isLeftOut)) {
       const { shard, entryIds } = due;
       const state = held.get(shard);
-      if (state?.mine === false) {
+      if (state !== undefined && isDraining(shard)) {
         // The next holder redelivers them, or this stream if the shard stays in its share after all.
         inFlight.remove(shard, entryIds);
         readFromStart(state);
@@ -176,7 +185,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     state: HeldShard | undefined,
     entries: readonly LogEntry[] | undefined,
   ): boolean {
-    const isHeld = state !== undefined && held.get(shard) === state && performance.now() < state.validUntil;
+    const isHeld = state !== undefined && held.get(shard) === state && !state.lease.isOver();
     if (isHeld && entries !== undefined) send(shard, entries);
     else forget(shard);
     return isHeld && entries !== undefined;
@@ -187,7 +196,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     for (const [shard, state] of line) {
       const count = Math.min(READ_MAX, room());
       if (count <= 0) return;
-      if (!state.stirred || !state.mine || rests(shard) || held.get(shard) !== state) continue;
+      if (!mayHaveMore(shard, state) || held.get(shard) !== state) continue;
       state.stirred = false;
       // Moved to the end of the map, so that a busy shard does not use up all of a small window.
       held.delete(shard);
@@ -198,6 +207,11 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       // An answer was lost, and the store counts its entries as read.
       if (away.has(shard)) readFromStart(state);
     }
+  }
+
+  /** Whether the stream may read new events of a shard now. */
+  function mayHaveMore(shard: number, { stirred, lease }: HeldShard): boolean {
+    return stirred && lease.state === "held" && !rests(shard);
   }
 
   async function readShard(shard: number, state: HeldShard, count: number): Promise<void> {
@@ -215,20 +229,16 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   /** Waits for work. A shard with more events may wait for room, which an ack, a deadline or `resume` makes. */
   async function wait(): Promise<void> {
-    if (room() > 0 && [...held].some(([shard, { stirred, mine }]) => stirred && mine && !rests(shard)))
-      return;
+    if (room() > 0 && [...held].some(([shard, state]) => mayHaveMore(shard, state))) return;
     const nextDeadline = options.isBehind() ? Infinity : inFlight.nextDeadline;
-    const untilDueMs = Math.min(nextBeatAt, nextDeadline) - performance.now();
-    const isSomeResting = [...held.keys()].some(rests);
-    await bell.wait(isSomeResting ? AWAY_MS : Math.max(1, untilDueMs));
+    const untilDueMs = Math.max(1, nextDeadline - performance.now());
+    const isSomeResting =
+      [...held.keys()].some(rests) || (untilDueMs === 1 && inFlight.overdue(isLeftOut) === undefined);
+    await bell.wait(isSomeResting ? AWAY_MS : Math.min(untilDueMs, WAIT_MAX_MS));
   }
 
   async function run(): Promise<"stopped" | NotJoined> {
     while (!signal.aborted && !over.signal.aborted) {
-      if (performance.now() >= nextBeatAt) {
-        nextBeatAt = performance.now() + BEAT_MS;
-        void share.beat();
-      }
       await writeAcks();
       await sendOverdue();
       await read();
@@ -250,11 +260,9 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   async function letGo(): Promise<void> {
     stopWakes();
-    await share.idle();
-    // Errors are ignored, as leases and membership expire by themselves.
+    // Acks that cannot be stored are lost, and their events are redelivered.
     await writeAcks().catch(() => undefined);
-    const drops = [...held.keys()].map((shard) => log.drop(member, shard));
-    await Promise.allSettled([...drops, log.leave(member)]);
+    await leases.close();
   }
 
   return {
@@ -273,4 +281,9 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     resume: bell.ring,
     ended: live(),
   };
+}
+
+/** Makes the stream read all unacked entries again: some were lost in an answer, or were removed undelivered. */
+function readFromStart(state: HeldShard): void {
+  Object.assign(state, { caughtUp: false, readAgainAfter: undefined, stirred: true });
 }

@@ -1,5 +1,5 @@
 import { follow, type Follower } from "../../core/operations/follow";
-import type { NotJoined } from "../../core/ports/store";
+import { LEASE_MS, type NotJoined } from "../../core/ports/store";
 import { createMemoryFollowLog, numberOf, type MemoryConnection } from "./memory-follow-log";
 
 export const DEADLINE_MS = 3_000;
@@ -139,6 +139,7 @@ export function seen({ delivered }: Stream): readonly string[] {
 
 export async function closeAll({ streams }: Group): Promise<void> {
   for (const stream of streams) stream.stop();
-  await pass(2_000);
+  // A stream that crashed keeps the timers of its leases until these expire.
+  await pass(LEASE_MS);
   expect(jest.getTimerCount()).toBe(0);
 }

@@ -1,4 +1,4 @@
-import type { Hold } from "../../core/delivery/hold";
+import type { Lease } from "../../core/leases/lease";
 import type { PushClient } from "../../core/delivery/push-client";
 import { dispatchShard, type DispatcherContext } from "../../core/delivery/shard-dispatcher";
 import type { PushOutcome } from "../../core/domain/delivery";
@@ -162,8 +162,15 @@ export function createShard() {
       const [stopping, lost] = [new AbortController(), new AbortController()];
       holds.push({ stopping, lost });
       const isOver = () => lost.signal.aborted || world.isOver;
-      const hold: Hold = { shard: 0, token: "token", stopping: stopping.signal, lost: lost.signal, isOver };
-      runs.push(dispatchShard(context, hold));
+      const lease: Lease = {
+        shard: 0,
+        token: "token",
+        state: "held",
+        stopping: stopping.signal,
+        over: lost.signal,
+        isOver,
+      };
+      runs.push(dispatchShard(context, lease));
     },
     add(...pushes: readonly QueuedPush[]) {
       world.queue.push(...pushes);

@@ -55,11 +55,11 @@ test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is drop
 test("a push recorder is full at 1,000 unrecorded outcomes, and reports when there is room again", async () => {
   const record: ((recorded: Recorded) => void)[] = [];
   const pushQueue = { record: () => new Promise<Recorded>((resolve) => record.push(resolve)) };
-  const hold = { shard: 0, token: "t", lost: new AbortController().signal };
+  const lease = { shard: 0, token: "t", over: new AbortController().signal };
   let rooms = 0;
   const recorder = createPushRecorder(
     { pushQueue: pushQueue as Partial<PushQueue> as PushQueue, report: () => undefined },
-    hold as Parameters<typeof createPushRecorder>[1],
+    lease as Parameters<typeof createPushRecorder>[1],
     () => (rooms += 1),
   );
   const full = Array.from({ length: 1_000 }, (_, i) => [recorder.record({} as never), recorder.isFull, i]);

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { createShare } from "../../core/domain/share";
+import { createShare } from "../../core/leases/share";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

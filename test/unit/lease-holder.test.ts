@@ -1,39 +1,42 @@
 import * as fc from "fast-check";
-import type { Hold } from "../../core/delivery/hold";
-import { holdShards, type ShardHolder } from "../../core/delivery/shard-holder";
+import type { Lease } from "../../core/leases/lease";
+import { holdLeases, type LeaseHolder } from "../../core/leases/lease-holder";
 import { LEASE_MS, type Leases, type Member } from "../../core/ports/store";
 import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases";
 
 const SHARDS = 4;
 
-/** Starts the holders of a test, and keeps every hold that they give out. */
+/** Starts the holders of a test, and keeps every lease that they acquire. */
 function createHolders(leases: Leases) {
-  const holds: { readonly name: string; readonly hold: Hold }[] = [];
+  const acquired: { readonly name: string; readonly lease: Lease }[] = [];
   const faults: unknown[] = [];
-  const all: ShardHolder[] = [];
-  const working = { until: (hold: Hold): Promise<void> => aborted(hold.stopping) };
+  const all: LeaseHolder[] = [];
+  const working = { until: (lease: Lease): Promise<void> => aborted(lease.stopping) };
+  const busy = new Set<number>();
   return {
-    holds,
+    acquired,
     faults,
     working,
+    busy,
     all,
-    start(name: string): ShardHolder {
+    start(name: string): LeaseHolder {
       const member: Member = { group: "g", name, token: `token of ${name}` };
-      const holder = holdShards({
+      const holder = holdLeases({
         leases,
         member,
-        work: async (hold) => {
-          holds.push({ name, hold });
-          await working.until(hold);
+        work: async (lease) => {
+          acquired.push({ name, lease });
+          await working.until(lease);
         },
-        report: (_where, error) => faults.push(error),
+        isBusy: (shard) => busy.has(shard),
+        onFault: (error) => faults.push(error),
       });
       all.push(holder);
       return holder;
     },
     /** The names of the cores that may work on a shard now. */
     on: (shard: number) =>
-      holds.filter(({ hold }) => hold.shard === shard && !hold.lost.aborted).map(({ name }) => name),
+      acquired.filter(({ lease }) => lease.shard === shard && !lease.over.aborted).map(({ name }) => name),
   };
 }
 
@@ -43,7 +46,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
-const sorted = ({ held }: ShardHolder): readonly number[] => held.toSorted((a, b) => a - b);
+const sorted = ({ held }: LeaseHolder): readonly number[] => held.toSorted((a, b) => a - b);
 
 let memory: MemoryLeases;
 let holders: ReturnType<typeof createHolders>;
@@ -65,9 +68,9 @@ afterEach(async () => {
 function keepWorkingOn(...shards: readonly number[]): () => void {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));
-  holders.working.until = async (hold) => {
-    await aborted(hold.stopping);
-    if (shards.includes(hold.shard)) await finished;
+  holders.working.until = async (lease) => {
+    await aborted(lease.stopping);
+    if (shards.includes(lease.shard)) await finished;
   };
   return finish;
 }
@@ -116,7 +119,7 @@ test("a lease that cannot be renewed counts as lost before another core can acqu
   await pass(1_000);
   memory.state.away = true;
   let lostAt: number | undefined;
-  holders.holds[0]?.hold.lost.addEventListener("abort", () => (lostAt = performance.now()));
+  holders.acquired[0]?.lease.over.addEventListener("abort", () => (lostAt = performance.now()));
   const free = (): boolean => memory.holder(0) === undefined;
   while (!free()) await pass(10);
   expect(lostAt).toBeLessThan(performance.now() - 200);
@@ -131,7 +134,7 @@ test("a lease that cannot be renewed counts as lost before another core can acqu
 test("a lease that belongs to another core is lost at once, and the others are kept", async () => {
   const one = holders.start("one");
   await pass(20_000);
-  expect([sorted(one), holders.holds.length]).toEqual([[0, 1, 2, 3], SHARDS]);
+  expect([sorted(one), holders.acquired.length]).toEqual([[0, 1, 2, 3], SHARDS]);
   memory.steal(1);
   await pass(800);
   expect([sorted(one), holders.on(1)]).toEqual([[0, 2, 3], []]);
@@ -147,7 +150,7 @@ test("work that fails is reported, its lease is released, and the next beat star
   await pass(100);
   expect(holders.faults).toEqual(Array.from({ length: SHARDS }, () => fault));
   expect([one.held, [0, 1, 2, 3].map(memory.holder)]).toEqual([[], Array(SHARDS).fill(undefined)]);
-  holders.working.until = (hold) => aborted(hold.stopping);
+  holders.working.until = (lease) => aborted(lease.stopping);
   await pass(800);
   expect([sorted(one), holders.faults.length]).toEqual([[0, 1, 2, 3], SHARDS]);
   const closed = Promise.all([one.close(), one.close()]);
@@ -162,7 +165,7 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const own = createMemoryLeases(SHARDS);
       const some = createHolders(own.store);
-      const open = new Map<number, ShardHolder>();
+      const open = new Map<number, LeaseHolder>();
       const closing: Promise<void>[] = [];
       let started = 0;
       const watch = async (ms: number): Promise<void> => {
@@ -195,11 +198,11 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
 });
 
 // time: controlled
-test("a hold that ends after its lease was lost does not release the next holder's lease", async () => {
+test("work that ends after its lease was lost does not release the next holder's lease", async () => {
   let first = true;
-  holders.working.until = async (hold) => {
-    await aborted(hold.stopping);
-    if (hold.shard !== 1 || !first) return;
+  holders.working.until = async (lease) => {
+    await aborted(lease.stopping);
+    if (lease.shard !== 1 || !first) return;
     first = false;
     await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 2_000));
   };
@@ -217,14 +220,49 @@ test("a hold that ends after its lease was lost does not release the next holder
 });
 
 // time: controlled
-test("a hold is over by the clock, whether or not its timer has fired", async () => {
+test("a lease is over by the clock, whether or not its timer has fired", async () => {
   holders.start("a");
   await pass(1_000);
-  const hold = holders.holds[0]?.hold;
-  expect(hold?.isOver()).toBe(false);
+  const lease = holders.acquired[0]?.lease;
+  expect(lease?.isOver()).toBe(false);
   // As in a process that was suspended: the clock has advanced, but no timer has fired.
   const later = performance.now() + LEASE_MS;
   const clock = jest.spyOn(performance, "now").mockReturnValue(later);
-  expect([hold?.isOver(), hold?.lost.aborted]).toEqual([true, false]);
+  expect([lease?.isOver(), lease?.over.aborted]).toEqual([true, false]);
   clock.mockRestore();
+});
+
+// time: controlled
+test("a busy lease drains and is renewed while its shard is in another share, and is held again afterwards", async () => {
+  const one = holders.start("a");
+  await pass(1_000);
+  const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;
+  holders.busy.add(1);
+  const other = holders.start("b");
+  await pass(2 * LEASE_MS);
+  expect([sorted(one), lease?.state]).toEqual([[0, 1, 2], "draining"]);
+  void other.close();
+  await pass(2_000);
+  expect([sorted(one), lease?.state, lease?.stopping.aborted]).toEqual([[0, 1, 2, 3], "held", false]);
+  const third = holders.start("c");
+  await pass(2_000);
+  expect(lease?.state).toBe("draining");
+  holders.busy.clear();
+  await pass(2_000);
+  expect([sorted(one), sorted(third), lease?.state]).toEqual([[0, 2], [1, 3], "released"]);
+});
+
+// time: controlled
+test("a renewal that is confirmed after the lease expired counts as a loss, and the work begins again", async () => {
+  holders.start("a");
+  await pass(1_000);
+  const lease = holders.acquired[0]?.lease;
+  const take = jest
+    .spyOn(memory.store, "take")
+    .mockImplementation(() => new Promise((resolve) => setTimeout(resolve, LEASE_MS, true)));
+  await pass(LEASE_MS);
+  expect([lease?.state, holders.on(0)]).toEqual(["lost", []]);
+  take.mockRestore();
+  await pass(2_000);
+  expect([lease?.state, holders.on(0)]).toEqual(["lost", ["a"]]);
 });

@@ -1,0 +1,203 @@
+import { createBell } from "../domain/bell";
+import { LEASE_MS, type Leases, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
+import type { Lease, LeaseState } from "./lease";
+import { createShare } from "./share";
+
+export interface LeaseHolderOptions {
+  readonly leases: Pick<Leases, "shards" | "join" | "leave" | "take" | "drop">;
+  readonly member: Member;
+  /** Aborted when the member begins to stop, before `close` is called. From then on no free lease is acquired. */
+  readonly signal?: AbortSignal;
+  /**
+   * Works on a shard until `lease.stopping` is aborted, and resolves when nothing is left in progress. The lease is
+   * dropped then. Must not act on the shard after `lease.over`.
+   */
+  work(lease: Lease): Promise<void>;
+  /** Whether the work on a shard in another member's share goes on for now. The lease is renewed meanwhile. */
+  isBusy?(shard: number): boolean;
+  onRenewed?(shard: number): void;
+  /** Called when another member holds the lease of a shard that this member asked for. */
+  onRefused?(shard: number): void;
+  /** Called when this member is no longer a member of its group. */
+  onNotJoined?(reason: NotJoined): void;
+  /** Called with every error but `StoreUnavailable`. */
+  onFault(error: unknown): void;
+}
+
+/** Holds the leases of one member. */
+export interface LeaseHolder {
+  /** The shards whose leases this member holds. */
+  readonly held: readonly number[];
+  /** Must be called when the store has rejected work on a shard for lack of its lease. */
+  lose(shard: number): void;
+  /** Leaves the group, and releases all leases in parallel, each when the work on its shard has stopped. */
+  close(): Promise<void>;
+}
+
+const BEAT_MS = 750;
+/** A member stops relying on a lease this long before it expires, as answers of the store take time. */
+const SAFETY_MS = 500;
+
+interface HeldLease extends Lease {
+  state: LeaseState;
+  /** The `performance.now()` until which no other member can hold the lease. */
+  validUntil: number;
+  timer: NodeJS.Timeout;
+  readonly stopController: AbortController;
+  readonly overController: AbortController;
+  /** Resolves when the work has ended. */
+  worked: Promise<void>;
+  released: Promise<void> | undefined;
+}
+
+/**
+ * Holds a member's fair share of the shards, each in a `LeaseState`.
+ *
+ * Every `BEAT_MS` it reports that the member is alive, renews its leases, acquires free ones, and drains those
+ * in another member's share. A lease that was not renewed in time is lost. That holds after this process was
+ * paused, too: the late timer finds the lease expired, and the store rejects work without a lease.
+ */
+export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
+  const { leases, member } = options;
+  const held = new Map<number, HeldLease>();
+  const bell = createBell();
+  let isNew = true;
+  let isClosing = false;
+  const share = createShare({
+    shards: leases.shards,
+    name: member.name,
+    async join() {
+      const alive = await leases.join(member, isNew);
+      isNew = false;
+      if (typeof alive !== "string") return alive;
+      options.onNotJoined?.(alive);
+      return undefined;
+    },
+    settle,
+    onFault,
+  });
+
+  /** Acquires, renews or drains the lease of a shard. */
+  async function settle(shard: number, isMine: boolean): Promise<void> {
+    const lease = held.get(shard);
+    if (!isMine && options.isBusy?.(shard) !== true) {
+      // Not awaited, as the next beats skip a shard that is still being settled.
+      if (lease !== undefined) void release(lease);
+      return;
+    }
+    if (isClosing && lease === undefined) return;
+    const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
+    const isTaken = await leases.take(member, shard);
+    // The answer may have come too late for the old lease, or for the new one, which the next beat renews.
+    if (lease !== undefined && (!isTaken || lease.isOver())) lose(lease);
+    if (!isTaken) return options.onRefused?.(shard);
+    if (performance.now() >= validUntil || lease?.state === "released") return;
+    const state = isMine ? "held" : "draining";
+    if (lease === undefined || lease.state === "lost") acquire(shard, state, validUntil);
+    else renew(lease, state, validUntil);
+  }
+
+  function acquire(shard: number, state: LeaseState, validUntil: number): void {
+    const stopController = new AbortController();
+    const overController = new AbortController();
+    const lease: HeldLease = {
+      shard,
+      token: member.token,
+      state,
+      validUntil,
+      stopController,
+      stopping: stopController.signal,
+      overController,
+      over: overController.signal,
+      isOver: () => overController.signal.aborted || performance.now() >= lease.validUntil,
+      timer: setTimeout(check, validUntil - performance.now()),
+      worked: Promise.resolve(),
+      released: undefined,
+    };
+    held.set(shard, lease);
+    lease.worked = options.work(lease).catch((error: unknown) => {
+      // The lease of a shard whose store is unavailable cannot be dropped. It expires.
+      if (error instanceof StoreUnavailable) lose(lease);
+      onFault(error);
+    });
+    // Work that failed begins again when the lease is acquired again.
+    void lease.worked.then(() => release(lease));
+
+    function check(): void {
+      const leftMs = lease.validUntil - performance.now();
+      if (leftMs <= 0) lose(lease);
+      else lease.timer = setTimeout(check, leftMs);
+    }
+  }
+
+  function renew(lease: HeldLease, state: LeaseState, validUntil: number): void {
+    lease.validUntil = validUntil;
+    if (lease.released !== undefined) return;
+    lease.state = state;
+    options.onRenewed?.(lease.shard);
+  }
+
+  /** Stops the work on a shard and drops its lease, so that this or another member can acquire it again. */
+  function release(lease: HeldLease): Promise<void> {
+    lease.released ??= (async () => {
+      if (held.get(lease.shard) !== lease) return;
+      lease.state = "draining";
+      lease.stopController.abort();
+      await lease.worked;
+      // Lost meanwhile. If the shard was acquired again, that new lease must stay.
+      if (held.get(lease.shard) !== lease) return;
+      end(lease, "released");
+      await leases.drop(member, lease.shard).catch(onFault);
+    })();
+    return lease.released;
+  }
+
+  function lose(lease: HeldLease | undefined): void {
+    if (lease !== undefined && held.get(lease.shard) === lease) end(lease, "lost");
+  }
+
+  function end(lease: HeldLease, state: "released" | "lost"): void {
+    clearTimeout(lease.timer);
+    held.delete(lease.shard);
+    lease.state = state;
+    lease.stopController.abort();
+    lease.overController.abort();
+  }
+
+  /** The next beat retries while the store is unavailable. */
+  function onFault(error: unknown): void {
+    if (!(error instanceof StoreUnavailable)) options.onFault(error);
+  }
+
+  const beating = (async () => {
+    while (!isClosing) {
+      await share.beat();
+      if (!isClosing) await bell.wait(BEAT_MS);
+    }
+  })();
+
+  options.signal?.addEventListener("abort", endBeats, { once: true });
+
+  function endBeats(): void {
+    isClosing = true;
+    bell.ring();
+  }
+
+  async function close(): Promise<void> {
+    endBeats();
+    await beating;
+    await share.idle();
+    // Leaves first, so that other members acquire each shard as soon as the work on it has ended.
+    const left = leases.leave(member).catch(onFault);
+    await Promise.all([left, ...[...held.values()].map(release)]);
+  }
+
+  let closed: Promise<void> | undefined;
+  return {
+    get held() {
+      return [...held.keys()];
+    },
+    lose: (shard) => lose(held.get(shard)),
+    close: () => (closed ??= close()),
+  };
+}

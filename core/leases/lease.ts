@@ -1,0 +1,27 @@
+/**
+ * The states of a lease, as one member sees them. docs/leases.md says what happens at each transition.
+ *
+ *              acquired            another member's share            work finished
+ *     (free) ───────────▶ held ──────────────────────────▶ draining ───────────────▶ released (free)
+ *                          │ ▲                                │ │
+ *                          │ └── this member's share again ───┘ │
+ *                          └──────── not renewed in time ───────┴──▶ lost
+ */
+export type LeaseState = "held" | "draining" | "released" | "lost";
+
+/** The lease of a shard that this member acquired. */
+export interface Lease {
+  readonly shard: number;
+  /** Proves to the store that this member holds the lease. */
+  readonly token: string;
+  readonly state: LeaseState;
+  /** Aborted when the work on the shard must stop: nothing begins, and what is in progress is finished. */
+  readonly stopping: AbortSignal;
+  /** Aborted when this member no longer holds the lease: all work on the shard stops. */
+  readonly over: AbortSignal;
+  /**
+   * Whether the lease is released, lost or expired by the clock. After this process was paused, `isOver` is true
+   * before the timer that aborts `over` fires.
+   */
+  isOver(): boolean;
+}
