@@ -42,7 +42,7 @@ function wordsOf(result: RuleResult): readonly string[] {
         says,
         `found: ${result.found}`,
         ...(result.cause === undefined ? [] : [`cause: ${result.cause}`]),
-        `mend:  ${result.mend}`,
+        `fix:   ${result.fix}`,
       ];
     case "unseen":
       return [says, `not seen: ${result.why}`];

@@ -12,16 +12,16 @@ interface RuleHead {
 interface Finding {
   readonly found: string;
   readonly cause?: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** The result of checking a rule. */
 export type RuleResult = RuleHead &
   (
     | { readonly verdict: "passed"; readonly note?: string }
-    /** The rule is broken. `found` is the observation, `cause` its probable cause, `mend` the fix. */
+    /** The rule is broken. `found` is the observation, `cause` its probable cause, `fix` what to change. */
     | (Finding & { readonly verdict: "failed" })
-    /** There was no connection, so the rule could not be checked. `mend` says what to look at. */
+    /** There was no connection, so the rule could not be checked. `fix` says what to look at. */
     | (Finding & { readonly verdict: "not reached" })
     /** The visible part of the rule is kept. `why` names the part that could not be seen. */
     | { readonly verdict: "unseen"; readonly why: string }

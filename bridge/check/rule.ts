@@ -8,7 +8,7 @@ export interface Rule<Context> {
   /** The rule, as a sentence. */
   readonly says: string;
   /** The fix for a side that breaks the rule. */
-  readonly mend: string;
+  readonly fix: string;
   /** If this rule is broken, the `judgeable` of its Broken limits the checks that follow. */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when it is broken. */
@@ -38,8 +38,8 @@ export class Broken extends Error {
   override readonly name = "Broken";
   constructor(
     message: string,
-    /** The fix, if the rule's `mend` is too general. */
-    readonly mend?: string,
+    /** A more precise fix than the rule's own. */
+    readonly fix?: string,
     readonly more: BrokenMore = {},
   ) {
     super(message);
@@ -48,8 +48,8 @@ export class Broken extends Error {
 
 /** Returns a Broken for a request without an answer; `option` is the option that gives its address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
-  const mend = `check that it runs, the host and port of ${option}, and any firewall in between`;
-  return new Broken(`${what}: ${failed}`, isUnreached ? mend : undefined, { isUnreached });
+  const fix = `check that it runs, the host and port of ${option}, and any firewall in between`;
+  return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });
 }
 
 /** Callbacks for the progress of a check. */
@@ -124,11 +124,11 @@ async function judgeWhat<Context>(
     };
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
-    const { message: found, mend = rule.mend, more } = error;
+    const { message: found, fix = rule.fix, more } = error;
     const isUnreached = rule.isGate === true && more.isUnreached === true;
     const cause = more.cause === undefined ? {} : { cause: more.cause };
     return {
-      verdict: { verdict: isUnreached ? "not reached" : "failed", found, mend, ...cause },
+      verdict: { verdict: isUnreached ? "not reached" : "failed", found, fix, ...cause },
       leaves: rule.isGate === true ? (more.judgeable ?? "nothing") : judgeable,
     };
   }

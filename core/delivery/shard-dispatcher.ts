@@ -1,4 +1,4 @@
-import { createBell } from "../domain/bell";
+import { createWaker } from "../domain/waker";
 import { type QueuedPush, type Recorded, StoreUnavailable, type Workspaces } from "../ports/store";
 import { createEventAttempts, type EventAttemptsContext } from "./event-attempts";
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
@@ -36,7 +36,7 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;
   const { pushQueue, now } = context;
-  const bell = createBell();
+  const waker = createWaker();
   const lanes = new Map<string, WorkspaceLane>();
   const inHand = createInHand();
   const current = createCurrentWorkspaces(context, over);
@@ -50,14 +50,14 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     onRoom: advanceAll,
   });
   const stopWakes = pushQueue.onWake((woken) => {
-    if (woken === shard) bell.ring();
+    if (woken === shard) waker.wake();
   });
   const stopWatch = context.pushMeter?.watch(() => {
     let waiting = 0;
     for (const lane of lanes.values()) waiting += lane.waiting;
     return { waiting, bytes: inHand.bytes };
   });
-  stopping.addEventListener("abort", bell.ring, { once: true });
+  stopping.addEventListener("abort", waker.wake, { once: true });
 
   let after: string | undefined;
   /** The `performance.now()` at which the last reading to the queue's end began. */
@@ -71,7 +71,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     try {
       if (isFull()) {
         advanceAll();
-        await bell.wait(LOOK_EVERY_MS);
+        await waker.wait(LOOK_EVERY_MS);
         continue;
       }
       const readAt = performance.now();
@@ -79,7 +79,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       if (read === undefined) {
         // Another core holds the lease, or Redis has lost it. `holdLeases` finds out which.
         readAgain();
-        await bell.wait(AFTER_FAULT_MS);
+        await waker.wait(AFTER_FAULT_MS);
         continue;
       }
       // Earlier readings of workspaces may be older than these events.
@@ -90,11 +90,11 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       inHand.caughtUp();
       caughtUpAt = readAt;
       advanceAll();
-      await bell.wait(LOOK_EVERY_MS);
+      await waker.wait(LOOK_EVERY_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) context.report("dispatch", error);
       readAgain();
-      await bell.wait(AFTER_FAULT_MS);
+      await waker.wait(AFTER_FAULT_MS);
     }
   }
   stopWakes();
@@ -111,7 +111,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     const wasFull = isFull();
     if (recorded === "lost") inHand.abandon(push);
     else inHand.finish(push);
-    if (wasFull && !isFull()) bell.ring();
+    if (wasFull && !isFull()) waker.wake();
   }
 
   /** Milliseconds since an event was published, by the service clock, which may have stepped since. */

@@ -1,5 +1,5 @@
 import { FAILING_AFTER_MS, HELD_SECONDS } from "../../contract/numbers";
-import { createBell } from "../domain/bell";
+import { createWaker } from "../domain/waker";
 import type { Workspace } from "../domain/workspace";
 import { MailRefused, type Mail, type Mailer } from "../ports/outside";
 import { type OutageMail, type PollWatch, StoreUnavailable, type Workspaces } from "../ports/store";
@@ -43,8 +43,8 @@ export async function watchShard(
   { shard, stopping, isOver }: Lease,
 ): Promise<void> {
   const { pollWatch } = context;
-  const bell = createBell();
-  stopping.addEventListener("abort", bell.ring, { once: true });
+  const waker = createWaker();
+  stopping.addEventListener("abort", waker.wake, { once: true });
   let mailAgainMs = MAIL_AGAIN_MIN_MS;
   let nextMailAt = 0;
   /** The entry of the newest email that was tried. Those before it that are still in the outbox rest. */
@@ -62,7 +62,7 @@ export async function watchShard(
       tried = undefined;
       if (!(error instanceof StoreUnavailable)) context.report("watch", error);
     }
-    await bell.wait(LOOK_EVERY_MS);
+    await waker.wait(LOOK_EVERY_MS);
   }
 
   async function sendMails(): Promise<void> {

@@ -1,4 +1,4 @@
-import { createBell } from "../domain/bell";
+import { createWaker } from "../domain/waker";
 import { LEASE_MS, type Leases, type Member, type NotJoined, StoreUnavailable } from "../ports/store";
 import type { Lease, LeaseState } from "./lease";
 import { createShare } from "./share";
@@ -60,7 +60,7 @@ interface HeldLease extends Lease {
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;
   const held = new Map<number, HeldLease>();
-  const bell = createBell();
+  const waker = createWaker();
   let isNew = true;
   let isClosing = false;
   const share = createShare({
@@ -73,15 +73,15 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
       options.onNotJoined?.(alive);
       return undefined;
     },
-    settle,
+    update,
     onFault,
   });
 
   /** Acquires, renews or drains the lease of a shard. */
-  async function settle(shard: number, isMine: boolean): Promise<void> {
+  async function update(shard: number, isMine: boolean): Promise<void> {
     const lease = held.get(shard);
     if (!isMine && options.isBusy?.(shard) !== true) {
-      // Not awaited, as the next beats skip a shard that is still being settled.
+      // Not awaited, as the next beats skip a shard that is still being updated.
       if (lease !== undefined) void release(lease);
       return;
     }
@@ -172,7 +172,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const beating = (async () => {
     while (!isClosing) {
       await share.beat();
-      if (!isClosing) await bell.wait(BEAT_MS);
+      if (!isClosing) await waker.wait(BEAT_MS);
     }
   })();
 
@@ -180,7 +180,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
 
   function endBeats(): void {
     isClosing = true;
-    bell.ring();
+    waker.wake();
   }
 
   async function close(): Promise<void> {

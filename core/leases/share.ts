@@ -8,14 +8,14 @@ export interface ShareOptions {
    */
   join(): Promise<readonly string[] | undefined>;
   /** Acquires or renews a shard when it is in this member's share, and releases it otherwise. */
-  settle(shard: number, isMine: boolean): Promise<void>;
-  /** Called when `join` or `settle` rejects. */
+  update(shard: number, isMine: boolean): Promise<void>;
+  /** Called when `join` or `update` rejects. */
   onFault(error: unknown): void;
 }
 
 /** A member's share of the shards. The member at place n of m live members has the shards that are n modulo m. */
 export interface Share {
-  /** Joins, and starts to settle every shard. Resolves when all have been started. */
+  /** Joins, and starts to update every shard. Resolves when all have been started. */
   beat(): Promise<void>;
   /** Resolves when everything that was started is finished. */
   idle(): Promise<void>;
@@ -25,13 +25,13 @@ const JOIN_WITHIN_MS = 500;
 
 /**
  * Shards may be on different servers, so no shard waits for another: the next beats skip a shard that is
- * still being settled. While the server that has the members is unreachable, the last known members count.
+ * still being updated. While the server that has the members is unreachable, the last known members count.
  */
-export function createShare({ shards, name, join, settle, onFault }: ShareOptions): Share {
+export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
   let alive: readonly string[] = [];
   let joining: Promise<void> | undefined;
   let beating: Promise<void> | undefined;
-  const settling = new Map<number, Promise<void>>();
+  const updating = new Map<number, Promise<void>>();
 
   async function joinAgain(): Promise<void> {
     alive = (await join()) ?? [];
@@ -44,12 +44,12 @@ export function createShare({ shards, name, join, settle, onFault }: ShareOption
     await within(JOIN_WITHIN_MS, joining);
     const place = alive.indexOf(name);
     for (let shard = 0; shard < shards; shard++) {
-      if (settling.has(shard)) continue;
+      if (updating.has(shard)) continue;
       const isMine = place >= 0 && shard % alive.length === place;
-      const settled = settle(shard, isMine)
+      const updated = update(shard, isMine)
         .catch(onFault)
-        .finally(() => settling.delete(shard));
-      settling.set(shard, settled);
+        .finally(() => updating.delete(shard));
+      updating.set(shard, updated);
     }
   }
 
@@ -60,7 +60,7 @@ export function createShare({ shards, name, join, settle, onFault }: ShareOption
     },
     async idle() {
       await beating;
-      await Promise.all(settling.values());
+      await Promise.all(updating.values());
     },
   };
 }

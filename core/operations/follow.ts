@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createBell } from "../domain/bell";
+import { createWaker } from "../domain/waker";
 import type { Lease } from "../leases/lease";
 import { holdLeases } from "../leases/lease-holder";
 import type { FollowLog, LogEntry, Member, NotJoined } from "../ports/store";
@@ -70,7 +70,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const inFlight = createInFlight(options.ackDeadlineMs);
   const held = new Map<number, HeldShard>();
   const acks = createPendingAcks(log, member.group);
-  const bell = createBell();
+  const waker = createWaker();
   /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
   const over = new AbortController();
   const away = createShardRest(AWAY_MS);
@@ -78,7 +78,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   let reading: number | undefined;
 
   const stopWakes = log.onWake(stir);
-  signal.addEventListener("abort", bell.ring, { once: true });
+  signal.addEventListener("abort", waker.wake, { once: true });
 
   const leases = holdLeases({
     leases: { ...log, join: (who, isNew) => log.join(who, isNew, performance.now() - enteredAt) },
@@ -95,14 +95,14 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   /** Ends the stream, with an error or the reason for its lost membership. */
   function end(reason: unknown): void {
     over.abort(reason);
-    bell.ring();
+    waker.wake();
   }
 
   function stir(shard: number): void {
     const state = held.get(shard);
     if (state === undefined) return;
     state.stirred = true;
-    bell.ring();
+    waker.wake();
   }
 
   /** Reads a shard until its lease is released or lost. */
@@ -110,7 +110,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     const { shard } = lease;
     const state = { lease, caughtUp: false, readAgainAfter: undefined, stirred: true };
     held.set(shard, state);
-    bell.ring();
+    waker.wake();
     await once(lease.stopping, "abort");
     if (held.get(shard) === state) held.delete(shard);
     // After a loss, the events in flight are kept: their acks count, and the stream may acquire the lease again.
@@ -234,7 +234,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     const untilDueMs = Math.max(1, nextDeadline - performance.now());
     const isSomeResting =
       [...held.keys()].some(rests) || (untilDueMs === 1 && inFlight.overdue(isLeftOut) === undefined);
-    await bell.wait(isSomeResting ? AWAY_MS : Math.min(untilDueMs, WAIT_MAX_MS));
+    await waker.wait(isSomeResting ? AWAY_MS : Math.min(untilDueMs, WAIT_MAX_MS));
   }
 
   async function run(): Promise<"stopped" | NotJoined> {
@@ -276,9 +276,9 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
         if (parsed === undefined || !acks.add(parsed.shard, parsed.entryId)) continue;
         inFlight.remove(parsed.shard, [parsed.entryId]);
       }
-      bell.ring();
+      waker.wake();
     },
-    resume: bell.ring,
+    resume: waker.wake,
     ended: live(),
   };
 }

@@ -92,8 +92,8 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   const failed = rules.filter(({ verdict }) => verdict === "failed");
   expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
   const [first] = failed;
-  const { found, cause, mend } = { found: "", cause: "", mend: "", ...first };
-  expect(`${found}\n${cause}\n${mend}`).toMatch(told);
+  const { found, cause, fix } = { found: "", cause: "", fix: "", ...first };
+  expect(`${found}\n${cause}\n${fix}`).toMatch(told);
 });
 
 test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line sums up the rest", () => {

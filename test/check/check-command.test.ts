@@ -39,7 +39,7 @@ test("the check exits with 0 for a correct bridge, and with 1 and what to fix fo
   expect(correct).toMatchObject({ code: 0, output: expect.stringContaining("3 passed, 0 failed") });
   expect(broken?.output).toMatch(/FAILED +rotation +While a secret is rotated/);
   expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered 401/);
-  expect(broken?.output).toMatch(/mend: +check all v1 entries/);
+  expect(broken?.output).toMatch(/fix: +check all v1 entries/);
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
 

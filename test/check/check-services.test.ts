@@ -52,8 +52,8 @@ test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
 ])("%s is reported, and all other rules are skipped", async (_what, change, told) => {
   const result = await check(change);
   const [first, ...others] = result.rules;
-  const { found, mend } = { found: "", mend: "", ...first };
-  expect(`${first?.verdict}: ${found} ${mend}`).toMatch(told);
+  const { found, fix } = { found: "", fix: "", ...first };
+  expect(`${first?.verdict}: ${found} ${fix}`).toMatch(told);
   expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(["skipped"]));
   expect(result.ok).toBe(false);
 });

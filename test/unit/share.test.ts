@@ -4,24 +4,24 @@ import { createShare } from "../../core/leases/share";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A share that joins with `join`, and whose shards in `hung` take 10 s to settle. */
+/** A share that joins with `join`, and whose shards in `hung` take 10 s to update. */
 function createTestShare(shards: number, join: () => Promise<readonly string[] | undefined>) {
   const mine = new Map<number, boolean>();
   const faults: unknown[] = [];
   const hung = new Set<number>();
-  const settled: number[] = [];
+  const updated: number[] = [];
   const share = createShare({
     shards,
     name: "me",
     join,
-    async settle(shard, isMine) {
-      settled.push(shard);
+    async update(shard, isMine) {
+      updated.push(shard);
       if (hung.has(shard)) await new Promise((resolve) => setTimeout(resolve, 10_000));
       mine.set(shard, isMine);
     },
     onFault: (error) => faults.push(error),
   });
-  return { share, mine, faults, hung, settled };
+  return { share, mine, faults, hung, updated };
 }
 
 test("every shard belongs to exactly one member, and the members' parts differ by at most one shard", async () => {
@@ -75,19 +75,19 @@ test("while the register is unavailable, its last answer holds", async () => {
 });
 
 // time: controlled
-test("a register that hangs, or a shard that does not settle, delays no other shard", async () => {
+test("a register that hangs, or a shard that does not update, delays no other shard", async () => {
   let hangs = false;
-  const { share, hung, settled } = createTestShare(3, () =>
+  const { share, hung, updated } = createTestShare(3, () =>
     hangs ? new Promise(() => undefined) : Promise.resolve(["me"]),
   );
   await share.beat();
   await share.idle();
   hangs = true;
   hung.add(1);
-  settled.length = 0;
+  updated.length = 0;
   for (let beat = 0; beat < 3; beat++) {
     void share.beat();
     await jest.advanceTimersByTimeAsync(750);
   }
-  expect(settled.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1, 2, 2, 2]);
+  expect(updated.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1, 2, 2, 2]);
 });

@@ -11,7 +11,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "answers",
     says: "A correctly signed ping is answered 2xx within 5 seconds, without a redirect.",
-    mend: "answer any 2xx to a push with a valid signature; check the address, the secret and the workspace",
+    fix: "answer any 2xx to a push with a valid signature; check the address, the secret and the workspace",
     isGate: true,
     async judge(target) {
       const ping = target.make.ping();
@@ -27,7 +27,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "observed",
     says: "A message is posted, and the observation endpoint lists it.",
-    mend: "set --channel to a channel of your chat; answer 200 with the JSON that --help shows, or omit --observe",
+    fix: "set --channel to a channel of your chat; answer 200 with the JSON that --help shows, or omit --observe",
     isGate: true,
     async judge({ make, taken, chat, unobserve }) {
       if (chat === undefined) {
@@ -43,7 +43,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
         if (!(error instanceof Broken)) throw error;
         // The answers of the bridge can still be checked.
         unobserve();
-        throw new Broken(error.message, error.mend, { ...error.more, judgeable: "all" });
+        throw new Broken(error.message, error.fix, { ...error.more, judgeable: "all" });
       }
     },
   },
@@ -53,7 +53,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "every-type",
     says: "Every type of event is accepted, and creates, DMs and ephemerals are shown where they belong.",
-    mend: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the guide's table",
+    fix: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the guide's table",
     async judge({ make, taken, chat }) {
       const create = make.create("a create", {
         buttons: [
@@ -79,7 +79,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "every-kind",
     says: "Every kind of message is accepted, also in updates: a question may arrive only as an update.",
-    mend: "show every kind in the same way, created or updated; no kind needs its own code",
+    fix: "show every kind in the same way, created or updated; no kind needs its own code",
     async judge(target) {
       const { make, taken, chat } = target;
       const card = await createdFirst(target, make.create("every kind", { kind: "game_start" }));
@@ -98,7 +98,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-kind",
     says: "A kind that the bridge does not know is shown like a card.",
-    mend: "treat unknown kinds as `card`: new ones come without notice",
+    fix: "treat unknown kinds as `card`: new ones come without notice",
     async judge({ make, taken, chat }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
@@ -110,7 +110,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-fields",
     says: "Fields that the bridge does not know are ignored.",
-    mend: "do not reject unknown fields in outbound events: new ones come without notice",
+    fix: "do not reject unknown fields in outbound events: new ones come without notice",
     async judge({ make, taken, chat }) {
       const button = { label: "Yes", action: "check:yes", style: "unknown" };
       const create = make.create("fields of the future", { buttons: [[button]] });
@@ -128,7 +128,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
   says: `Each of ${BURST} concurrent events is answered 2xx within 5 seconds: the answer is sent before slow work.`,
-  mend: "put the event in a queue, answer 2xx, and only then call the chat",
+  fix: "put the event in a queue, answer 2xx, and only then call the chat",
   async judge(target) {
     const { make, push } = target;
     const board = await createdFirst(target, make.create("a board that many update"));

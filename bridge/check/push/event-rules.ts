@@ -11,7 +11,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "repeats",
     says: "A repeated event is answered 2xx again, and shown once.",
-    mend: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to a known id without showing the event",
+    fix: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to a known id without showing the event",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");
@@ -29,7 +29,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "expired-dropped",
     says: "An event past its expiresAt is answered 2xx and not shown; an event whose expiresAt is null is shown.",
-    mend: "compare expiresAt with your own clock just before you show the event, and drop an expired event; null never expires",
+    fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
@@ -58,7 +58,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-in-place",
     says: "An update replaces text, buttons and image of the message that was created, also in a DM.",
-    mend: "keep a map from message.id to the chat's message id, and edit that message",
+    fix: "keep a map from message.id to the chat's message id, and edit that message",
     async judge(target) {
       const { make, taken, chat } = target;
       for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
@@ -78,7 +78,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-order",
     says: "Updates are applied in sequence order: an update older than the last applied is skipped.",
-    mend: "keep the sequence of the last applied update of each message, and skip an update with a lower one",
+    fix: "keep the sequence of the last applied update of each message, and skip an update with a lower one",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const create = await createdFirst(target, make.create("updated out of order"));
@@ -98,7 +98,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-held",
     says: "An update that arrives before its create is held, and applied when the create arrives within 5 seconds.",
-    mend: "answer 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
+    fix: "answer 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");
@@ -113,7 +113,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "hold-ends",
     says: "An update whose create does not arrive within 5 seconds is ignored.",
-    mend: "forget a held update after 5 seconds, and never post it as a new message",
+    fix: "forget a held update after 5 seconds, and never post it as a new message",
     async judge({ make, taken, chat, pause, hides }) {
       const create = make.create("created too late for its update");
       const update = make.update(create, "updated long before it was created");

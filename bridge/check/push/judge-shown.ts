@@ -46,14 +46,14 @@ export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Liste
   if (listed.buttons && JSON.stringify(shownLabels) !== JSON.stringify(labels)) {
     return new Broken(
       `"${text}" is shown with ${buttonsIn(shownLabels)}, not with ${buttonsIn(labels)}`,
-      mendOf(event, "show the buttons of all rows, and list their labels in that order", "buttons"),
+      fixOf(event, "show the buttons of all rows, and list their labels in that order", "buttons"),
     );
   }
   const shownImage = shown.image ?? null;
   if (listed.image && shownImage !== image) {
     return new Broken(
       `"${text}" is shown with ${imageIn(shownImage)}, not with ${imageIn(image)}`,
-      mendOf(event, "show the image, and list its URI as the event gave it", "image"),
+      fixOf(event, "show the image, and list its URI as the event gave it", "image"),
     );
   }
   return undefined;
@@ -78,7 +78,7 @@ function memberOf(event: ShownEvent): string | undefined {
   return event.channel.startsWith("dm:") ? event.channel.slice("dm:".length) : undefined;
 }
 
-function mendOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
+function fixOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
   const what = type === "message.update" ? "replace text, buttons and image by those of the update" : how;
   return `${what}; if the chat does not know them, leave \`${field}\` out of every observed message`;
 }

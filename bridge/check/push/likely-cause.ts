@@ -22,7 +22,7 @@ const WRITERS: readonly (readonly [as: string, write: Write])[] = [
 /** A common mistake in checking signatures. A bridge with this mistake accepts a ping that is signed by `sign`. */
 interface Mistake {
   readonly cause: string;
-  readonly mend: string;
+  readonly fix: string;
   sign(body: Buffer): string;
 }
 
@@ -58,11 +58,11 @@ export async function explainRefusal(
     return new Broken(found, RAW_BYTES, { cause, judgeable: "all" });
   }
   const judgeable = reply.status < 500 ? "refusals" : "nothing";
-  for (const { cause, mend, sign: mistaken } of mistakesOf(reply, secrets)) {
+  for (const { cause, fix, sign: mistaken } of mistakesOf(reply, secrets)) {
     const event = make.ping();
     const body = target.write(event);
     if (await isTaken(event, { body, signature: mistaken(body) })) {
-      return new Broken(found, mend, { cause, judgeable });
+      return new Broken(found, fix, { cause, judgeable });
     }
   }
   if (reply.status >= 500) {
@@ -80,12 +80,12 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const clock: Mistake = {
     cause: `by its Date header the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this one, and a ping of that time is accepted`,
-    mend: "set the clock that is wrong",
+    fix: "set the clock that is wrong",
     sign: (body) => sign(body, secrets, Date.now() + offMs),
   };
-  const underKey = (as: string, key: string | Buffer, mend: string): Mistake => ({
+  const underKey = (as: string, key: string | Buffer, fix: string): Mistake => ({
     cause: `a digest under ${as} is accepted`,
-    mend,
+    fix,
     sign: (body) => headerOf(nowSeconds(), key, body),
   });
   const asShown = "use the secret as the dashboard shows it, character by character, as the key";
@@ -93,12 +93,12 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
     ...(Math.abs(offMs) > TIMESTAMP_TOLERANCE_MS ? [clock] : []),
     {
       cause: "a timestamp in milliseconds is accepted",
-      mend: "compare t with your clock in seconds",
+      fix: "compare t with your clock in seconds",
       sign: (body) => headerOf(Date.now(), secret, body),
     },
     {
       cause: "a digest of the body alone is accepted: the bridge does not include the timestamp",
-      mend: "compute the HMAC over `<t>.<raw body>`, with t exactly as in the header",
+      fix: "compute the HMAC over `<t>.<raw body>`, with t exactly as in the header",
       sign: (body) => headerOf(nowSeconds(), secret, body, ""),
     },
     underKey("an empty secret", "", "give the bridge its secret, and do not let it start without one"),

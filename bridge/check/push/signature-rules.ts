@@ -13,21 +13,21 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unsigned-refused",
     says: "A push without a well-formed Service-Signature is rejected.",
-    mend: "before using the body, answer 401 unless the header is t=<digits> and one or more ,v1=<hex>",
+    fix: "before using the body, answer 401 unless the header is t=<digits> and one or more ,v1=<hex>",
     judge: (target) => refusesAndHidesAll(target, MALFORMED),
     judgeRefusals: async (target) => void (await refusesAll(target, MALFORMED)),
   },
   {
     id: "forged-refused",
     says: "A push is rejected unless a v1 entry is the HMAC-SHA256 of `<t>.<raw body>` under the secret.",
-    mend: "compare the whole digest in constant time, and answer 401 unless it matches",
+    fix: "compare the whole digest in constant time, and answer 401 unless it matches",
     judge: (target) => refusesAndHidesAll(target, forged(target)),
     judgeRefusals: async (target) => void (await refusesAll(target, forged(target))),
   },
   {
     id: "raw-bytes",
     says: "The signature covers the raw bytes of the body, not JSON that was parsed and written again.",
-    mend: "read the bytes before any body parser, and compute the HMAC over exactly these bytes",
+    fix: "read the bytes before any body parser, and compute the HMAC over exactly these bytes",
     async judge(target) {
       const { make, taken } = target;
       const event = make.create("written with spaces");
@@ -42,14 +42,14 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "old-refused",
     says: "A push whose signed timestamp is more than 5 minutes before or after the clock is rejected.",
-    mend: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds before or after your clock, with 409 or another 4xx`,
+    fix: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds before or after your clock, with 409 or another 4xx`,
     judge: refusesOld,
     judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
     says: "A push whose signed timestamp is within 5 minutes before or after the clock is accepted.",
-    mend: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds before and after your clock`,
+    fix: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds before and after your clock`,
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [
         ["4 minutes ago", -4],
@@ -65,7 +65,7 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "rotation",
     says: "While a secret is rotated, a push has several v1 entries, and one valid entry is sufficient.",
-    mend: "check all v1 entries of the header, and accept the push when any of them is valid",
+    fix: "check all v1 entries of the header, and accept the push when any of them is valid",
     async judge({ make, taken, refused, secrets, write }) {
       for (const [what, before, after] of [
         ["whose second v1 entry is valid", 1, 0],

@@ -16,7 +16,7 @@ const FIRST_ADVICE: Readonly<Record<number, string>> = {
 export const GATE_RULE: Rule<ServiceTarget> = {
   id: "accepts",
   says: 'A correctly signed message is answered 202 {"ok":true}.',
-  mend: "check the base URL, the workspace and the secret, and read the service's log",
+  fix: "check the base URL, the workspace and the secret, and read the service's log",
   isGate: true,
   async judge({ post }) {
     const answer = await post(EVENTS.message);
@@ -31,25 +31,25 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "field-rules",
     says: "Every field is accepted within its bounds, and otherwise rejected with a 400 that names the field.",
-    mend: "validate each field by the contract's tables, and name the first invalid one by its dotted path",
+    fix: "validate each field by the contract's tables, and name the first invalid one by its dotted path",
     judge: (target) => judgeCases(target, TEXT_CASES),
   },
   {
     id: "unknown-fields",
     says: "Unknown types and fields are rejected with a 400 that names the field.",
-    mend: "allow no additional properties in inbound events, including channel and user",
+    fix: "allow no additional properties in inbound events, including channel and user",
     judge: (target) => judgeCases(target, UNKNOWN_CASES),
   },
   {
     id: "dm-channels",
     says: "A DM channel is dm: and the event's own user.id, and is rejected for a command.",
-    mend: "compare the channel with the event's own user.id, and answer 400 with the field channel",
+    fix: "compare the channel with the event's own user.id, and answer 400 with the field channel",
     judge: (target) => judgeCases(target, DM_CASES),
   },
   {
     id: "body-json",
     says: "A body that is not JSON is answered 400 without a field, and JSON that is not an object 400.",
-    mend: "parse the body before everything else, and name no field when parsing fails",
+    fix: "parse the body before everything else, and name no field when parsing fails",
     async judge({ post }) {
       for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
         expectRefused(await post(body), 400, `the body ${JSON.stringify(body)}`, null);
@@ -63,7 +63,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "body-size",
     says: "A body of 64 KB is validated by its fields; one byte more is answered 413, without `error` in the answer.",
-    mend: "limit bodies to 65,536 bytes",
+    fix: "limit bodies to 65,536 bytes",
     async judge({ post }) {
       const ofSize = (bytes: number) => {
         const empty = JSON.stringify({ ...EVENTS.message, text: "" });
@@ -77,7 +77,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "repeats",
     says: "A request that repeats an id is answered 202, whatever its signature; so is an identical request.",
-    mend: "remember request ids for 24 hours, by workspace, and answer 202 to a repeat",
+    fix: "remember request ids for 24 hours, by workspace, and answer 202 to a repeat",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
       const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>

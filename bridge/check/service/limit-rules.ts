@@ -15,14 +15,14 @@ export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
     says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second of a workspace are let through; more are answered 429.`,
-    mend: "count signed requests, including polls, by workspace, and answer 429 with Retry-After",
+    fix: "count signed requests, including polls, by workspace, and answer 429 with Retry-After",
     judge: (target) =>
       goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
     says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests a second of an address are let through, signed or not; more are answered 429.`,
-    mend: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
+    fix: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
     judge: (target) =>
       goOver(target, ADDRESS_REQUESTS_PER_SECOND, OF_OTHERS_MAX, {
         method: "GET",

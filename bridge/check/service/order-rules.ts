@@ -30,7 +30,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-refused",
     says: "A missing, malformed or wrong Service-Signature is answered 401.",
-    mend: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with that of <t>.<raw body>",
+    fix: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with that of <t>.<raw body>",
     async judge({ post, poll, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const { what, spoil } of [...MALFORMED, ...WRONG]) {
@@ -48,7 +48,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-taken",
     says: "The signature covers the exact raw bytes, and one valid v1 entry is sufficient.",
-    mend: "check all v1 entries, and compute the HMAC over the bytes as received",
+    fix: "check all v1 entries, and compute the HMAC over the bytes as received",
     async judge({ post, secrets }) {
       const spaced = JSON.stringify(EVENTS.message, undefined, 2);
       expectAccepted(await post(spaced), "a message whose JSON has spaces");
@@ -67,7 +67,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "clock",
     says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other is answered 409.",
-    mend: "check the timestamp after the digest; if this machine's clock is wrong, set it",
+    fix: "check the timestamp after the digest; if this machine's clock is wrong, set it",
     async judge({ post, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const minutes of [-24 * 60, -6, -4, 4, 6, 24 * 60]) {
@@ -82,7 +82,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "check-order",
     says: "Checks run in the contract's order, and the first failure is answered.",
-    mend: "size and JSON, then workspace (404), signature (401), clock (409), then fields (400)",
+    fix: "size and JSON, then workspace (404), signature (401), clock (409), then fields (400)",
     async judge(target) {
       for (const [first, second] of pairsOf(FAULTS)) {
         const faults = [first, second];
@@ -108,7 +108,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "same-404",
     says: "Every request to an unavailable workspace is answered 404 with the same body, signed or not.",
-    mend: "answer 404 before the signature is checked, with one body for all reasons",
+    fix: "answer 404 before the signature is checked, with one body for all reasons",
     async judge({ post, poll }) {
       const bodies = new Set<string>();
       for (const signature of [undefined, null]) {
@@ -125,7 +125,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "both-secrets",
     says: "While a secret is rotated, both the old and the new one are accepted.",
-    mend: "keep a retired secret for 24 hours",
+    fix: "keep a retired secret for 24 hours",
     async judge({ post, secrets }) {
       if (secrets.length < 2)
         return {

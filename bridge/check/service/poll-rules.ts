@@ -30,7 +30,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-mode",
     says: "A poll is answered 200 with a page, or 403 when the workspace has a target URL.",
-    mend: "answer a correctly signed poll with 200, or with 403 only if a target URL is set",
+    fix: "answer a correctly signed poll with 200, or with 403 only if a target URL is set",
     async judge(target) {
       const answer = await target.poll("");
       if (answer.status === 403) {
@@ -44,7 +44,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-query",
     says: "Malformed, repeated and unknown query parameters are answered 400 with the parameter's name.",
-    mend: "accept after and limit, each at most once and within its bounds, and nothing else",
+    fix: "accept after and limit, each at most once and within its bounds, and nothing else",
     judge: (target) =>
       ifPolled(target, async () => {
         for (const [query, field] of BAD_QUERIES) {
@@ -56,7 +56,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-query-signed",
     says: "A poll is signed over the query string exactly as it is sent.",
-    mend: "compute the HMAC over everything after `?` as received, before decoding",
+    fix: "compute the HMAC over everything after `?` as received, before decoding",
     judge: (target) =>
       ifPolled(target, async () => {
         const { poll, secrets } = target;
@@ -76,7 +76,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "page-signed",
     says: "A page is signed over its exact bytes, once for each active secret, the newest first, and names its workspace.",
-    mend: "sign the bytes that are sent; set Service-Signature and Service-Workspace",
+    fix: "sign the bytes that are sent; set Service-Signature and Service-Workspace",
     judge: (target) =>
       ifPolled(target, async () => {
         const { poll, secrets, workspace } = target;
@@ -100,7 +100,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-latest",
     says: "after=latest is answered with no events and the newest cursor. A poll without newer events returns its cursor.",
-    mend: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
+    fix: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
     judge: (target) =>
       ifPolled(target, async () => {
         const latest = pageOf(await target.poll("after=latest"), "after=latest", target);
@@ -117,7 +117,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "held-events",
     says: "Held events have the contract's fields, unique ids and rising sequences, and are ordered oldest first.",
-    mend: "compare with the contract's field tables of the envelope and of messages",
+    fix: "compare with the contract's field tables of the envelope and of messages",
     judge: (target) =>
       ifPolled(target, async () => {
         const { events, gap } = pageOf(await target.poll(""), "a poll", target);
@@ -139,7 +139,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "cursors",
     says: "Pages that are linked by next have no gap and no repeat, and hasMore says whether there is another page.",
-    mend: "end a page of limit n with its n-th event, and set next to the cursor of that event",
+    fix: "end a page of limit n with its n-th event, and set next to the cursor of that event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);

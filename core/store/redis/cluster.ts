@@ -1,4 +1,4 @@
-import { createBell } from "../../domain/bell";
+import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store";
 import {
   answered,
@@ -46,13 +46,13 @@ export async function connectCluster(
   const owners: (string | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
   const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
   let messages: Connection | undefined;
-  const bell = createBell();
+  const waker = createWaker();
   const closing = new AbortController();
   let looking: Promise<void> | undefined;
 
   function lost(error: Error): void {
     onError(error);
-    bell.ring();
+    waker.wake();
   }
 
   /** Updates the view. Concurrent calls share one update. */
@@ -130,7 +130,7 @@ export async function connectCluster(
         onError(error as Error);
       }
       const settled = isWhole() && (subscriptions.length === 0 || messages?.isReady === true);
-      if (!closing.signal.aborted) await bell.wait(settled ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
+      if (!closing.signal.aborted) await waker.wait(settled ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
     }
   })();
 
@@ -146,7 +146,7 @@ export async function connectCluster(
       return await call(master);
     } catch (error) {
       if (!/^(MOVED|READONLY|CLUSTERDOWN)\b/.test(errorReply(error) ?? "")) throw error;
-      bell.ring();
+      waker.wake();
       if (isAgain || !errorReply(error)?.startsWith("MOVED")) throw error;
       await look().catch(() => undefined);
       return send(key, call, true);
@@ -178,11 +178,11 @@ export async function connectCluster(
     async subscribe(pattern, heard) {
       subscriptions.push({ pattern, heard });
       if (messages?.isReady === true) await messages.subscribe(pattern, heard);
-      else bell.ring();
+      else waker.wake();
     },
     async close() {
       closing.abort();
-      bell.ring();
+      waker.wake();
       for (const connection of masters.values()) connection.close();
       messages?.close();
       await following;

@@ -1,4 +1,4 @@
-import { createBell } from "../../domain/bell";
+import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store";
 import { answered, errorReply, type Connect, type Connection, type Redis } from "./connection";
 import { nameOf, type Address, type RedisTarget } from "./url";
@@ -32,7 +32,7 @@ export async function connectSentinel(
 ): Promise<Redis> {
   const { access, sentinelAccess } = target;
   const subscriptions: { readonly pattern: string; readonly heard: (channel: string) => void }[] = [];
-  const bell = createBell();
+  const waker = createWaker();
   const closing = new AbortController();
   const how = { access: sentinelAccess, reconnects: true, for: "messages" } as const;
   const sentinels = target.sentinels.map((address) => connect(address, how));
@@ -46,7 +46,7 @@ export async function connectSentinel(
       } catch (error) {
         onError(error as Error);
       }
-      if (!closing.signal.aborted) await bell.wait(isReady() ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
+      if (!closing.signal.aborted) await waker.wait(isReady() ? LOOK_EVERY_MS : LOOK_AGAIN_MS);
     }
   })();
 
@@ -85,7 +85,7 @@ export async function connectSentinel(
 
   function lost(error: Error): void {
     onError(error);
-    bell.ring();
+    waker.wake();
   }
 
   function leave(): void {
@@ -100,7 +100,7 @@ export async function connectSentinel(
     } catch (error) {
       if (errorReply(error)?.startsWith("READONLY")) {
         leave();
-        bell.ring();
+        waker.wake();
       }
       throw error;
     }
@@ -128,7 +128,7 @@ export async function connectSentinel(
     },
     async close() {
       closing.abort();
-      bell.ring();
+      waker.wake();
       leave();
       for (const sentinel of sentinels) sentinel.close();
       await following;

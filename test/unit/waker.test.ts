@@ -1,19 +1,19 @@
-import { createBell } from "../../core/domain/bell";
+import { createWaker } from "../../core/domain/waker";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 // time: controlled
-test("a ring ends one wait, the current or the next one, and leaves no timer", async () => {
-  const bell = createBell();
-  const waiting = bell.wait(60_000);
-  bell.ring();
+test("a wake ends one wait, the current or the next one, and leaves no timer", async () => {
+  const waker = createWaker();
+  const waiting = waker.wait(60_000);
+  waker.wake();
   await waiting;
   expect(jest.getTimerCount()).toBe(0);
-  bell.ring();
-  await bell.wait(60_000);
+  waker.wake();
+  await waker.wait(60_000);
   const over = jest.fn();
-  void bell.wait(1_000).then(over);
+  void waker.wait(1_000).then(over);
   await jest.advanceTimersByTimeAsync(999);
   expect(over).not.toHaveBeenCalled();
   await jest.advanceTimersByTimeAsync(1);
