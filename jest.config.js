@@ -1,8 +1,11 @@
-/** The tests of `npm test`: the service, its contract, and the fast tests of the packages. */
+/** The tests of `npm test`: the service, its contract, and the fast tests of the kit. */
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
-  roots: ["unit", "store", "e2e", "kit"].map((folder) => `<rootDir>/test/${folder}`),
+  roots: [
+    ...["unit", "store", "e2e"].map((folder) => `<rootDir>/test/${folder}`),
+    ...["unit", "http"].map((folder) => `<rootDir>/bridge/test/${folder}`),
+  ],
   testMatch: ["**/*.test.ts"],
   transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } } }] },
   modulePathIgnorePatterns: ["<rootDir>/dist"],

@@ -4,7 +4,10 @@ const base = require("./jest.config.js");
 /** @type {import("jest").Config} */
 module.exports = {
   ...base,
-  roots: ["browser", "demo", "cli", "check", "docs", "compose", "local", "scripts"].map(
-    (folder) => `<rootDir>/test/${folder}`,
-  ),
+  roots: [
+    ...["browser", "demo", "cli", "docs", "compose", "local", "scripts"].map(
+      (folder) => `<rootDir>/test/${folder}`,
+    ),
+    ...["check", "package"].map((folder) => `<rootDir>/bridge/test/${folder}`),
+  ],
 };

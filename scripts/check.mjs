@@ -45,6 +45,7 @@ const STATIC = [
 const ROUND = ["inbound-order", "poll-page", "push-delivery", "follow", "graceful-stop"].map(
   (name) => `test/e2e/${name}.test`,
 );
+/** Patterns of jest: the first also matches the unit tests of the kit, in bridge/test/unit. */
 const ON_EVERY_NODE = ["test/unit", "test/store", ...ROUND];
 
 const SUITES = [

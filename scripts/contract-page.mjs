@@ -2,7 +2,7 @@
 // With --check, fails when the page is out of date. Fails when a sentence has no test, or a test names an unknown
 // sentence.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { format } from "prettier";
 import { parse } from "yaml";
 
@@ -17,21 +17,22 @@ const files = new Map(
 );
 const faults = [];
 
-const sources = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) =>
-  path.endsWith(".ts"),
+const sources = ["test", "bridge/test"].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => join(folder, path)),
 );
 for (const path of sources.toSorted()) {
-  const lines = readFileSync(join("test", path), "utf8").split("\n");
+  const lines = readFileSync(path, "utf8").split("\n");
   for (const [i, line] of lines.entries()) {
     const ids =
       NAMES.exec(line)?.[1]
         .split(",")
         .map((id) => id.trim()) ?? [];
-    if (ids.length > 0 && !NAMED.test(lines[i + 1] ?? ""))
-      faults.push(`test/${path}:${i + 1}: no test follows`);
+    if (ids.length > 0 && !NAMED.test(lines[i + 1] ?? "")) faults.push(`${path}:${i + 1}: no test follows`);
     for (const id of ids) {
       if (files.has(id)) files.get(id).add(path);
-      else faults.push(`test/${path}:${i + 1}: test/contract.yaml has no sentence "${id}"`);
+      else faults.push(`${path}:${i + 1}: test/contract.yaml has no sentence "${id}"`);
     }
   }
 }
@@ -39,7 +40,10 @@ for (const [id, found] of files) if (found.size === 0) faults.push(`${id}: no te
 
 const table = (sentences) =>
   Object.entries(sentences).map(([id, sentence]) => {
-    const links = [...files.get(id)].map((path) => `[${path.replace(/\.(test|fault)\.ts$/, "")}](${path})`);
+    const links = [...files.get(id)].map((path) => {
+      const name = path.replace(/^test\//, "").replace(/\.(test|fault)\.ts$/, "");
+      return `[${name}](${relative(dirname(PAGE), path)})`;
+    });
     return `| ${sentence.replaceAll("|", "\\|")} | ${links.join(", ")} |`;
   });
 const page = [

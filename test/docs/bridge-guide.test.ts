@@ -8,7 +8,7 @@ import { startConsumer, type Consumer } from "../harness/consumer";
 import { create, dm, update } from "../harness/contents";
 import { docBlocks, docProgram } from "../harness/doc-blocks";
 import { testFolder } from "../harness/folder";
-import { plainHost } from "../harness/kit-receiver";
+import { plainHost } from "../harness/plain-host";
 import { startProgram } from "../harness/program";
 import { sharedPush } from "../harness/push";
 import { textEvent } from "../harness/service";

@@ -29,7 +29,7 @@ function named(form: RegExp, of: (page: Page) => string = ({ text }) => text): r
 }
 
 const kinds = ["*.ts", "*.tsx", "*.mjs", "*.proto", "*.lua", "*.yml"];
-const sources = git(...kinds).filter((path) => !path.startsWith("test/"));
+const sources = git(...kinds).filter((path) => !/^(?:bridge\/)?test\//.test(path));
 const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 

@@ -1,0 +1,162 @@
+import { createHmac } from "node:crypto";
+import { MESSAGE_KINDS, type Message } from "../../../events";
+import { readJson } from "../../../read-event";
+import { SECRET } from "./memory-chat";
+import { digestOf, type Change } from "./plain-bridge";
+
+/** A bridge with one fault, the rules that it breaks, and the checker's words about the first of them. */
+type BrokenBridge = readonly [what: string, Change, breaks: string, told: RegExp];
+
+const KNOWN_FIELDS = "id,type,workspace,sequence,createdAt,expiresAt,channel,user,message".split(",");
+const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === kind);
+
+/** Returns the body parsed and serialized again. */
+const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
+
+/** Return the body parsed and serialized as by Python's json.dumps, and as by Go's json.Marshal of a map. */
+const inPython = (raw: Buffer): string =>
+  JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
+const inGo = (raw: Buffer): string => {
+  const keys = [...raw.toString().matchAll(/"(\w+)":/g)].map(([, key = ""]) => key);
+  return JSON.stringify(readJson(raw), keys.toSorted());
+};
+
+/** Changes how the bridge computes the expected digest. */
+const signedBy = (right: (timestamp: string, raw: Buffer) => string): Change => ({
+  isRight: (digest, timestamp, raw) => digest === right(timestamp, raw),
+});
+const underKey = (key: string | Buffer) => signedBy((timestamp, raw) => digestOf(timestamp, raw, key));
+
+/** A clock an hour behind. */
+const LATE = {
+  now: () => Date.now() / 1000 - 3_600,
+  date: () => new Date(Date.now() - 3_600_000).toUTCString(),
+};
+
+type Row = Message["buttons"][number];
+const drawsRows = (draw: (row: Row) => Row): Change => ({
+  draws: (message) => ({ ...message, buttons: message.buttons.map(draw) }),
+});
+
+const no = () => false;
+
+export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
+  [
+    "checks no signature",
+    { isRight: () => true, toleranceSeconds: Infinity },
+    "unsigned-refused forged-refused raw-bytes old-refused rotation",
+    /a push with no signature was answered 204, not rejected/,
+  ],
+  [
+    "checks the signature of the parsed body",
+    signedBy((timestamp, raw) => digestOf(timestamp, rewritten(raw))),
+    "raw-bytes",
+    /signed as it stands, was answered 401.*bytes before any body parser/s,
+  ],
+  [
+    "checks the signature of the body as serialized by Python",
+    signedBy((timestamp, raw) => digestOf(timestamp, inPython(raw))),
+    "answers raw-bytes",
+    /a ping was answered 401\n.*Python's json\.dumps.*parsed and written again.*before any body parser/s,
+  ],
+  [
+    "checks the signature of the body as serialized by Go",
+    signedBy((timestamp, raw) => digestOf(timestamp, inGo(raw))),
+    "answers raw-bytes",
+    /keys in order, as Go does.*before any body parser/s,
+  ],
+  [
+    "does not include the timestamp in the signed bytes",
+    signedBy((_timestamp, raw) => createHmac("sha256", SECRET).update(raw).digest("hex")),
+    "answers",
+    /digest of the body alone.*with t exactly as/s,
+  ],
+  ["uses an empty secret", underKey(""), "answers", /under an empty secret.*give the bridge its secret/s],
+  ["has a line break in its secret", underKey(`${SECRET}\n`), "answers", /a line break.*as the key/s],
+  ["decodes its secret as base64", underKey(Buffer.from(SECRET, "base64")), "answers", /decoded from base64/],
+  [
+    "has another secret",
+    underKey("a"),
+    "answers",
+    /may have another.*--workspace.*t=\d+,v1=\w+ for .*"ping"/s,
+  ],
+  [
+    "reads t as ms",
+    { now: Date.now, toleranceSeconds: 3e5 },
+    "answers",
+    /409\n.*in milliseconds.*in seconds/s,
+  ],
+  ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this one.*set the clock/s],
+  [
+    "lacks the path",
+    { accepts: () => 404 },
+    "answers",
+    /answered 404\n.*nothing accepts POST.*path of --url/s,
+  ],
+  [
+    "compares only a prefix of the digest if a prefix was sent",
+    { isRight: (digest, t, raw) => digest !== "" && digestOf(t, raw).startsWith(digest) },
+    "forged-refused",
+    /only the first half of its digest was answered 204.*whole digest/s,
+  ],
+  ["ignores the timestamp", { toleranceSeconds: Infinity }, "old-refused", /6 minutes .* 204.*300 seconds/s],
+  ["tolerates only 10 s", { toleranceSeconds: 10 }, "recent-taken", /4 minutes .* 409.*300 seconds/s],
+  ["reads only the first v1", { entries: (all) => all.slice(0, 1) }, "rotation", /second v1 .* 401.*all v1/s],
+  ["works first", { editMs: 150, answersAfterWork: true }, "answer-before-work", /of 40 were not.*queue/s],
+  ["does not dedupe", { isDeduping: false }, "repeats", /is shown [234] times.*remember the ids/s],
+  ["answers a repeat 409", { repeatStatus: 409 }, "repeats", /the same event again .* 409.*answer 2xx/s],
+  ["applies all", { isOutdated: () => false }, "update-order", /the older update" is shown.*sequence/s],
+  [
+    "answers 500 to an unknown kind",
+    { accepts: (event) => ("message" in event && !isKnownKind(event.message.kind) ? 500 : 204) },
+    "unknown-kind",
+    /unknown kind was answered 500.*`card`/s,
+  ],
+  [
+    "refuses unknown fields",
+    { accepts: (event) => (Object.keys(event).every((name) => KNOWN_FIELDS.includes(name)) ? 204 : 400) },
+    "unknown-fields",
+    /unknown fields was answered 400.*new ones come/s,
+  ],
+  ["shows expired", { isExpired: no }, "expired-dropped", /stale" is shown: .*a minute ago.*own clock/s],
+  ["redirects", { redirect: "https://elsewhere/" }, "answers", /to https:\/\/elsewhere.*not followed/s],
+  ["drops early updates", { holdMs: 0 }, "update-held", /was not shown within \d+ seconds.*hold it for 5 s/s],
+  ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*forget a held/s],
+  ["posts updates as new messages", { editsInPlace: false }, "update-in-place", /still shown/],
+  [
+    "does not show a question that arrives in an update",
+    { shows: (event) => event.type !== "message.update" || event.message.kind !== "question" },
+    "every-kind",
+    /the kind question" was not shown/,
+  ],
+  [
+    "shows an ephemeral message to another member",
+    { onlyFor: (event) => (event.type === "message.ephemeral" ? "somebody else" : undefined) },
+    "every-type",
+    /an ephemeral" is shown .* to "somebody else" alone, not to chat-bridge-check-user.*its `user` alone/s,
+  ],
+  [
+    "shows created messages to one member only",
+    { onlyFor: () => "chat-bridge-check-user" },
+    "observed",
+    /to "chat-bridge-check-user" alone, not to everybody.*for everybody in its channel/s,
+  ],
+  [
+    "shows only the first button of a row",
+    drawsRows((row) => row.slice(0, 1)),
+    "every-type",
+    /with the buttons \["Yes"\], not with the buttons \["Yes","More"\].*buttons of all rows.*leave `buttons` out/s,
+  ],
+  [
+    "shows another image",
+    { draws: (message) => ({ ...message, image: message.image && `${message.image}?size=small` }) },
+    "every-type update-in-place",
+    /with the image ".*\?size=small", not with the image .*its URI as the event gave it.*leave `image` out/s,
+  ],
+  [
+    "replaces only the text in an update",
+    { draws: (message, before = message) => ({ ...before, text: message.text }) },
+    "update-in-place",
+    /with the buttons \["Yes"\], not with no buttons.*replace text, buttons and image/s,
+  ],
+];

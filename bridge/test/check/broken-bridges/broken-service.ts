@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { send } from "../../../../test/harness/bridge";
+import { plainHost } from "../../../../test/harness/plain-host";
+
+interface PlainAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+}
+
+/** Returns a faulty answer, made from the correct answer to the request of this number. */
+export type Alter = (answer: PlainAnswer, count: number) => PlainAnswer;
+
+const SENT_ON = /^(service-|retry-after$|content-type$)/;
+const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
+
+/**
+ * Starts a service with one fault: a proxy that alters the answers of the service at `base`, which it calls from `from`.
+ * Without `base` it alters the answers of a stub that accepts every request.
+ */
+export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
+  let count = 0;
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, headers, body } = alter(await rightAnswer(base, request, from), ++count);
+    for (const [name, value] of Object.entries(headers)) {
+      if (value !== undefined && SENT_ON.test(name)) response.setHeader(name, value);
+    }
+    response.writeHead(status).end(body);
+  }
+  const { url, close } = await plainHost((request, response) => void answer(request, response));
+  return { url: new URL(url), close };
+}
+
+async function rightAnswer(base: string | undefined, request: IncomingMessage, from: string) {
+  const body = await buffer(request);
+  if (base === undefined) return ACCEPTED;
+  const { "service-signature": signature, "content-type": type } = request.headers;
+  const answer = await send(base, request.url ?? "", {
+    method: request.method ?? "",
+    from,
+    headers: {
+      ...(signature === undefined ? {} : { "service-signature": String(signature) }),
+      ...(type === undefined ? {} : { "content-type": type }),
+    },
+    ...(request.method === "POST" ? { body } : {}),
+  });
+  return { ...answer, headers: answer.headers as PlainAnswer["headers"] };
+}

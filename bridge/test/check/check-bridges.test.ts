@@ -1,0 +1,109 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { checkBridge, type BridgeCheckOptions } from "../../check/push/check-bridge";
+import { createPrinter, summaryOf } from "../../check/report";
+import type { CheckResult } from "../../check/result";
+import { RULES } from "../../check/rules";
+import { BROKEN_BRIDGES } from "./broken-bridges/broken-bridges";
+import { startKitBridge } from "./broken-bridges/kit-bridge";
+import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
+import { startPlainBridge } from "./broken-bridges/plain-bridge";
+
+// Pauses use the fake clock too.
+jest.mock<object>("node:timers/promises", () => ({
+  ...jest.requireActual<object>("node:timers/promises"),
+  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+}));
+
+/** Milliseconds by which the clock advances after each TURNS turns of the event loop. */
+const STEP_MS = 25;
+const TURNS = 3;
+
+async function check(
+  start: Promise<RunningBridge>,
+  change: Partial<BridgeCheckOptions> = {},
+  isObserved = true,
+) {
+  const bridge = await start;
+  const seen = isObserved ? { observe: bridge.observe } : {};
+  const { url } = bridge;
+  const result = await checkBridge({ url, secrets: [SECRET], withinMs: 3_000, ...seen, ...change });
+  await bridge.close();
+  return result;
+}
+
+const printed = { output: "", waiting: "" };
+const into = (stream: keyof typeof printed) => ({ write: (text: string) => (printed[stream] += text) });
+const progress = createPrinter(into("output"), into("waiting"));
+let results: ReadonlyMap<string, CheckResult>;
+/** Runs all checks at once, on a fake clock that waits only for requests in progress. */
+beforeAll(async () => {
+  jest.useFakeTimers({
+    doNotFake: ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
+  });
+  const checks: [string, Promise<CheckResult>][] = [
+    ["kit", check(startKitBridge(), { progress })],
+    ["plain", check(startPlainBridge())],
+    ["unobserved", check(startKitBridge(), {}, false)],
+  ];
+  for (const [what, change] of BROKEN_BRIDGES) checks.push([what, check(startPlainBridge(change))]);
+  const time = { isOver: false };
+  const all = Promise.all(checks.map(async ([what, checked]) => [what, await checked] as const));
+  const ended = all.finally(() => (time.isOver = true));
+  while (!time.isOver) {
+    for (let i = 0; i < TURNS; i++) await nextTurn();
+    await jest.advanceTimersByTimeAsync(STEP_MS);
+  }
+  results = new Map(await ended);
+  jest.useRealTimers();
+});
+
+// time: controlled
+// contract: kit-hold-update, kit-sequence-order, kit-dedupe
+test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) => {
+  const { ok, rules } = results.get(what) ?? {};
+  expect([ok, rules?.map(({ verdict }) => verdict)]).toEqual([true, RULES.bridge.map(() => "passed")]);
+});
+
+// time: controlled
+test("the report has a line for every rule, names long waits, and lists rules that cannot be checked", () => {
+  for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
+  expect(printed.waiting).toContain("7 seconds to wait");
+  const result = results.get("kit");
+  const summary = result === undefined ? "" : summaryOf(result);
+  expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
+  expect(summary).toMatch(
+    /A check from outside cannot see\n {2}- that digests are compared in constant time/,
+  );
+});
+
+// time: controlled
+test("without an observation endpoint, rules about shown messages are reported as unseen, not as broken", () => {
+  const { ok, rules = [] } = results.get("unobserved") ?? {};
+  const unseen = rules.filter((rule) => rule.verdict === "unseen");
+  const shown = "observed every-type every-kind unknown-kind unknown-fields repeats";
+  const updated = "expired-dropped update-in-place update-order update-held hold-ends";
+  expect([ok, unseen.map(({ id }) => id).join(" ")]).toEqual([true, `${shown} ${updated}`]);
+  for (const { why } of unseen) expect(why).toMatch(/^(whether|which|there is no --observe)/);
+});
+
+// time: controlled
+test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, breaks, told) => {
+  const { ok, rules = [] } = results.get(what) ?? {};
+  const failed = rules.filter(({ verdict }) => verdict === "failed");
+  expect([ok, failed.map(({ id }) => id).join(" ")]).toEqual([false, breaks]);
+  const [first] = failed;
+  const { found, cause, fix } = { found: "", cause: "", fix: "", ...first };
+  expect(`${found}\n${cause}\n${fix}`).toMatch(told);
+});
+
+test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line sums up the rest", () => {
+  const result = results.get("has another secret");
+  const ids = (wanted: string) =>
+    (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
+  expect(ids("unseen")).toEqual(["unsigned-refused", "forged-refused", "raw-bytes", "old-refused"]);
+  const skipped = ids("skipped");
+  expect(skipped.length).toBe(RULES.bridge.length - 5);
+  const lines = (result === undefined ? "" : summaryOf(result)).match(/^.*skipped .*$/gm);
+  const told = new RegExp(`^  skipped  ${skipped.length} rules +answers must pass first$`);
+  expect(lines).toEqual([expect.stringMatching(told)]);
+});

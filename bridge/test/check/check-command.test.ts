@@ -1,0 +1,149 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { readCommand } from "../../check/options";
+import { RULES } from "../../check/rules";
+import { createReceiver } from "../../receiver";
+import { startKitBridge } from "./broken-bridges/kit-bridge";
+import { SECRET } from "./broken-bridges/memory-chat";
+import { startPlainBridge } from "./broken-bridges/plain-bridge";
+import { testFolder } from "../../../test/harness/folder";
+import { unbuiltProject } from "../harness/kit-package";
+import { sharedService } from "../../../test/harness/shared-service";
+import { createTestCa } from "../../../test/harness/test-ca";
+
+const service = sharedService();
+const folder = testFolder();
+const MAIN = join(__dirname, "../../../dist/bridge/check/main.js");
+
+function run(args: string, environment: Record<string, string> = {}) {
+  const env = { PATH: process.env["PATH"], SIGNING_SECRET: SECRET, ...environment };
+  return new Promise<{ code: number; output: string; errors: string }>((resolve) => {
+    execFile(process.execPath, [MAIN, ...args.split(" ")], { env }, (error, output, errors) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output, errors });
+    });
+  });
+}
+
+test("the check exits with 0 for a correct bridge, and with 1 and what to fix for a broken one", async () => {
+  const change = { entries: (all: readonly string[]) => all.slice(0, 1) };
+  const bridges = await Promise.all([startKitBridge(), startPlainBridge(change)]);
+  const checks = bridges.map(({ url, observe }) =>
+    run(`--url ${url.href} --observe ${observe.href} --only rotation`),
+  );
+  const [correct, broken] = await Promise.all(checks);
+  await Promise.all(bridges.map((bridge) => bridge.close()));
+  expect(correct).toMatchObject({ code: 0, output: expect.stringContaining("3 passed, 0 failed") });
+  expect(broken?.output).toMatch(/FAILED +rotation +While a secret is rotated/);
+  expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered 401/);
+  expect(broken?.output).toMatch(/fix: +check all v1 entries/);
+  expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
+});
+
+test("a bridge with a private certificate can be checked with --ca or --insecure-loopback", async () => {
+  const ca = createTestCa();
+  const { key, cert } = ca.issue(["127.0.0.1"]);
+  const receiver = createReceiver({ secrets: SECRET, handle: () => undefined });
+  const server = createServer({ key, cert }, receiver.handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const args = `--url https://127.0.0.1:${(server.address() as AddressInfo).port}/ --only recent-taken --json`;
+  const runs = ["", ` --ca ${ca.certPath}`, " --insecure-loopback"].map((more) => run(args + more));
+  const [plain, ...trusting] = await Promise.all(runs);
+  server.close();
+  ca.close();
+  expect(plain?.output).toMatch(/"found": "a ping: the connection failed: .*certificate.* --ca/);
+  expect([plain, ...trusting].map((each) => each?.code)).toEqual([1, 0, 0]);
+});
+
+test("if nothing listens at an address, the command judges no rule, exits with 69 and names what to check", async () => {
+  const runs = [`--url ${LOCAL}`, `${SERVICE} ${UUID}`].map((args) => run(args));
+  const kit = await startKitBridge();
+  const observed = await run(`--url ${kit.url.href} --observe ${LOCAL} --only recent-taken`);
+  await kit.close();
+  for (const { code, output } of [...(await Promise.all(runs)), observed]) {
+    expect(code).toBe(69);
+    expect(output).toMatch(/^  not reached \w+ .*ECONNREFUSED.*firewall/ms);
+    expect(output).not.toMatch(/FAILED|breaks the contract/);
+  }
+  expect(observed.output).toContain("2 passed, 0 failed");
+});
+
+test("the command exits with 141 and no error when its reader closes the pipe", async () => {
+  const command = `"${process.execPath}" "${MAIN}" --list | true; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command]);
+  expect([stdout, stderr]).toEqual(["141\n", ""]);
+});
+
+test("the service can be checked with its base address, a workspace and a secret", async () => {
+  const { id, secret } = await service.workspaces.make();
+  const environment = { SIGNING_SECRET: secret };
+  const { code, output } = await run(`--service ${service.url} --workspace ${id}`, environment);
+  expect(output).not.toContain("FAILED");
+  expect(output).toMatch(/ok +accepts +A correctly signed message is answered 202/);
+  expect(output).toMatch(/unseen +workspace-limit/);
+  expect(output).toContain("this service keeps the contract, as far as it was checked");
+  expect(code).toBe(0);
+});
+
+test("in a project that is not built, check-bridge builds itself, and chat-bridge names the build command", async () => {
+  const cwd = unbuiltProject(folder);
+  const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });
+  const list = await inProject("npm run --silent check-bridge -- --list");
+  expect(list.stdout).toContain("Rules for a bridge:");
+  await expect(inProject("npx --no-install chat-bridge workspace list")).rejects.toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("npm run build") as string,
+  });
+});
+
+test("--help explains all options, and --list names all rules", async () => {
+  const [help, list] = await Promise.all([run("--help"), run("--list")]);
+  expect([help.code, help.errors]).toEqual([0, ""]);
+  const options = "url observe service workspace secret limits only json ca within answer-within".split(" ");
+  for (const option of options) expect(help.output).toContain(`--${option}`);
+  for (const { id, says } of [...RULES.bridge, ...RULES.service]) {
+    expect(list.output).toMatch(new RegExp(`^  ${id} +`, "m"));
+    expect(list.output).toContain(says);
+  }
+});
+
+const LOCAL = "http://127.0.0.1:1/";
+const EITHER = "give either --url, for a bridge, or --service";
+const SERVICE = `--service ${LOCAL} --workspace`;
+const UUID = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
+
+test.each([
+  ["neither side", "--json", EITHER],
+  ["both sides", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
+  ["an unknown option", `--target ${LOCAL}`, "Unknown option '--target'"],
+  ["no address", "--url bridge.example", "--url must be an address, such as"],
+  ["plain HTTP", "--url http://bridge.example/", "http:// is for loopback addresses only"],
+  ["no workspace", `--service ${LOCAL}`, "--workspace is missing"],
+  ["a workspace that is not a UUID", `${SERVICE} one`, "--workspace must be a UUID"],
+  ["an empty secret", `--url ${LOCAL} --secret=`, "--secret is empty"],
+  ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "unknown rule for a bridge: all; the rules are"],
+  ["a service's option", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
+  ["a bridge's option", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],
+  ["a missing file", `--url ${LOCAL} --ca /nowhere.pem`, "/nowhere.pem cannot be read"],
+  [
+    "--insecure-loopback for another host",
+    "--url https://b.example/ --insecure-loopback",
+    "not a loopback address; use --ca",
+  ],
+])("the command rejects %s", (_what, args, told) => {
+  const command = readCommand(args.split(" "), { SIGNING_SECRET: SECRET });
+  const fault = expect.stringContaining(told) as string;
+  expect(command).toEqual({ is: "wrong", faults: expect.arrayContaining([fault]) });
+});
+
+test("the command prints all faulty options at once, and exits with 2", async () => {
+  const ca = join(folder, "not.pem");
+  writeFileSync(ca, "no certificate");
+  const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });
+  expect([code, output]).toEqual([2, ""]);
+  const faults = ["--secret is missing", "is not a PEM certificate", "--within", "--url must be", "--help"];
+  for (const fault of faults) expect(errors).toContain(fault);
+});

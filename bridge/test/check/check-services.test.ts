@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { checkService, type ServiceCheckOptions } from "../../check/service/check-service";
+import type { CheckResult } from "../../check/result";
+import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
+import { create, dm, ephemeral, update } from "../../../test/harness/contents";
+import { publish } from "../../../test/harness/service";
+import { sharedService } from "../../../test/harness/shared-service";
+
+const service = sharedService();
+
+const idsOf = ({ rules }: CheckResult, wanted: string) =>
+  rules.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
+const failed = (result?: CheckResult) => (result?.rules ?? []).filter(({ verdict }) => verdict === "failed");
+
+/** Checks the service with a new workspace. */
+async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckResult> {
+  const { id, secret } = await service.workspaces.make();
+  return checkService({ url: new URL(service.url), workspace: id, secrets: [secret], ...change });
+}
+
+// contract: order, poll-query-400, poll-signed-response
+test("the service passes every rule, with held events of all types and during a rotation of the secret", async () => {
+  const { id, secret } = await service.workspaces.make();
+  const contents = [create("c1"), update("c1"), ephemeral("c1", "u1"), dm("u1")];
+  await publish(service.clients, ...contents.map((content) => ({ workspaceId: id, content })));
+  const { signingSecret } = await service.workspaces.rotate(id);
+  const result = await check({ workspace: id, secrets: [signingSecret, secret] });
+  expect(failed(result)).toEqual([]);
+  expect(idsOf(result, "unseen")).toEqual(["same-404", "repeats", "workspace-limit", "address-limit"]);
+  expect(result.ok).toBe(true);
+});
+
+test("for a workspace with a target URL, the rules of polling are reported as unseen, not as broken", async () => {
+  const { id, secret } = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
+  const result = await check({ workspace: id, secrets: [secret] });
+  expect(failed(result)).toEqual([]);
+  expect(result.rules.find((rule) => rule.id === "poll-mode")).toMatchObject({
+    note: "the workspace has a target URL",
+  });
+  const polling = ["poll-query", "poll-query-signed", "page-signed", "poll-latest", "held-events", "cursors"];
+  expect(idsOf(result, "unseen")).toEqual(expect.arrayContaining(polling));
+});
+
+test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
+  ["a wrong secret", { secrets: ["another"] }, /^failed: .* 401.*the dashboard showed/],
+  ["an unknown workspace", { workspace: randomUUID() }, /^failed: .* 404.*no such workspace/],
+  [
+    "an address where nothing listens",
+    { url: new URL("http://127.0.0.1:1/") },
+    /^not reached: .*ECONNREFUSED.*--service/,
+  ],
+])("%s is reported, and all other rules are skipped", async (_what, change, told) => {
+  const result = await check(change);
+  const [first, ...others] = result.rules;
+  const { found, fix } = { found: "", fix: "", ...first };
+  expect(`${first?.verdict}: ${found} ${fix}`).toMatch(told);
+  expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(["skipped"]));
+  expect(result.ok).toBe(false);
+});
+
+const rewrite =
+  (status: number, change: (body: Record<string, unknown>) => object): Alter =>
+  (answer) => {
+    if (answer.status !== status) return answer;
+    const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+    return { ...answer, body: Buffer.from(JSON.stringify(change(body))) };
+  };
+const restatus =
+  (from: number, to: number): Alter =>
+  (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
+
+/** A service's fault, the rules that it breaks, and the check's finding for the first of them. */
+const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
+  ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
+  ["answers another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
+  [
+    "does not name the invalid field",
+    rewrite(400, ({ field: _field, ...body }) => body),
+    "field-rules unknown-fields dm-channels body-size poll-query",
+    /names no field, not id/,
+  ],
+  [
+    "names only the last part of a nested field",
+    rewrite(400, ({ field, ...body }) => ({ ...body, field: String(field).split(".").at(-1) })),
+    "field-rules unknown-fields body-json",
+    /names the field "id", not channel\.id/,
+  ],
+  ["answers 401 for 404", restatus(404, 401), "check-order same-404", /: unknown workspace .* 401.*not 404/],
+  ["answers 401 for 409", restatus(409, 401), "clock check-order", /signed 1440 minutes ago .* 401.*not 409/],
+  [
+    "has `error` in the body of a 413",
+    rewrite(413, (body) => ({ ...body, error: "Payload Too Large" })),
+    "body-size",
+    /error is "Payload Too Large", not missing/,
+  ],
+  [
+    "has the status in the body as a string",
+    rewrite(401, (body) => ({ ...body, statusCode: "401" })),
+    "signatures-refused check-order poll-query-signed",
+    /statusCode is not 401/,
+  ],
+  [
+    "does not name the workspace of a page",
+    (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
+    "page-signed",
+    /Service-Workspace is missing/,
+  ],
+  [
+    "omits fields of held events",
+    rewrite(200, (page) => ({
+      ...page,
+      events: (page["events"] as object[]).map((event) => ({ ...event, sequence: undefined })),
+    })),
+    "page-signed held-events",
+    /not valid under any secret/,
+  ],
+  [
+    "changes `next`",
+    rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
+    "page-signed poll-latest cursors",
+    /not valid under any secret/,
+  ],
+];
+
+describe("a broken service", () => {
+  let results: ReadonlyMap<string, CheckResult>;
+  /** Runs all checks at once, about 4,000 requests, each from a separate address so that they share no limit. */
+  beforeAll(async () => {
+    const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
+      const { id, secret } = await service.workspaces.make();
+      const event = { workspaceId: id, content: create("c1") };
+      await publish(service.clients, event, event);
+      const { url, close } = await startBrokenService(service.url, alter, `127.0.1.${i + 1}`);
+      const result = await check({ url, workspace: id, secrets: [secret] });
+      await close();
+      return [what, result];
+    });
+    results = new Map(await Promise.all(checks));
+  }, 300_000);
+
+  test.each(BROKEN_SERVICES)("is detected if it %s", (what, _alter, breaks, told) => {
+    const all = failed(results.get(what));
+    expect(all.map(({ id }) => id).join(" ")).toBe(breaks);
+    expect(all[0]?.verdict === "failed" && all[0].found).toMatch(told);
+  });
+});

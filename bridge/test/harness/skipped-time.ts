@@ -1,0 +1,30 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { REAL_TIMING } from "../../back-off";
+
+/**
+ * A clock for the kit. Its pauses end at once and are recorded.
+ * @param random the value of the kit's `random()`; 0 gives the shortest waits
+ */
+export function skipTime(random = 0, startMs: () => number = Date.now) {
+  const pauses: number[] = [];
+  let skippedMs = 0;
+  return {
+    ...REAL_TIMING,
+    pauses: pauses as readonly number[],
+    now: () => startMs() + skippedMs,
+    random: () => random,
+    async pause(ms: number, _signal?: AbortSignal) {
+      pauses.push(ms);
+      skippedMs += ms;
+      await nextTurn();
+    },
+  };
+}
+
+/** Fakes `setTimeout`, and also `Date` if `now` is given, until `jest.useRealTimers()`. Sockets stay real. */
+export function fakeTimeouts(now?: number): void {
+  const real = ["hrtime", "nextTick", "performance", "queueMicrotask"] as const;
+  const others = ["setImmediate", "clearImmediate", "setInterval", "clearInterval"] as const;
+  const date = now === undefined ? (["Date"] as const) : [];
+  jest.useFakeTimers({ doNotFake: [...real, ...others, ...date], ...(now === undefined ? {} : { now }) });
+}

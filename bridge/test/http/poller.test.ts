@@ -1,0 +1,200 @@
+import { cursorInMemory, type CursorStore } from "../../cursor-store";
+import { PollRefused } from "../../poll";
+import { runPoller } from "../../poller";
+import { garbage, reset, sayNothing, status } from "../../../test/harness/behaviours";
+import { nowSeconds, signatureOf } from "../../../test/harness/bridge";
+import { cursorAt, pageOf, SECRET, startPolledService, type PolledService } from "../harness/polled-service";
+import { create } from "../../../test/harness/sample-events";
+import { fakeTimeouts, skipTime } from "../harness/skipped-time";
+import { until } from "../../../test/harness/wait";
+
+let service: PolledService;
+beforeEach(async () => {
+  service = await startPolledService();
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await service.close();
+});
+
+// time: controlled
+// contract: signature-query
+test("a poll is a GET whose signature covers the query string as sent, even if empty", async () => {
+  const t = 1_700_000_000;
+  const signed = (body: string) => signatureOf(SECRET, body, t);
+  const timing = skipTime(0, () => t * 1000);
+  const answers = [pageOf({ next: null }, signed), pageOf({}, signed)];
+  const { requests, queries } = await service.run(answers, { timing });
+  expect(queries).toEqual(["", "", "?after=7"]);
+  for (const [i, { method, path, headers, body }] of requests.entries()) {
+    expect(headers["service-signature"]).toBe(signatureOf(SECRET, path.split("?")[1] ?? "", t + 2 * i));
+    expect([method, body.length]).toEqual(["GET", 0]);
+  }
+  const limited = await service.run([pageOf()], { limit: 5 });
+  expect(limited.queries).toEqual(["?limit=5", "?after=7&limit=5"]);
+  const fromNow = await service.run([pageOf()], { start: "latest" });
+  expect(fromNow.queries).toEqual(["?after=latest", "?after=7"]);
+});
+
+test("a cursor is sent exactly as it was received, whatever the poller's `start`", async () => {
+  const cursors = await cursorAt("0007");
+  const { queries } = await service.run([pageOf({ next: "000123" })], { cursors, start: "latest" });
+  expect(queries).toEqual(["?after=0007", "?after=000123"]);
+});
+
+// time: controlled
+// contract: kit-poll-again
+test("the poller polls again at once while `hasMore` is true, and otherwise after 2 seconds", async () => {
+  const { pages, pauses, queries } = await service.run([
+    pageOf({ events: [create(1)], next: "1", hasMore: true }),
+    pageOf({ events: [create(2)], next: "2", hasMore: true }),
+    pageOf({ events: [create(3)], next: "3" }),
+    // The poller waits if the cursor has not moved, whatever `hasMore` says.
+    pageOf({ next: "3", hasMore: true }),
+  ]);
+  expect(pages.flatMap(({ events }) => events)).toEqual([create(1), create(2), create(3)]);
+  expect(pauses.slice(0, 4)).toEqual([0, 0, 2000, 2000]);
+  expect(queries).toEqual(["", "?after=1", "?after=2", "?after=3", "?after=3"]);
+});
+
+// time: controlled
+test("the poller randomly extends the configured interval by up to 10 percent", async () => {
+  const timing = skipTime(0.999);
+  await service.run([pageOf()], { intervalMs: 5_000, timing });
+  expect(timing.pauses[0]).toBe(5_500);
+});
+
+// time: controlled
+// contract: kit-retry-same-id
+test.each([
+  ["a 429 with Retry-After: 7", status(429, { headers: { "Retry-After": "7" } }), {}, [7_000]],
+  ["a 503 with Retry-After: 60", status(503, { headers: { "Retry-After": "60" } }), {}, [60_000]],
+  ["a short Retry-After", status(429, { headers: { "Retry-After": "1" } }), {}, [2_000]],
+  ["a Retry-After of 30 days", status(429, { headers: { "Retry-After": "2592000" } }), {}, [2_592_000_000]],
+  ["an interval of 30 days", pageOf(), { intervalMs: 2_592_000_000 }, [2_592_000_000]],
+  ["an endless interval", pageOf(), { intervalMs: Infinity }, [Infinity]],
+  ["an endless back-off", status(500), { intervalMs: Infinity }, [Infinity]],
+  ["failures in a row", status(500), {}, [2000, 4000, 8000, 16_000, 30_000, 30_000]],
+])("after %s the poller waits the required time", async (_what, answer, options, ms) => {
+  const answers = ms.map(() => answer);
+  const { pauses } = await service.run(answers, options);
+  expect(pauses.slice(0, ms.length)).toEqual(ms);
+});
+
+// time: controlled
+test("a poll without an answer times out after 30 seconds, and is repeated", async () => {
+  fakeTimeouts();
+  const polled = service.run([sayNothing(), pageOf()], { cursors: await cursorAt("1") });
+  await until("the first poll has arrived", () => service.requests.length === 1);
+  jest.advanceTimersByTime(29_999);
+  expect(jest.getTimerCount()).toBe(1);
+  jest.advanceTimersByTime(1);
+  const { queries, problems } = await polled;
+  expect(queries).toEqual(["?after=1", "?after=1", "?after=7"]);
+  expect(problems).toEqual([expect.stringContaining("timeout")]);
+  expect((await service.run([pageOf()], { timeoutMs: Infinity })).problems).toEqual([]);
+});
+
+// time: controlled
+test.each([
+  ["a connection reset", reset()],
+  ["an answer that is not HTTP", garbage()],
+  ["a 500", status(500)],
+  ["a 429", status(429)],
+  // contract: kit-verify-first
+  ["an unsigned page", status(200, { body: '{"events":[],"next":"9"}' })],
+  ["a page under another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
+  // contract: signature-bridge-tolerance
+  ["an old page", pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 301))],
+  ["a signed body that is not a page", pageOf({ events: 1 })],
+])("after %s the poller handles nothing, and polls the same cursor later", async (_what, no) => {
+  const cursors = await cursorAt("1");
+  const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
+  expect(run.queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2", "?after=2"]);
+  expect([run.pages.length, run.cursor]).toEqual([1, "2"]);
+  expect(run.pauses.slice(0, 4)).toEqual([2000, 4000, 2000, 2000]);
+  expect(run.problems).toHaveLength(3);
+});
+
+// contract: kit-no-retry-4xx
+test.each([400, 401, 403, 404, 409, 301])("the poller stops at a %i, and keeps its cursor", async (code) => {
+  const body = JSON.stringify({ statusCode: code, message: "no", field: "after" });
+  const cursors = await cursorAt("1");
+  const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
+  expect(error).toBeInstanceOf(PollRefused);
+  expect(error).toMatchObject({ status: code, field: "after", message: `the service answered ${code}: no` });
+  expect([cursor, requests.length]).toEqual(["1", 1]);
+});
+
+// contract: kit-gap
+test("a gap is passed to the handler, and the poller continues from `next`", async () => {
+  const page = pageOf({ gap: true, next: "9" });
+  const { pages, queries } = await service.run([page], { cursors: await cursorAt("1") });
+  expect(pages).toEqual([{ events: [], next: "9", hasMore: false, gap: true }]);
+  expect(queries).toEqual(["?after=1", "?after=9"]);
+});
+
+// time: controlled
+// contract: kit-refused-create
+test("the cursor advances only after the handler has resolved; until then the same page is polled", async () => {
+  let tries = 0;
+  const cursors = await cursorAt("1");
+  const kept: (string | undefined)[] = [];
+  const page = pageOf({ events: [create(1)], next: "2" });
+  const { queries, pauses, problems } = await service.run([page, page, page], {
+    cursors,
+    async handle() {
+      kept.push(await cursors.load());
+      if (++tries < 3) throw new Error("the chat says no");
+    },
+  });
+  expect(queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2"]);
+  expect(kept).toEqual(["1", "1", "1"]);
+  expect(pauses.slice(0, 3)).toEqual([2000, 4000, 2000]);
+  expect(problems.slice(0, 2)).toEqual(Array(2).fill(expect.stringContaining("the chat says no")));
+});
+
+test("a stopped poller aborts its handler, waits for it, and saves the cursor of the finished page", async () => {
+  const abort = new AbortController();
+  const cursors = cursorInMemory();
+  let wasTold = false;
+  service.behave(pageOf({ next: "4", hasMore: true }));
+  await runPoller({
+    ...service.options(),
+    cursors,
+    signal: abort.signal,
+    async handle(_page, signal) {
+      const told = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      abort.abort();
+      await told;
+      wasTold = signal.aborted;
+    },
+  });
+  expect([wasTold, await cursors.load(), service.requests.length]).toEqual([true, "4", 1]);
+});
+
+test("a cursor that cannot be saved is reported, does not stop the poller, and is saved at the next poll", async () => {
+  const saves: string[] = [];
+  const cursors: CursorStore = {
+    load: async () => undefined,
+    async save(cursor) {
+      saves.push(cursor);
+      if (saves.length === 1) throw new Error("the disk is full");
+    },
+  };
+  const { queries, problems } = await service.run(Array(3).fill(pageOf({ next: "1" })), { cursors });
+  expect(queries).toEqual(["", "?after=1", "?after=1", "?after=1"]);
+  expect(saves).toEqual(["1", "1"]);
+  expect(problems).toEqual(["cannot save the cursor: the disk is full"]);
+});
+
+test.each([
+  ["an interval under 2 seconds", { intervalMs: 1_999 }],
+  ["an interval that is not a number", { intervalMs: NaN }],
+  ["a limit of 0", { limit: 0 }],
+  ["a limit of 101", { limit: 101 }],
+  ["no secret", { secrets: [] }],
+])("%s is rejected before any request", async (_what, options) => {
+  const { error, requests } = await service.run([], options);
+  expect([(error as Error).name, requests.length]).toEqual(["RangeError", 0]);
+});

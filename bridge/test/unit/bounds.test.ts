@@ -1,0 +1,151 @@
+import timers, { setImmediate as nextTurn } from "node:timers/promises";
+import * as fc from "fast-check";
+import { backOffMs, REAL_TIMING, retryAfterMs } from "../../back-off";
+import { errorBody, readError } from "../../error-body";
+import { hooksUrl } from "../../http-exchange";
+import { createLanes } from "../../lanes";
+import { createSeenIds } from "../../seen-ids";
+import { forAll } from "../../../test/harness/for-all";
+
+const BOUNDS = { firstMs: 250, mostMs: 8_000 };
+
+// time: controlled
+test("the back-off doubles up to a limit, and chance adds at most half of it", () => {
+  const failures = fc.integer({ min: 1, max: 1000 });
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  forAll(failures, random, (count, chance) => {
+    const plain = Math.min(8_000, 250 * 2 ** (count - 1));
+    const wait = backOffMs(count, BOUNDS, chance);
+    expect(wait).toBeGreaterThanOrEqual(plain);
+    expect(wait).toBeLessThanOrEqual(plain * 1.5);
+  });
+  expect([1, 2, 3, 6, 7].map((count) => backOffMs(count, BOUNDS, 0))).toEqual([250, 500, 1000, 8000, 8000]);
+});
+
+test.each([
+  ["1", 1000],
+  ["30", 30_000],
+  ["2592000", 2_592_000_000],
+  ["99999999999", 99_999_999_999_000],
+  [null, 0],
+  ["", 0],
+  ["soon", 0],
+  ["-1", 0],
+  ["1.5", 0],
+  ["Wed, 21 Oct 2026 07:28:00 GMT", 0],
+])("Retry-After: %j is %i ms", (header, ms) => {
+  expect(retryAfterMs(header)).toBe(ms);
+});
+
+/** Longer than any timer can be, in ms: Node would wait 1 ms instead. */
+const BEYOND_TIMERS_MS = 2 ** 31;
+
+// time: ordering
+test.each([3_600_000, BEYOND_TIMERS_MS, Infinity])("a pause of %d ms ends when it is aborted", async (ms) => {
+  const abort = new AbortController();
+  let isOver = false;
+  const paused = REAL_TIMING.pause(ms, abort.signal).then(() => (isOver = true));
+  await nextTurn();
+  expect(isOver).toBe(false);
+  abort.abort();
+  await paused;
+});
+
+// time: controlled
+test("a pause longer than any timer is made of several timers", async () => {
+  const slept: number[] = [];
+  const timer = jest.spyOn(timers, "setTimeout").mockImplementation(async (ms = 0) => void slept.push(ms));
+  try {
+    const pauses = fc.integer({ min: 0, max: 20 * BEYOND_TIMERS_MS });
+    await fc.assert(
+      fc.asyncProperty(pauses, async (ms) => {
+        slept.length = 0;
+        await REAL_TIMING.pause(ms, new AbortController().signal);
+        expect(slept.reduce((sum, each) => sum + each, 0)).toBe(ms);
+        expect(Math.max(...slept)).toBeLessThan(BEYOND_TIMERS_MS);
+      }),
+    );
+  } finally {
+    timer.mockRestore();
+  }
+});
+
+test.each([
+  ["https://games.example", "https://games.example/hooks/w1"],
+  ["https://games.example/", "https://games.example/hooks/w1"],
+  ["http://127.0.0.1:8080/api/v1//", "http://127.0.0.1:8080/api/v1/hooks/w1"],
+])("the endpoint under %s is %s", (base, url) => {
+  expect(hooksUrl(base, "w1")).toBe(url);
+});
+
+test.each(["games.example", "ftp://games.example", ""])("%j is not a base address", (base) => {
+  expect(() => hooksUrl(base, "w1")).toThrow("must be an http(s) address");
+});
+
+test("the message of an error body is one text or several, and may be missing", () => {
+  const read = (value: unknown) => readError(Buffer.from(JSON.stringify(value)));
+  const bad = { message: "bad", field: "user.id" };
+  expect(read({ statusCode: 400, ...bad })).toEqual(bad);
+  expect(read({ message: ["one", "two"] })).toEqual({ message: "one; two" });
+  expect(readError(Buffer.from("<html>"))).toEqual({ message: "the answer does not say why" });
+  expect(JSON.parse(errorBody(401, "no"))).toEqual({ statusCode: 401, message: "no", error: "Unauthorized" });
+});
+
+// time: controlled
+test("ids are remembered for a fixed time, and past the limit only the newest are", () => {
+  const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), laterMs: fc.nat({ max: 40 }) });
+  forAll(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
+    const seen = createSeenIds({ forMs: 100, most });
+    let model: { id: string; at: number }[] = [];
+    let now = 0;
+    for (const { id, laterMs } of steps) {
+      now += laterMs;
+      model = model.filter(({ at }) => at + 100 > now);
+      const isKnown = model.some((each) => each.id === id);
+      expect(seen.has(id, now)).toBe(isKnown);
+      if (isKnown) continue;
+      seen.add(id, now);
+      model = [...model, { id, at: now }].slice(-most);
+    }
+  });
+});
+
+test("work begins in a later turn of the event loop, so an answer can be sent first", async () => {
+  const lanes = createLanes(1);
+  const done: string[] = [];
+  lanes.offer("a", async () => void done.push("work"));
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  done.push("giver");
+  await lanes.idle();
+  expect(done).toEqual(["giver", "work"]);
+});
+
+test("work in a lane is done in order and never overlaps", async () => {
+  const turns = { turns: fc.nat({ max: 3 }), turnsBefore: fc.nat({ max: 5 }) };
+  const step = fc.record({ lane: fc.constantFrom("a", "b"), ...turns });
+  const pass = async (turns: number) => {
+    for (let i = 0; i < turns; i++) await nextTurn();
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const lanes = createLanes(100);
+      const seen: string[] = [];
+      for (const [i, { lane, turns, turnsBefore }] of steps.entries()) {
+        await pass(turnsBefore);
+        lanes.offer(lane, async () => {
+          seen.push(`${lane}${i} begins`);
+          await pass(turns);
+          seen.push(`${lane}${i} ends`);
+        });
+      }
+      await lanes.idle();
+      for (const lane of ["a", "b"]) {
+        const given = steps.flatMap((each, i) =>
+          each.lane === lane ? [`${lane}${i} begins`, `${lane}${i} ends`] : [],
+        );
+        expect(seen.filter((each) => each.startsWith(lane))).toEqual(given);
+      }
+      expect(lanes.size).toBe(0);
+    }),
+  );
+});

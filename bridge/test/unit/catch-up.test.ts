@@ -1,0 +1,169 @@
+import { deserialize, serialize } from "node:v8";
+import { createCatchUp, type CatchUp, type CatchUpOptions } from "../../catch-up";
+import type { OutboundEvent } from "../../events";
+import { initialState, lastingState, type BridgeState } from "../../reduce-state";
+import { gate } from "../harness/gate";
+import { fakeTimeouts } from "../harness/skipped-time";
+import { until } from "../../../test/harness/wait";
+import { create, dm, ephemeral, ping, START_MS, update } from "./reduce-events";
+import { createChat, type ChatCall } from "./reduce-world";
+
+const started: CatchUp[] = [];
+beforeEach(() => fakeTimeouts(START_MS));
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((catchUp) => catchUp.close()));
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+});
+
+type Judge = (call: ChatCall) => Promise<void> | void;
+
+/** A catch-up with a chat whose calls the test may refuse, or keep waiting. */
+function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undefined, chat = createChat()) {
+  const told: string[] = [];
+  const problems: string[] = [];
+  const call = async (call: ChatCall) => {
+    await judge(call);
+    return chat.take(call);
+  };
+  const catchUp = createCatchUp({
+    chat: {
+      post: (event) => call({ type: "post", event }),
+      dm: (event) => call({ type: "dm", event }),
+      edit: async (chatMessageId, event) => void (await call({ type: "edit", chatMessageId, event })),
+      ephemeral: async (event) => void (await call({ type: "ephemeral", event })),
+    },
+    onEffect: (effect) =>
+      void told.push(effect.type === "missed" ? "missed" : `${effect.event.sequence} ${effect.reason}`),
+    report: ({ message }) => void problems.push(message),
+    ...options,
+  });
+  started.push(catchUp);
+  return { catchUp, chat, told, problems };
+}
+
+const page = (...events: OutboundEvent[]) => ({ events, next: "1", hasMore: false, gap: false });
+const textsOf = (chat: ReturnType<typeof createChat>) => chat.posts.map(({ text }) => text);
+
+test("a page is handled once the chat has accepted all of its events", async () => {
+  const { catchUp, chat, told } = start();
+  const edit = update({ sequence: 4, text: "new" });
+  const events = [create("c1", 1), dm("u1", 2), ephemeral("c1", 3), edit, ping(5)];
+  await catchUp.handlePage({ ...page(...events), gap: true });
+  const shown = chat.posts.map(({ messageId, place, text }) => `${messageId} in ${place}: ${text}`);
+  expect(shown).toEqual(["msg_1 in c1: new", "msg_2 in dm:u1: text 2"]);
+  expect(chat.whispers).toEqual([3]);
+  expect(told).toEqual(["5 ping", "missed"]);
+});
+
+test("a gap is reported once, although every page of an idle workspace states it", async () => {
+  const { catchUp, told } = start();
+  const poll = (next: string, gap: boolean) => catchUp.handlePage({ ...page(), next, gap });
+  for (let i = 0; i < 3; i++) await poll("7", true);
+  expect(told).toEqual(["missed"]);
+  await poll("7", false);
+  await poll("7", true);
+  await poll("9", true);
+  expect(told).toEqual(["missed", "missed", "missed"]);
+});
+
+// time: controlled
+// contract: kit-refused-create
+test("a page with a refused create is rejected, so it is polled again until the retried create succeeds", async () => {
+  let refusals = 2;
+  const { catchUp, chat, problems } = start({}, ({ type }) => {
+    if (type === "post" && refusals-- > 0) throw new Error("slow down");
+  });
+  const again = page(create("c1", 1), ephemeral("c1", 2));
+  await expect(catchUp.handlePage(again)).rejects.toThrow("has not taken");
+  await jest.advanceTimersByTimeAsync(1_000);
+  await expect(catchUp.handlePage(again)).rejects.toThrow("has not taken");
+  await jest.advanceTimersByTimeAsync(1_999);
+  expect(chat.posts).toEqual([]);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(textsOf(chat)).toEqual(["text 1"]);
+  await catchUp.handlePage(again);
+  expect(chat.whispers).toEqual([2]);
+  expect(problems).toEqual(Array(2).fill("the chat refused message.create evt_1: slow down"));
+});
+
+// time: controlled
+test("a chat that says how long to wait is not called earlier", async () => {
+  const judge = jest.fn<void, [ChatCall]>(() => {
+    throw Object.assign(new Error("slow down"), { retryAfterMs: 3_600_000 });
+  });
+  await expect(start({}, judge).catchUp.handlePage(page(create("c1", 1)))).rejects.toThrow("has not taken");
+  await jest.advanceTimersByTimeAsync(3_599_999);
+  expect(judge).toHaveBeenCalledTimes(1);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(judge).toHaveBeenCalledTimes(2);
+});
+
+// contract: kit-highest-update
+test("pushed events are accepted at once, and updates that arrive meanwhile are applied as one", async () => {
+  const { open, opened } = gate();
+  const { catchUp, chat } = start({}, () => opened);
+  await catchUp.handleEvent(create("c1", 1));
+  for (const sequence of [2, 3, 4]) await catchUp.handleEvent(update(sequence));
+  open();
+  await until("the newest update is applied", () => textsOf(chat)[0] === "text 4");
+  expect(chat.posts[0]?.sequences).toEqual([1, 4]);
+});
+
+test("a pushed event waits while too many events are in progress; a page is polled again", async () => {
+  const { open, opened } = gate();
+  const { catchUp, chat, told } = start({ state: initialState({ open: 1 }) }, () => opened);
+  await catchUp.handleEvent(create("c1", 1));
+  const second = catchUp.handleEvent(create("c1", 2));
+  await until("the second is not accepted", () => told.includes("2 full"));
+  open();
+  await second;
+  await until("both are posted", () => chat.posts.length === 2);
+
+  const two = page(create("c1", 3), create("c2", 4));
+  await expect(catchUp.handlePage(two)).rejects.toThrow("has not taken");
+  await catchUp.handlePage(two);
+});
+
+// time: controlled
+test("a call that the chat does not answer counts as refused after 30 seconds; a later success still counts", async () => {
+  const late = new AbortController();
+  const timeout = jest.spyOn(AbortSignal, "timeout").mockReturnValue(late.signal);
+  const { open, opened } = gate();
+  const { catchUp, chat, problems } = start({}, () => opened);
+  const once = page(create("c1", 1));
+  const handled = catchUp.handlePage(once);
+  expect(timeout).toHaveBeenCalledWith(30_000);
+  late.abort(new Error("the time is up"));
+  await expect(handled).rejects.toThrow("has not taken");
+  expect(problems).toEqual([expect.stringContaining("the chat refused message.create evt_1")]);
+  timeout.mockRestore();
+  open();
+  await until("the post counts", () => catchUp.state.creates.length === 0);
+  await catchUp.handlePage(once);
+  await catchUp.handlePage(page(update({ sequence: 2, text: "new" })));
+  expect(textsOf(chat)).toEqual(["new"]);
+});
+
+// contract: kit-dedupe
+test("after a restart with the kept state, messages are updated and none is posted twice", async () => {
+  const { catchUp, chat } = start();
+  await catchUp.handlePage(page(create("c1", 1)));
+  const kept: unknown = deserialize(serialize(lastingState(catchUp.state)));
+  const next = start({ state: kept as BridgeState }, () => undefined, chat);
+  await next.catchUp.handlePage(page(create("c1", 1), update({ sequence: 2, text: "new" })));
+  expect(next.told).toEqual(["1 duplicate"]);
+  expect(textsOf(chat)).toEqual(["new"]);
+});
+
+test("close waits for calls in progress, and no event is accepted after it", async () => {
+  const { open, opened } = gate();
+  const { catchUp, chat } = start({}, () => opened);
+  await catchUp.handleEvent(create("c1", 1));
+  const closed = catchUp.close();
+  await expect(catchUp.handleEvent(create("c1", 2))).rejects.toThrow("closed");
+  await expect(catchUp.handlePage(page())).rejects.toThrow("closed");
+  open();
+  await closed;
+  expect(textsOf(chat)).toEqual(["text 1"]);
+});

@@ -1,0 +1,39 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { cursorFile, cursorInMemory } from "../../cursor-store";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "cb-cursor-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test.each([
+  ["a file", () => cursorFile(join(folder, "cursor"))],
+  ["memory", cursorInMemory],
+])("%s returns the cursor that was saved last", async (_what, open) => {
+  const store = open();
+  expect(await store.load()).toBeUndefined();
+  await store.save("17");
+  await store.save("000000000000000018");
+  expect(await store.load()).toBe("000000000000000018");
+});
+
+test.each(["", "latest", "17 18", "1234567890123456789"])("a file that holds %j is refused", async (text) => {
+  writeFileSync(join(folder, "cursor"), text);
+  await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("holds no cursor: remove it");
+});
+
+test("the old cursor is kept if a new one cannot be written", async () => {
+  const path = join(folder, "cursor");
+  await cursorFile(path).save("17");
+  expect(readdirSync(folder)).toEqual(["cursor"]);
+  // A folder has the name of the unfinished file, so even a superuser cannot write the file.
+  mkdirSync(`${path}.${process.pid}.new`);
+  chmodSync(`${path}.${process.pid}.new`, 0o500);
+  await expect(cursorFile(path).save("18")).rejects.toThrow();
+  expect(await cursorFile(path).load()).toBe("17");
+});

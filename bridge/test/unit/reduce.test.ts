@@ -1,0 +1,189 @@
+import * as fc from "fast-check";
+import { emptyMemory, recall, remember } from "../../reduce-memory";
+import { forAll, forMany } from "../../../test/harness/for-all";
+import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-events";
+
+// time: controlled
+// contract: kit-expired
+test("rule 1: an event past its expiresAt is dropped; one at its expiresAt, or with null or an invalid date, is not", () => {
+  const stale = { sequence: 1, expiresAtMs: 1000 };
+  const message = create("c1", stale);
+  const events = [message, dm("u1", stale), update(stale), ephemeral("c1", stale), ping(stale)];
+  for (const event of events) expect(run().events(1001, event)).toEqual(["skip 1: expired"]);
+  expect(run().events(1000, message)).toEqual(["post 1"]);
+  const year = 365 * 24 * 60 * 60_000;
+  for (const expiresAt of [null, "soon"])
+    expect(run().events(year, { ...message, expiresAt })).toEqual(["post 1"]);
+});
+
+// contract: kit-highest-update
+test.each(["2 3 4", "4 2 3", "3 4 2"])("rule 2: only the highest update of %s is applied", (sequences) => {
+  const updates = sequences.split(" ").map((sequence) => update(Number(sequence)));
+  const effects = runPosted().events(1, ...updates);
+  expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
+});
+
+// contract: kit-update-of-dropped
+test("rule 3: an update whose create was dropped is dropped too, whichever comes first", () => {
+  const events = [create("c1", { sequence: 1, expiresAtMs: 10 }), update(2)];
+  for (const each of [events, events.toReversed()]) {
+    const effects = run().events(11, ...each);
+    expect(effects.toSorted()).toEqual(["skip 1: expired", "skip 2: create-dropped"]);
+  }
+});
+
+// time: controlled
+// contract: kit-refused-create
+test.each([
+  ["message.create", create("c1", 1), "post 1"],
+  ["dm.create", dm("u1", 1), "dm 1"],
+])("rule 4: a refused %s is retried at growing intervals until it succeeds", (_, event, effect) => {
+  const bridge = run();
+  bridge.events(0, event);
+  let ms = 0;
+  for (const waitMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    bridge.refused(ms, 1);
+    expect([bridge.isSettled(), bridge.wakeAt()]).toEqual([false, ms + waitMs]);
+    expect(bridge.time(ms + waitMs - 1)).toEqual([]);
+    ms += waitMs;
+    expect(bridge.time(ms)).toEqual([effect]);
+  }
+  expect(bridge.isSettled()).toBe(false);
+  bridge.posted(ms, 1);
+  expect([bridge.isSettled(), bridge.wakeAt()]).toEqual([true, undefined]);
+});
+
+// time: controlled
+// contract: kit-refused-create
+test.each<[string, { expiresAtMs?: number }, number]>([
+  ["its expiry", { expiresAtMs: 600_000 }, 600_000],
+  ["the 24 hours that the service holds it", {}, 24 * 60 * 60_000],
+])("rule 4: a refused create is retried until %s; then the cursor may pass it", (_what, expiry, endMs) => {
+  const bridge = run();
+  bridge.events(0, create("c1", { sequence: 1, ...expiry }));
+  bridge.refused(endMs - 60_000, 1);
+  expect(bridge.time(endMs)).toEqual(["post 1"]);
+  bridge.refused(endMs, 1);
+  expect(bridge.isSettled()).toBe(false);
+  expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
+  expect(bridge.isSettled()).toBe(true);
+});
+
+test("a late create is posted before newer ones that wait", () => {
+  const bridge = run();
+  bridge.events(0, create("c1", 1), create("c1", 5));
+  bridge.events(1, create("c1", 4));
+  expect(bridge.posted(2, 1)).toEqual(["post 4"]);
+  expect(bridge.posted(3, 4)).toEqual(["post 5"]);
+});
+
+// contract: kit-refused-update
+test("rule 5: a refused message.update is dropped, and the next one is applied", () => {
+  const bridge = runPosted();
+  bridge.events(1, update(2));
+  bridge.events(1, update(3));
+  expect(bridge.refused(2, 2)).toEqual(["skip 2: refused", "edit 3 of chat1"]);
+  // An update in progress may be the only copy of a question, so the cursor must not pass it.
+  expect(bridge.isSettled()).toBe(false);
+  expect(bridge.refused(3, 3)).toEqual(["skip 3: refused"]);
+  expect(bridge.isSettled()).toBe(true);
+});
+
+test("effects are in the order of the sequences", () => {
+  const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
+  expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
+});
+
+test("a message.ephemeral is shown to its user and never updated; a ping shows nothing", () => {
+  const bridge = run();
+  expect(bridge.events(0, ephemeral("c1", 1), ping(3))).toEqual(["skip 3: ping", "ephemeral 1"]);
+  expect(bridge.done(1, 1)).toEqual([]);
+  expect(bridge.events(2, update(2))).toEqual([]);
+  expect(bridge.time(5_002)).toEqual(["skip 2: unmapped"]);
+});
+
+// time: controlled
+// contract: kit-hold-update
+test("an update with no mapped message is held for 5 seconds, then ignored", () => {
+  const bridge = run();
+  bridge.events(0, update(2));
+  // The cursor may pass the update.
+  expect([bridge.wakeAt(), bridge.isSettled()]).toEqual([5_000, true]);
+  expect(bridge.time(4_999)).toEqual([]);
+  expect(bridge.time(5_000)).toEqual(["skip 2: unmapped"]);
+  bridge.events(5_001, create("c1", 1));
+  expect(bridge.posted(5_002, 1)).toEqual([]);
+});
+
+// contract: kit-sequence-order
+test("an update older than one that is applied or in progress is skipped; a refused one does not count", () => {
+  const bridge = runPosted();
+  bridge.events(1, update(3));
+  expect(bridge.events(2, update(2))).toEqual(["skip 2: superseded"]);
+  bridge.done(2, 3);
+  expect(bridge.events(3, { ...update(2), id: "evt_another" })).toEqual(["skip 2: superseded"]);
+  bridge.events(4, update(9));
+  bridge.refused(5, 9);
+  expect(bridge.events(6, update(8))).toEqual(["edit 8 of chat1"]);
+});
+
+describe("the state is bounded", () => {
+  test("an event past the limit is skipped, and accepted when there is room again", () => {
+    const bridge = run({ open: 1 });
+    bridge.events(0, create("c1", 1));
+    const more = [create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];
+    const skipped = ["skip 2: full", "skip 3: full", "skip 4: full", "skip 5: ping"];
+    expect(bridge.events(1, ...more)).toEqual(skipped);
+    bridge.posted(2, 1);
+    expect(bridge.events(3, create("c2", 2))).toEqual(["post 2"]);
+  });
+
+  test("an update replaces a waiting one even when the state is full", () => {
+    const bridge = run({ open: 2 });
+    bridge.events(0, create("c1", 1), update(2));
+    expect(bridge.events(1, update(3))).toEqual(["skip 2: superseded"]);
+  });
+
+  const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
+
+  test("a create is recognised by its event's id when its message is forgotten, and the other way round", () => {
+    const forgotMessage = runPosted({ messages: 1 }, ...upTo(99));
+    expect(forgotMessage.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
+    const forgotEvent = runPosted({ events: 1 }, 1, 2, 3);
+    forgotEvent.events(0, ...upTo(100).map((i) => ping(i + 10)));
+    expect(forgotEvent.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
+  });
+
+  test("a message that is forgotten while it is edited can still be updated", () => {
+    const bridge = runPosted({ messages: 1 });
+    bridge.events(0, update(2));
+    for (const sequence of upTo(99).slice(2)) {
+      bridge.events(0, create("c1", sequence));
+      bridge.posted(0, sequence);
+    }
+    bridge.events(1, update(200));
+    expect(bridge.time(5_001)).toEqual([]);
+    expect(bridge.done(5_002, 2)).toEqual(["edit 200 of chat1"]);
+  });
+
+  const WRITES = fc.array(fc.tuple(fc.nat(60).map(String), fc.nat()), { maxLength: 300 });
+  const write = (capacity: number, writes: readonly (readonly [string, number])[]) =>
+    writes.reduce((memory, [key, value]) => remember(memory, key, value), emptyMemory<number>(capacity));
+
+  test("a memory recalls the last value of every key among its last writes, and no older value", () => {
+    forAll(fc.integer({ min: 1, max: 100 }), WRITES, (capacity, writes) => {
+      const memory = write(capacity, writes);
+      for (const [key, value] of new Map(writes.slice(-capacity))) expect(recall(memory, key)).toBe(value);
+      for (const [key, value] of new Map(writes)) expect([undefined, value]).toContain(recall(memory, key));
+    });
+  });
+
+  test("a memory keeps little more than its capacity", () => {
+    forMany(20, fc.integer({ min: 32, max: 1000 }), (capacity) => {
+      const writes = upTo(3 * capacity).map((i) => [String(i), i] as const);
+      const kept = write(capacity, writes).generations.reduce((sum, { size }) => sum + size, 0);
+      expect(kept).toBeLessThanOrEqual(33 * Math.ceil(capacity / 32));
+      expect(kept).toBeGreaterThanOrEqual(capacity);
+    });
+  });
+});
