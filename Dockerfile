@@ -3,22 +3,23 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
+# The kit is an npm workspace, which npm ci builds.
+COPY bridge bridge
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY proto proto
 COPY runtime runtime
 COPY contract contract
 COPY core core
 COPY edge edge
-COPY bridge bridge
 COPY cli cli
 COPY local local
 COPY compose compose
 COPY demo demo
 COPY dashboard dashboard
-RUN npm run --silent build && npm prune --omit=dev
+# --no-workspaces removes the link to the kit, whose folder the image does not have.
+RUN npm run --silent build && npm prune --omit=dev --no-workspaces
 
 FROM ${NODE_IMAGE}
 # local/node-flags.ts gives the reason for NODE_OPTIONS.
