@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { StartFault } from "./start-fault";
 
@@ -7,6 +7,8 @@ const run = promisify(execFile);
 /** Server programs, in order of preference. They must support functions, which came with Redis 7. */
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
+/** Bytes of output of a package manager; more is taken for a failure. */
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The commands that install a server with a package manager, without prompts. */
 interface Installer {
@@ -97,23 +99,20 @@ async function rootRights(): Promise<readonly string[] | undefined> {
 }
 
 /** Runs a command. Resolves to its last line of output when it fails, otherwise to undefined. */
-function fault(
+async function fault(
   [command = "", ...args]: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-      ...(signal === undefined ? {} : { signal }),
-    });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
-    }
-    child.on("error", (error) => resolve(error.message));
-    child.on("close", (code) => {
-      resolve(code === 0 ? undefined : said.trim().split("\n").at(-1) || `exit code ${code}`);
-    });
-  });
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  try {
+    await run(command, args, { env, maxBuffer: OUTPUT_MAX_BYTES, ...(signal && { signal }) });
+    return undefined;
+  } catch (error) {
+    const {
+      message,
+      stdout = "",
+      stderr = "",
+    } = error as Partial<Record<"stdout" | "stderr", string>> & Error;
+    return `${stdout}${stderr}`.trim().split("\n").at(-1) || message;
+  }
 }

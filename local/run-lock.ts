@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { StartFault } from "./start-fault";
 
 /** Allows one run at a time in a data folder. */
@@ -43,15 +44,13 @@ function held(holder: string): StartFault {
 }
 
 /** Resolves to the id of the process that listens on the socket; undefined if no process does. */
-function askHolder(): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = createConnection(SOCKET);
-    let said = "";
-    let there = false;
-    socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
-    socket.on("connect", () => (there = true));
-    socket.on("data", (chunk: Buffer) => (said += chunk.toString()));
-    socket.on("error", () => undefined);
-    socket.on("close", () => resolve(there ? said || "unknown" : undefined));
-  });
+async function askHolder(): Promise<string | undefined> {
+  const socket = createConnection(SOCKET);
+  socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy(new Error("no answer")));
+  try {
+    await once(socket, "connect");
+  } catch {
+    return undefined;
+  }
+  return (await text(socket).catch(() => "")) || "unknown";
 }

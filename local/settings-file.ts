@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { StartFault } from "./start-fault";
 
 /** The demo workspace, with the fields that its bridge needs. */
@@ -32,10 +32,7 @@ export function readKeptSettings(file: string): KeptSettings {
 /** Replaces the file atomically: after a power loss, it has either the old or the new settings. */
 export function writeKeptSettings(file: string, settings: KeptSettings): void {
   const next = `${file}.next`;
-  const at = openSync(next, "w", 0o600);
-  writeSync(at, `${JSON.stringify(settings, null, 2)}\n`);
-  fsyncSync(at);
-  closeSync(at);
+  writeFileSync(next, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(next, file);
 }
 
