@@ -15,15 +15,15 @@ class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) {
-    print(HELP);
+    console.log(HELP);
     return 0;
   }
   if (args.length > 0) {
-    complain(`Unknown argument ${args[0]}; npm start -- --help lists the options.`);
+    console.error(`Unknown argument ${args[0]}; npm start -- --help lists the options.`);
     return EXIT_USAGE;
   }
   if (process.platform === "win32") {
-    complain("npm start runs on Linux and macOS. On Windows, use WSL.");
+    console.error("npm start runs on Linux and macOS. On Windows, use WSL.");
     return EXIT_FAULT;
   }
   const over = new AbortController();
@@ -31,8 +31,8 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     await runService({
       settings: readStartSettings(process.env),
-      say: (line) => print(`· ${line}\n`),
-      ready: (facts) => print(whatNext(facts)),
+      say: (line) => console.log(`· ${line}`),
+      ready: (facts) => console.log(whatNext(facts)),
       over,
     });
   } catch (error) {
@@ -54,17 +54,10 @@ function stopWhenAsked(over: AbortController): void {
 }
 
 function explain(reason: unknown): number {
-  if (reason instanceof StartFault || reason instanceof SettingsError) complain(reason.message);
-  else complain(`Internal error of npm start: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  if (reason instanceof StartFault || reason instanceof SettingsError) console.error(reason.message);
+  else
+    console.error(`Internal error of npm start: ${reason instanceof Error ? reason.stack : String(reason)}`);
   return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
-}
-
-function complain(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 // The reader of the output may close it. The stop must still run to its end, so errors are ignored.

@@ -22,31 +22,16 @@ export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFi
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
   const hook = `${edge}/hooks/${workspace.id}`;
-  const greeting = {
-    events: [
-      {
-        workspaceId: workspace.id,
-        messageCreate: {
-          channel: "general",
-          message: {
-            kind: "MESSAGE_KIND_CARD",
-            text: "**Who is in?**",
-            rows: [{ buttons: [{ label: "Join", action: "join" }] }],
-          },
-        },
-      },
-    ],
-  };
+  const rows = [{ buttons: [{ label: "Join", action: "join" }] }];
+  const message = { kind: "MESSAGE_KIND_CARD", text: "**Who is in?**", rows };
+  const event = { workspaceId: workspace.id, messageCreate: { channel: "general", message } };
   const open = { open: { group: "demo", consumer: "me", window: 10 } };
+  const chatLine =
+    chat === undefined ? "" : `  chat       ${chat}    play here, in several tabs: each tab is a player\n`;
   return `
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
-${
-  chat === undefined
-    ? ""
-    : `  chat       ${chat}    play here, in several tabs: each tab is a player
-`
-}  dashboard  ${signIn}
+${chatLine}  dashboard  ${signIn}
              (signs you in once, within an hour; after that sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
@@ -67,7 +52,7 @@ ${indented([
 
 2. As the game, show a message in the channel (in this project's folder)
 
-${indented([`npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" -d '${JSON.stringify(greeting)}' http://${core}/chatbridge.v1.GameService/PublishEvents`])}
+${indented([`npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" -d '${JSON.stringify({ events: [event] })}' http://${core}/chatbridge.v1.GameService/PublishEvents`])}
 
 3. As the bridge, poll for the message (answers 200 and a page of events)
 
@@ -83,8 +68,7 @@ ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "au
 
    Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked ones are redelivered. Ctrl-D stops it.
 
-grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents
-`;
+grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
 }
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
