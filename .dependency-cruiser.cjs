@@ -37,7 +37,7 @@ const ARROWS = {
     "^edge/dashboard/(shapes|workspace-json)\\.ts$",
   ],
   "^local/": ["^proto/gen/", "^runtime/"],
-  "^compose/": ["^local/(settings-file|operator|demo-workspace|sign-in-link)\\.ts$", "^runtime/"],
+  "^compose/": ["^local/(settings-file|operator)\\.ts$", "^runtime/"],
 };
 
 module.exports = {

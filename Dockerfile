@@ -22,7 +22,7 @@ COPY dashboard dashboard
 RUN npm run --silent build && npm prune --omit=dev --no-workspaces
 
 FROM ${NODE_IMAGE}
-# local/node-flags.ts gives the reason for NODE_OPTIONS.
+# local/children.ts gives the reason for NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # A new volume gets its owner from the folder at its mount point.

@@ -1,9 +1,6 @@
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { untilReady, type Child } from "../local/children";
-import { giveBack, listenOn, portOf } from "../local/free-port";
-import { spawnGuarded, stopChild } from "../local/guarded-child";
-import { NODE_FLAGS } from "../local/node-flags";
+import { startChild, untilReady, type Child } from "../local/children";
+import { freePort } from "../local/listen-addresses";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
 import type { CertificateFile } from "./certificate";
@@ -28,7 +25,6 @@ export interface Service {
 }
 
 const LOOPBACK = "127.0.0.1";
-const STOP_WITHIN_MS = 12_000;
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 /** Returns core's settings for pushes to a receiver on loopback with this certificate. */
@@ -94,7 +90,6 @@ async function startProcess(
   environment: NodeJS.ProcessEnv,
 ): Promise<Child> {
   const logFile = scope.logFile(name);
-  const main = join(__dirname, "..", name, "main.js");
   if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true });
   const profile =
     options.profile === undefined
@@ -107,8 +102,7 @@ async function startProcess(
           `${name}-${Date.now()}.cpuprofile`,
         ];
   const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
-  const started = spawnGuarded([process.execPath, ...NODE_FLAGS, ...profile, main], { logFile, env });
-  const child: Child = { name, process: started, logFile, stop: () => stopChild(started, STOP_WITHIN_MS) };
+  const child = startChild(name, env, logFile, profile);
   await scope.own(Promise.resolve(child), ({ stop }) => stop());
   await untilReady(child, health, scope.signal);
   return child;
@@ -121,8 +115,5 @@ function pidOf({ name, process: { pid } }: Child): number {
 
 /** Returns a free loopback address. */
 async function freeAddress(): Promise<string> {
-  const server = await listenOn(LOOPBACK, 0);
-  const address = `${LOOPBACK}:${portOf(server)}`;
-  await giveBack(server);
-  return address;
+  return `${LOOPBACK}:${await freePort(LOOPBACK)}`;
 }

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { hasEnded, stopChild } from "../local/guarded-child";
-import { NODE_FLAGS } from "../local/node-flags";
+import { NODE_FLAGS } from "../local/children";
 import type { Scope } from "./scope";
 
 /** The calls of a worker, by name. */

@@ -1,6 +1,4 @@
-import { demoWorkspace } from "../local/demo-workspace";
-import { createOperator } from "../local/operator";
-import { signInLink } from "../local/sign-in-link";
+import { createOperator, demoWorkspace, signInLink } from "../local/operator";
 import { readComposeConfig, type ComposeConfig } from "./config";
 import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecrets } from "./secrets";
 

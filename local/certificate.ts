@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 /** PEM files of a self-signed certificate. */
@@ -31,13 +31,9 @@ export async function makeCertificate(folder: string, host: string): Promise<Cer
 }
 
 /** Returns a PEM file with the certificate and, if given, the roots in the file `others`. */
-export function rootsWith(
-  { certPath }: CertificateFiles,
-  others: string | undefined,
-  folder: string,
-): string {
+export function rootsWith({ certPath }: CertificateFiles, others: string | undefined): string {
   if (!others) return certPath;
-  const path = join(folder, "push-roots.pem");
+  const path = join(dirname(certPath), "push-roots.pem");
   try {
     writeFileSync(path, `${readFileSync(others, "utf8")}\n${readFileSync(certPath, "utf8")}`);
     return path;

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
 import { formatHostPort } from "../runtime/settings";
-import { reachable } from "./listen-addresses";
+import { rootsWith, type CertificateFiles } from "./certificate";
+import { reachable, reachableHost } from "./listen-addresses";
 import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
@@ -7,24 +9,26 @@ import type { ListenAddresses } from "./start-settings";
 const NOT_PASSED_ON = /^CORE_TLS_/;
 /** Settings that only core gets, since they are secret. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
+/** Socket where the chat switches between polling and pushes. The path is relative, since it must be short. */
+export const SWITCH_SOCKET = "chat.sock";
 
 /**
  * Returns the environment of each process: its addresses, the kept tokens and
  * keys, and the further settings of `own`. Keys and tokens in `own` are valid in
- * addition to the kept ones.
+ * addition to the kept ones. With a certificate, core can push to the chat.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,
   listen: ListenAddresses,
   { tokens, secretsKey }: KeptSettings,
   redisUrl: string,
-  moreOfCore: NodeJS.ProcessEnv,
+  certificate: CertificateFiles | undefined,
 ): Readonly<Record<"core" | "edge" | "game" | "chat", NodeJS.ProcessEnv>> {
   const shared = Object.fromEntries(
     Object.entries(own).filter(([name]) => !NOT_PASSED_ON.test(name) && !CORE_ONLY.includes(name)),
   );
   const edgeUrl = `http://${reachable(listen.EDGE_LISTEN)}`;
-  const pictures = `http://${reachable(listen.GAME_PICTURES_LISTEN)}`;
+  const pictures = own["PICTURES_URL"] || `http://${reachable(listen.GAME_PICTURES_LISTEN)}`;
   const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
   return {
     core: {
@@ -34,7 +38,10 @@ export function childEnvironments(
       CORE_TOKENS: [...pairs, own["CORE_TOKENS"] ?? ""].join(","),
       CORE_LISTEN: formatHostPort(listen.CORE_LISTEN),
       HEALTH_LISTEN: formatHostPort(listen.CORE_HEALTH_LISTEN),
-      ...moreOfCore,
+      ...(certificate && {
+        PUSH_ALLOW: [own["PUSH_ALLOW"] ?? "", addressesOf(reachableHost(listen.CHAT_PUSH_LISTEN))].join(","),
+        PUSH_CA: rootsWith(certificate, own["PUSH_CA"]),
+      }),
     },
     edge: {
       ...shared,
@@ -50,15 +57,33 @@ export function childEnvironments(
       CORE_ADDRESS: reachable(listen.CORE_LISTEN),
       CORE_TOKEN: tokens.game,
       PICTURES_LISTEN: formatHostPort(listen.GAME_PICTURES_LISTEN),
-      PICTURES_URL: own["PICTURES_URL"] || pictures,
+      PICTURES_URL: pictures,
       HEALTH_LISTEN: formatHostPort(listen.GAME_HEALTH_LISTEN),
     },
     chat: {
       ...shared,
       BASE_URL: edgeUrl,
       CHAT_LISTEN: formatHostPort(listen.CHAT_LISTEN),
-      IMAGE_SOURCES: own["IMAGE_SOURCES"] || `https: ${new URL(own["PICTURES_URL"] || pictures).origin}`,
+      IMAGE_SOURCES: own["IMAGE_SOURCES"] || `https: ${new URL(pictures).origin}`,
       HEALTH_LISTEN: formatHostPort(listen.CHAT_HEALTH_LISTEN),
+      ...(certificate && {
+        PUSH_TLS_CERT: certificate.certPath,
+        PUSH_TLS_KEY: certificate.keyPath,
+        PUSH_LISTEN: formatHostPort(listen.CHAT_PUSH_LISTEN),
+        TARGET_URL: chatTargetUrl(listen),
+        MODE_SOCKET: SWITCH_SOCKET,
+      }),
     },
   };
+}
+
+/** Returns the URL at which the chat receives pushes. */
+export function chatTargetUrl({ CHAT_PUSH_LISTEN }: ListenAddresses): string {
+  return `https://${reachable(CHAT_PUSH_LISTEN)}/pushes`;
+}
+
+/** Returns the networks of a host in the form of PUSH_ALLOW. A name is taken for one of this machine. */
+function addressesOf(host: string): string {
+  const bits = { 0: undefined, 4: 32, 6: 128 }[isIP(host)];
+  return bits === undefined ? "127.0.0.1/32,::1/128" : `${host}/${bits}`;
 }

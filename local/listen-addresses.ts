@@ -1,11 +1,26 @@
-import type { Server } from "node:net";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatHostPort, type HostPort } from "../runtime/settings";
-import { giveBack, listenOn, portOf } from "./free-port";
 import { StartFault } from "./start-fault";
-import { LISTENERS, type ListenAddresses, type Listener } from "./start-settings";
+import type { ListenAddresses, Listener } from "./start-settings";
 
+/**
+ * Below the ports that systems use for outgoing connections: such a port could be
+ * taken between the check and its use.
+ */
+const PORTS = { from: 20_000, to: 30_000 };
+const MOST_TRIES = 20;
 const LOOK_EVERY_MS = 100;
+
+/** Resolves to `port`, or to any free port for 0. Rejects with the system's error when the port cannot be used. */
+export async function freePort(host: string, port = 0): Promise<number> {
+  const server = await listenOn({ host, port });
+  const found = portOf(server);
+  await giveBack(server);
+  return found;
+}
 
 /**
  * Resolves to the addresses with a port each, all free at this moment. Throws
@@ -21,42 +36,63 @@ export async function freeAddresses(
 ): Promise<ListenAddresses> {
   // Held until all are found, so that no port is used twice.
   const held: Server[] = [];
+  const found = { ...wanted };
   try {
-    const found: Partial<Record<Listener, HostPort>> = {};
-    for (const name of Object.keys(LISTENERS) as Listener[]) {
-      const server = await take(name, wanted[name], patienceMs, signal);
+    for (const [name, at] of Object.entries(wanted) as [Listener, HostPort][]) {
+      const server = await take(name, at, patienceMs, signal);
       held.push(server);
-      found[name] = { host: wanted[name].host, port: portOf(server) };
+      found[name] = { host: at.host, port: portOf(server) };
     }
-    return found as ListenAddresses;
+    return found;
   } finally {
     await Promise.all(held.map(giveBack));
   }
 }
 
-/** Returns the address to connect to a listener: loopback if it listens on all addresses. */
-export function reachable({ host, port }: HostPort): string {
-  const at = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return formatHostPort({ host: at, port });
+/** Returns the host to connect to a listener: loopback if it listens on all addresses. */
+export function reachableHost({ host }: HostPort): string {
+  return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }
 
-async function take(
-  name: Listener,
-  { host, port }: HostPort,
-  patienceMs: number,
-  signal: AbortSignal,
-): Promise<Server> {
+/** Returns the address to connect to a listener. */
+export function reachable(at: HostPort): string {
+  return formatHostPort({ host: reachableHost(at), port: at.port });
+}
+
+async function listenOn({ host, port }: HostPort): Promise<Server> {
+  for (let tries = 1; ; tries++) {
+    const server = createServer();
+    try {
+      await once(server.listen(port || randomInt(PORTS.from, PORTS.to), host), "listening");
+      return server;
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+      if (port !== 0 || !taken || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function giveBack(server: Server): Promise<void> {
+  await once(server.close(), "close");
+}
+
+async function take(name: Listener, at: HostPort, patienceMs: number, signal: AbortSignal): Promise<Server> {
   const end = performance.now() + patienceMs;
   for (;;) {
     try {
-      return await listenOn(host, port);
+      return await listenOn(at);
     } catch (error) {
       signal.throwIfAborted();
-      const { code } = error as NodeJS.ErrnoException;
+      const { code = "" } = error as NodeJS.ErrnoException;
       if (code !== "EADDRINUSE" || performance.now() > end) {
+        const other = at.port > 50_000 ? at.port - 10_000 : at.port + 10_000;
         throw new StartFault(
-          `${name}: ${formatHostPort({ host, port })} ${why(code)}. ` +
-            `Set another address, such as ${name}=127.0.0.1:${port > 50_000 ? port - 10_000 : port + 10_000}, and start again.`,
+          `${name}: ${formatHostPort(at)} ${WHY[code] ?? `cannot be used (${code})`}. ` +
+            `Set another address, such as ${name}=127.0.0.1:${other}, and start again.`,
         );
       }
       await sleep(LOOK_EVERY_MS);
@@ -64,16 +100,9 @@ async function take(
   }
 }
 
-function why(code: string | undefined): string {
-  switch (code) {
-    case "EADDRINUSE":
-      return "is in use by another program";
-    case "EACCES":
-      return "needs the rights of root";
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return "is not an address of this machine";
-    default:
-      return `cannot be used (${code})`;
-  }
-}
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is in use by another program",
+  EACCES: "needs the rights of root",
+  EADDRNOTAVAIL: "is not an address of this machine",
+  ENOTFOUND: "is not an address of this machine",
+};

@@ -1,66 +1,77 @@
-import { credentials, Metadata, status, type ServiceError } from "@grpc/grpc-js";
+import { status, type ServiceError } from "@grpc/grpc-js";
 import {
   CreateWorkspaceRequest,
   WorkspaceServiceClient,
-  type ConnectWorkspaceResponse,
   type CreateWorkspaceResponse,
-  type GetWorkspaceResponse,
-  type SetTargetUrlResponse,
   type Workspace,
 } from "../proto/gen/chatbridge/v1/workspace";
+import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../runtime/core-channel";
+import type { DemoWorkspace } from "./settings-file";
+import { StartFault } from "./start-fault";
 
 /** An operator's calls of core. All of them reject with a ServiceError. */
-export interface Operator {
-  /** Resolves to undefined when core does not have the workspace. */
-  find(workspaceId: string): Promise<Workspace | undefined>;
-  create(name: string): Promise<CreateWorkspaceResponse>;
-  connect(workspaceId: string): Promise<ConnectWorkspaceResponse>;
-  /** Sets the target URL; an empty URL clears it. */
-  setTargetUrl(workspaceId: string, targetUrl: string): Promise<void>;
-  close(): void;
-}
+export type Operator = ReturnType<typeof createOperator>;
 
 const ANSWER_WITHIN_MS = 10_000;
 
-type Done<Response> = (error: ServiceError | null, response: Response) => void;
-
-export function createOperator(coreAddress: string, token: string): Operator {
-  const client = new WorkspaceServiceClient(coreAddress, credentials.createInsecure());
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
-
-  function promised<Response>(
-    start: (options: { readonly deadline: number }, done: Done<Response>) => unknown,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
-      start(options, (error, response) => (error === null ? resolve(response) : reject(error)));
-    });
-  }
-
+export function createOperator(coreAddress: string, token: string) {
+  const client = new WorkspaceServiceClient(coreAddress, channelCredentials());
+  const call = <Request, Response>(method: UnaryMethod<Request, Response>, request: Request) =>
+    callUnary(client, method, request, bearer(token), ANSWER_WITHIN_MS);
   return {
-    async find(workspaceId) {
+    /** Resolves to undefined when core does not have the workspace. */
+    async find(workspaceId: string): Promise<Workspace | undefined> {
       try {
-        const found = await promised<GetWorkspaceResponse>((options, done) =>
-          client.getWorkspace({ workspaceId }, metadata, options, done),
-        );
-        return found.workspace;
+        return (await call(client.getWorkspace, { workspaceId })).workspace;
       } catch (error) {
         if ((error as ServiceError).code === status.NOT_FOUND) return undefined;
         throw error;
       }
     },
-    create: (name) =>
-      promised((options, done) =>
-        client.createWorkspace(CreateWorkspaceRequest.create({ name }), metadata, options, done),
-      ),
-    connect: (workspaceId) =>
-      promised((options, done) => client.connectWorkspace({ workspaceId }, metadata, options, done)),
-    async setTargetUrl(workspaceId, targetUrl) {
-      await promised<SetTargetUrlResponse>((options, done) =>
-        client.setTargetUrl({ workspaceId, targetUrl }, metadata, options, done),
-      );
-    },
+    /** Creates a workspace. Without a target URL it is a poll workspace. */
+    create: (name: string, targetUrl = "") =>
+      call(client.createWorkspace, CreateWorkspaceRequest.create({ name, targetUrl })),
+    connect: (workspaceId: string) => call(client.connectWorkspace, { workspaceId }),
+    /** Sets the target URL; an empty URL clears it. */
+    setTargetUrl: (workspaceId: string, targetUrl: string) =>
+      call(client.setTargetUrl, { workspaceId, targetUrl }),
     close: () => client.close(),
   };
+}
+
+/**
+ * Resolves to the demo workspace: `known`, which is connected again if it was
+ * disconnected, or a new one if core does not have it. Throws StartFault.
+ */
+export async function demoWorkspace(
+  operator: Operator,
+  known: DemoWorkspace | undefined,
+): Promise<DemoWorkspace> {
+  try {
+    const found = known === undefined ? undefined : await operator.find(known.id);
+    if (found === undefined || known === undefined) return shown(await operator.create("Demo"));
+    return found.connected ? known : shown(await operator.connect(known.id));
+  } catch (error) {
+    throw new StartFault(`Cannot get the demo workspace from core: ${(error as Error).message}`);
+  }
+}
+
+function shown({ workspace, signingSecret }: CreateWorkspaceResponse): DemoWorkspace {
+  return { id: workspace?.id ?? "", secret: signingSecret };
+}
+
+/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault. */
+export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
+  try {
+    const answer = await fetch(`${dashboard}/api/sign-in-links`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${operatorToken}`, "x-dashboard": "1" },
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
+    const { path, message } = (await answer.json()) as { path?: string; message?: string };
+    if (path === undefined) throw new Error(message);
+    return `${dashboard}${path}`;
+  } catch (error) {
+    throw new StartFault(`Cannot get a sign-in link from the dashboard: ${(error as Error).message}`);
+  }
 }

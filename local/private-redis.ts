@@ -3,14 +3,13 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasEnded, logTail, spawnGuarded, stopChild } from "./guarded-child";
-import { ask, redisAddress, type RedisAddress } from "./redis-address";
+import { ask, redisAddress } from "./redis-address";
 import { StartFault } from "./start-fault";
 
 /** A durable Redis for this process alone, which stops when this process exits. */
 export interface PrivateRedis {
   /** Value for REDIS_URL. */
   readonly url: string;
-  readonly pid: number;
   readonly process: ChildProcess;
   /** Stops the server after it has written all data. Does nothing if the server has stopped. */
   stop(): Promise<void>;
@@ -30,9 +29,7 @@ export interface PrivateRedisOptions {
 }
 
 /** Every write is on disk before it is answered, and no key is evicted to free memory. */
-const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction --daemonize no".split(
-  " ",
-);
+const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction".split(" ");
 
 /** Limit for the start, ms. Loading a large append-only file takes long. */
 const READY_WITHIN_MS = 120_000;
@@ -52,21 +49,16 @@ export async function startPrivateRedis({
 }: PrivateRedisOptions): Promise<PrivateRedis> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const address = await redisAddress(folder);
-  await endLeftover(address);
+  await endLeftover(address.url);
   const command = [server, ...address.settings, "--dir", folder, "--save", "", ...DURABLE, ...settings];
   const child = spawnGuarded(command, { logFile });
   try {
-    await untilReady(child, address, logFile, signal);
+    await untilReady(child, address.url, logFile, signal);
   } catch (error) {
     await stopChild(child, STOP_WITHIN_MS);
     throw error;
   }
-  return {
-    url: address.url,
-    pid: child.pid ?? 0,
-    process: child,
-    stop: () => stopChild(child, STOP_WITHIN_MS),
-  };
+  return { url: address.url, process: child, stop: () => stopChild(child, STOP_WITHIN_MS) };
 }
 
 /** Returns whether the folder of a private Redis has data of an earlier run. */
@@ -76,11 +68,11 @@ export function holdsData(folder: string): boolean {
 
 /**
  * Stops a server of an earlier run, which is the only one that can answer at this
- * address. Two servers must not write the same file.
+ * URL. Two servers must not write the same file.
  */
-async function endLeftover(address: RedisAddress): Promise<void> {
+async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;
-  while ((await ask(address, "SHUTDOWN")) !== undefined) {
+  while ((await ask(url, "SHUTDOWN")) !== undefined) {
     if (performance.now() > end) throw new StartFault("The Redis of an earlier run does not stop.");
     await sleep(LOOK_EVERY_MS);
   }
@@ -88,12 +80,12 @@ async function endLeftover(address: RedisAddress): Promise<void> {
 
 async function untilReady(
   child: ChildProcess,
-  address: RedisAddress,
+  url: string,
   logFile: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const end = performance.now() + READY_WITHIN_MS;
-  while ((await ask(address, "PING")) !== "PONG") {
+  while ((await ask(url, "PING")) !== "PONG") {
     signal?.throwIfAborted();
     const late = performance.now() > end;
     if (late || hasEnded(child)) {

@@ -2,15 +2,12 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "redis";
-import { giveBack, listenOn, portOf } from "./free-port";
+import { freePort } from "./listen-addresses";
 
 /** The address of a private Redis. */
 export interface RedisAddress {
-  /** Value for REDIS_URL. */
+  /** Value for REDIS_URL. A port has a password; a socket is protected by the permissions of its folder. */
   readonly url: string;
-  readonly connect: { readonly path: string } | { readonly host: string; readonly port: number };
-  /** Empty for a socket, which the permissions of the folder protect. */
-  readonly password: string;
   /** Arguments of the server. */
   readonly settings: readonly string[];
 }
@@ -22,6 +19,7 @@ const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
 const LOOPBACK = "127.0.0.1";
 /** Kept in the folder of the data, so that the server of an earlier run can be found. */
 const PORT_FILE = "port.conf";
+const ANSWER_WITHIN_MS = 2_000;
 
 /**
  * Resolves to the address of the Redis of a folder: a socket in the folder or, if
@@ -31,68 +29,35 @@ export async function redisAddress(folder: string): Promise<RedisAddress> {
   const path = join(folder, "redis.sock");
   if (path.length <= SOCKET_PATH_MAX && PLAIN_PATH.test(path)) {
     const settings = ["--port", "0", "--unixsocket", path, "--unixsocketperm", "700"];
-    return { url: `unix://${path}`, connect: { path }, password: "", settings };
+    return { url: `unix://${path}`, settings };
   }
   const file = join(folder, PORT_FILE);
-  const former = existsSync(file) ? portAddress(file) : undefined;
-  if (former !== undefined) {
-    const free = (await freePort(former.connect.port)) !== undefined;
-    if (free || (await ask(former, "PING")) !== undefined) return former;
+  // In a file, since all users of the machine can read the arguments of a process.
+  const settings = [file];
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const [, formerPort, formerPassword] = /^port ([1-9]\d*)\nrequirepass (\S+)$/m.exec(text) ?? [];
+  if (formerPort !== undefined && formerPassword !== undefined) {
+    const url = urlOf(formerPort, formerPassword);
+    const isFree = (await freePort(LOOPBACK, Number(formerPort)).catch(() => undefined)) !== undefined;
+    if (isFree || (await ask(url, "PING")) !== undefined) return { url, settings };
   }
-  const password = randomBytes(24).toString("hex");
-  const lines = [`bind ${LOOPBACK}`, `port ${await freePort(0)}`, `requirepass ${password}`];
-  writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
-  const address = portAddress(file);
-  if (address === undefined) throw new Error(`${file} was just written and cannot be read`);
-  return address;
+  const [port, password] = [String(await freePort(LOOPBACK)), randomBytes(24).toString("hex")];
+  writeFileSync(file, `bind ${LOOPBACK}\nport ${port}\nrequirepass ${password}\n`, { mode: 0o600 });
+  return { url: urlOf(port, password), settings };
 }
 
-function portAddress(
-  file: string,
-): (RedisAddress & { readonly connect: { readonly port: number } }) | undefined {
-  const text = readFileSync(file, "utf8");
-  const port = Number(/^port (\d+)$/m.exec(text)?.[1]);
-  const password = /^requirepass (\S+)$/m.exec(text)?.[1];
-  if (!(port > 0) || password === undefined) return undefined;
-  return {
-    url: `redis://:${password}@${LOOPBACK}:${port}`,
-    connect: { host: LOOPBACK, port },
-    password,
-    // In a file, since all users of the machine can read the arguments of a process.
-    settings: [file],
-  };
+function urlOf(port: string, password: string): string {
+  return `redis://:${password}@${LOOPBACK}:${port}`;
 }
-
-/** Resolves to `port`, or to any free port for 0; undefined if the port is in use. Releases the port at once. */
-async function freePort(port: number): Promise<number | undefined> {
-  try {
-    const server = await listenOn(LOOPBACK, port);
-    const found = portOf(server);
-    await giveBack(server);
-    return found;
-  } catch {
-    return undefined;
-  }
-}
-
-const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Sends a command to the Redis of an address. Resolves to the answer, or to "" when the answer is an error or does not
+ * Sends a command to the Redis at a URL. Resolves to the answer, or to "" when the answer is an error or does not
  * arrive in time. Resolves to undefined when there is no connection, or the server rejects the password.
  */
-export async function ask(
-  { connect, password }: RedisAddress,
-  command: "PING" | "SHUTDOWN",
-): Promise<string | undefined> {
+export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<string | undefined> {
   const client = createClient({
-    socket: {
-      ...connect,
-      connectTimeout: ANSWER_WITHIN_MS,
-      socketTimeout: ANSWER_WITHIN_MS,
-      reconnectStrategy: false,
-    },
-    ...(password === "" ? {} : { password }),
+    url,
+    socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
     disableOfflineQueue: true,
   });
   // A failed call rejects too.

@@ -1,19 +1,20 @@
+import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { HostPort } from "../runtime/settings";
+import { makeCertificate } from "./certificate";
+import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
 import { endedByItself, startChild, untilReady, type Child } from "./children";
-import { childEnvironments } from "./child-environments";
-import { planDemo, startDemo } from "./demo";
-import { demoWorkspace } from "./demo-workspace";
 import { hasEnded } from "./guarded-child";
-import { freeAddresses, reachable } from "./listen-addresses";
+import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
+import { createOperator, demoWorkspace, signInLink } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
-import { createOperator } from "./operator";
 import { findRedisServer } from "./redis-server";
-import { StartFault } from "./start-fault";
 import { takeRunLock } from "./run-lock";
 import { readKeptSettings, writeKeptSettings } from "./settings-file";
-import { signInLink } from "./sign-in-link";
+import { StartFault } from "./start-fault";
 import type { StartSettings } from "./start-settings";
+import { startTargetUrlSwitch } from "./target-url-switch";
 import type { Facts } from "./what-next";
 
 export interface ServiceOptions {
@@ -53,6 +54,13 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     else child.process.once("exit", ended);
   }
 
+  /** Starts a process, and resolves when it is ready. */
+  async function run(name: Exclude<Child["name"], "redis">, env: NodeJS.ProcessEnv, health: HostPort) {
+    const child = startChild(name, env, logOf(name));
+    watch(child);
+    await untilReady(child, reachable(health), signal);
+  }
+
   async function startRedis(): Promise<string> {
     const server = await findRedisServer(say, signal);
     signal.throwIfAborted();
@@ -68,20 +76,20 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const kept = readKeptSettings(keptFile);
     if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, from REDIS_URL`);
     const redisUrl = settings.redisUrl ?? (await startRedis());
-    const plan = settings.demo ? await planDemo(process.env, listen, dataDir) : undefined;
-    const environments = childEnvironments(process.env, listen, kept, redisUrl, plan?.core ?? {});
+    // Core must trust the chat's certificate, so it is made before core starts.
+    const certificate = settings.demo
+      ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
+      : undefined;
+    const environments = childEnvironments(process.env, listen, kept, redisUrl, certificate);
     say("core and edge: starting");
-    const core = startChild("core", environments.core, logOf("core"));
-    watch(core);
-    const edge = startChild("edge", environments.edge, logOf("edge"));
-    watch(edge);
-    await untilReady(core, reachable(listen.CORE_HEALTH_LISTEN), signal);
-    await untilReady(edge, reachable(listen.EDGE_HEALTH_LISTEN), signal);
-    const coreAddress = reachable(listen.CORE_LISTEN);
+    await Promise.all([
+      run("core", environments.core, listen.CORE_HEALTH_LISTEN),
+      run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
+    ]);
     const where = settings.redisUrl === undefined ? "private" : nameOf(settings.redisUrl);
     const known = kept.workspaces[where];
-    const operator = createOperator(coreAddress, kept.tokens.operator);
-    closeLast.push(operator);
+    const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
+    closeLast.unshift(operator);
     const workspace = await demoWorkspace(operator, known);
     if (workspace !== known) {
       say("demo workspace: created");
@@ -90,24 +98,25 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
     const signIn = await signInLink(dashboard, kept.tokens.operator);
     signal.throwIfAborted();
-    if (plan !== undefined) {
-      say(
-        `game and chat: starting${plan.certificate === undefined ? ", without pushes: they need openssl" : ""}`,
-      );
-      closeLast.push(
-        await startDemo({ plan, listen, workspace, operator, environments, logOf, watch, signal }),
-      );
-    }
-    const chat = plan && `http://${reachable(listen.CHAT_LISTEN)}`;
-    return { workspace, listen, tokens: kept.tokens, signIn, chat, logs, keptFile };
+    const facts = { workspace, listen, tokens: kept.tokens, signIn, chat: undefined, logs, keptFile };
+    if (!settings.demo) return facts;
+
+    say(`game and chat: starting${certificate === undefined ? ", without pushes: they need openssl" : ""}`);
+    const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
+    closeLast.unshift(
+      await startTargetUrlSwitch({ socketPath, operator, workspaceId: workspace.id, targetUrl }),
+    );
+    const member = { WORKSPACE_ID: workspace.id, SIGNING_SECRET: workspace.secret };
+    await Promise.all([
+      run("game", environments.game, listen.GAME_HEALTH_LISTEN),
+      run("chat", { ...environments.chat, ...member }, listen.CHAT_HEALTH_LISTEN),
+    ]);
+    return { ...facts, chat: `http://${reachable(listen.CHAT_LISTEN)}` };
   }
 
   try {
     ready(await start());
-    await new Promise((resolve) => {
-      if (signal.aborted) resolve(undefined);
-      else signal.addEventListener("abort", resolve, { once: true });
-    });
+    if (!signal.aborted) await once(signal, "abort");
   } catch (error) {
     // If `over` was aborted, its reason is the cause, and this error only a consequence.
     if (!signal.aborted) over.abort(error);
@@ -116,7 +125,7 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     say(`${name}: stopping`);
     await stop();
   }
-  for (const each of closeLast.toReversed()) await each.close();
+  for (const each of closeLast) await each.close();
   lock.release();
 }
 

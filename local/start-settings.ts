@@ -16,6 +16,7 @@ export const LISTENERS = {
 } as const;
 
 export type Listener = keyof typeof LISTENERS;
+const names = Object.keys(LISTENERS) as Listener[];
 /** Listeners that only the demo needs. */
 const OF_DEMO = /^(?:CHAT|GAME)_/;
 const ANY_PORT = "127.0.0.1:0";
@@ -45,18 +46,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
     return {
       dataDir: resolve(settings.text("DATA_DIR", "folder of all data", ".data")),
       redisUrl: environment["REDIS_URL"] || undefined,
-      listen: {
-        EDGE_LISTEN: address("EDGE_LISTEN"),
-        DASHBOARD_LISTEN: address("DASHBOARD_LISTEN"),
-        CORE_LISTEN: address("CORE_LISTEN"),
-        EDGE_HEALTH_LISTEN: address("EDGE_HEALTH_LISTEN"),
-        CORE_HEALTH_LISTEN: address("CORE_HEALTH_LISTEN"),
-        CHAT_LISTEN: address("CHAT_LISTEN"),
-        CHAT_PUSH_LISTEN: address("CHAT_PUSH_LISTEN"),
-        CHAT_HEALTH_LISTEN: address("CHAT_HEALTH_LISTEN"),
-        GAME_PICTURES_LISTEN: address("GAME_PICTURES_LISTEN"),
-        GAME_HEALTH_LISTEN: address("GAME_HEALTH_LISTEN"),
-      },
+      listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,
     };
   });

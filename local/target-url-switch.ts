@@ -1,17 +1,7 @@
-import type { ServiceError } from "@grpc/grpc-js";
-import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { createServer, type IncomingMessage } from "node:http";
+import type { ServiceError } from "@grpc/grpc-js";
+import fastify from "fastify";
 import type { Operator } from "./operator";
-
-/**
- * Lets the demo chat switch between polling and pushes. The chat can only set one
- * target URL on one workspace, and clear it. So the chat, whose page anybody may
- * open, needs no operator token.
- */
-export interface TargetUrlSwitch {
-  close(): Promise<void>;
-}
 
 export interface TargetUrlSwitchOptions {
   /** Path of the Unix socket to listen on. Everybody with access to its folder can use it. */
@@ -24,60 +14,39 @@ export interface TargetUrlSwitchOptions {
 
 const BODY_MAX_BYTES = 4096;
 
-/** Starts a server that answers `PUT /target-url` with `{"targetUrl": …}`: 204, or an error with a text. */
-export async function startTargetUrlSwitch(options: TargetUrlSwitchOptions): Promise<TargetUrlSwitch> {
-  const { socketPath, operator, workspaceId, targetUrl } = options;
-
-  async function turn(wanted: string): Promise<void> {
-    if (wanted !== "") return operator.setTargetUrl(workspaceId, wanted);
-    const current = (await operator.find(workspaceId))?.targetUrl ?? "";
-    // A URL that a user has set for another bridge is kept.
-    if (isSamePlace(current, targetUrl)) await operator.setTargetUrl(workspaceId, "");
-  }
-
-  const server = createServer((request, response) => {
-    const answer = (status: number, words = ""): void =>
-      void response.writeHead(status, { "content-type": "text/plain" }).end(words);
-    void (async () => {
-      const wanted = await readTargetUrl(request);
-      if (request.method !== "PUT" || request.url !== "/target-url" || wanted === undefined) {
-        return answer(400, 'send PUT /target-url with {"targetUrl": "…"}');
+/**
+ * Lets the demo chat switch between polling and pushes: starts a server that answers `PUT /target-url` with
+ * `{"targetUrl": …}`. The chat can only set one target URL on one workspace, and clear it. So the chat, whose page
+ * anybody may open, needs no operator token.
+ */
+export async function startTargetUrlSwitch({
+  socketPath,
+  operator,
+  workspaceId,
+  targetUrl,
+}: TargetUrlSwitchOptions): Promise<{ close(): Promise<void> }> {
+  const app = fastify({ bodyLimit: BODY_MAX_BYTES, forceCloseConnections: true });
+  app.put<{ Body: { targetUrl?: unknown } | null }>("/target-url", async (request, reply) => {
+    const wanted = request.body?.targetUrl;
+    if (wanted !== "" && wanted !== targetUrl) return reply.code(403).send(`only ${targetUrl} can be set`);
+    try {
+      const current = (await operator.find(workspaceId))?.targetUrl;
+      // A URL that a user has set for another bridge is not cleared.
+      if (wanted === targetUrl || isSamePlace(current, targetUrl)) {
+        await operator.setTargetUrl(workspaceId, wanted);
       }
-      if (wanted !== "" && wanted !== targetUrl) return answer(403, `only ${targetUrl} can be set`);
-      await turn(wanted);
-      return answer(204);
-    })().catch((error: ServiceError) =>
-      answer(502, `core cannot set the target URL: ${error.details ?? error.message}`),
-    );
+    } catch (error) {
+      return reply.code(502).send(`core cannot set the target URL: ${(error as ServiceError).details}`);
+    }
+    return reply.code(204).send();
   });
   rmSync(socketPath, { force: true });
-  server.listen(socketPath);
-  await once(server, "listening");
-  return {
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  await app.listen({ path: socketPath });
+  return { close: () => app.close() };
 }
 
-function isSamePlace(current: string, ours: string): boolean {
-  if (!URL.canParse(current)) return false;
+function isSamePlace(current: string | undefined, ours: string): boolean {
+  if (current === undefined || !URL.canParse(current)) return false;
   const [a, b] = [new URL(current), new URL(ours)];
   return a.hostname === b.hostname && a.pathname === b.pathname;
-}
-
-async function readTargetUrl(request: IncomingMessage): Promise<string | undefined> {
-  let text = "";
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    text += chunk.toString();
-    if (text.length > BODY_MAX_BYTES) return undefined;
-  }
-  try {
-    const { targetUrl } = JSON.parse(text) as { targetUrl?: unknown };
-    return typeof targetUrl === "string" ? targetUrl : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,46 @@
-import { credentials, type ChannelCredentials } from "@grpc/grpc-js";
+import {
+  credentials,
+  Metadata,
+  type ChannelCredentials,
+  type Client,
+  type ServiceError,
+} from "@grpc/grpc-js";
 import type { ClientTls } from "./core-connection";
 
 /** The credentials of a channel to core: TLS, or none when `tls` is undefined. */
-export function channelCredentials(tls: ClientTls | undefined): ChannelCredentials {
+export function channelCredentials(tls?: ClientTls): ChannelCredentials {
   return tls
     ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : credentials.createInsecure();
+}
+
+/** Returns the metadata of calls with a token of core. */
+export function bearer(token: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+  return metadata;
+}
+
+/** A method of a generated client that has one answer. */
+export type UnaryMethod<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: { deadline: number },
+  done: (error: ServiceError | null, response: Response) => void,
+) => unknown;
+
+/** Calls a method of `client`. Rejects with a `ServiceError`, also when core does not answer within `withinMs`. */
+export function callUnary<Request, Response>(
+  client: Client,
+  method: UnaryMethod<Request, Response>,
+  request: Request,
+  metadata: Metadata,
+  withinMs: number,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const options = { deadline: Date.now() + withinMs };
+    method.call(client, request, metadata, options, (error, response) =>
+      error === null ? resolve(response) : reject(error),
+    );
+  });
 }

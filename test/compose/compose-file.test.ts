@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Script } from "node:vm";
-import { NODE_FLAGS } from "../../local/node-flags";
+import { NODE_FLAGS } from "../../local/children";
 import { COMPOSE_TEXT, COMPOSE_VARIABLES, readComposeFile, ROOT } from "../harness/compose-file";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

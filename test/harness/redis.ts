@@ -30,7 +30,7 @@ export async function startTestRedis(settings: readonly string[] = [], setUp = "
     url: redis.url,
     folder,
     get pid() {
-      return redis.pid;
+      return redis.process.pid ?? 0;
     },
     kill,
     /** Kills Redis and restarts it, with its data or empty. */
