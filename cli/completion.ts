@@ -44,7 +44,9 @@ export function complete(program: Command, words: readonly string[]): readonly C
   for (const word of words.slice(0, -1)) {
     if (waiting !== undefined) waiting = undefined;
     else if (word.startsWith("-"))
-      waiting = optionsOf(command).find((each) => takesValue(each) && isNamed(each, word));
+      waiting = optionsOf(command).find(
+        (each) => [each.long, each.short].includes(word) && (each.required || each.optional),
+      );
     else {
       const next = command.commands.find((each) => each.name() === word);
       if (next === undefined) position++;
@@ -77,14 +79,6 @@ function nextWords(command: Command, last: string, position: number): readonly C
 function optionsOf(command: Command): readonly Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
-}
-
-function takesValue({ required, optional }: Option): boolean {
-  return required || optional;
-}
-
-function isNamed({ long, short }: Option, word: string): boolean {
-  return word === long || word === short;
 }
 
 function values({ argChoices = [] }: Option | Positional): readonly Candidate[] {

@@ -1,17 +1,13 @@
 import { readFileSync } from "node:fs";
-import {
-  Metadata,
-  type ClientDuplexStream,
-  type ClientReadableStream,
-  type ServiceError,
-} from "@grpc/grpc-js";
-import { GameServiceClient, type FollowRequest, type FollowResponse } from "../proto/gen/chatbridge/v1/game";
-import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspace";
-import { channelCredentials } from "../runtime/core-channel";
+import type { ChannelCredentials, Client, Metadata } from "@grpc/grpc-js";
+import { GameServiceClient } from "../proto/gen/chatbridge/v1/game";
+import { WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
+import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../runtime/core-channel";
 import { readCoreConnection, type CoreConnection } from "../runtime/core-connection";
 import { readSettings, SettingsError } from "../runtime/settings";
+import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
-import { callFailure, CliFailure, isServiceError, settingsFailure, type Called } from "./failure";
+import { callFailure, CliFailure, isServiceError, settingsFailure, type Called, type Role } from "./failure";
 
 /** Longer than a test event, which may take 5 seconds. */
 const ANSWER_WITHIN_MS = 15_000;
@@ -26,92 +22,72 @@ const CHANNEL = {
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
-export type Role = "operator" | "game";
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-type Unary<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: { deadline: number },
-  done: (error: ServiceError | null, response: Response) => void,
-) => unknown;
-
 /** A client of core with the token of one role. */
 export interface Core<Methods> {
   readonly methods: Methods;
+  /** The metadata of streams. */
+  readonly metadata: Metadata;
   readonly called: Called;
   /** Calls one of `methods`. Rejects with a `CliFailure`. */
-  call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response>;
-  close(): void;
+  call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response>;
 }
 
-export type Operator = Core<WorkspaceServiceClient> & {
-  watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
-};
-export type Game = Core<GameServiceClient> & {
-  follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
-};
-
-export interface ConnectOptions {
-  readonly environment: Environment;
-  /** The options `core` and `tokenFile` override the environment. */
-  readonly core?: string;
-  readonly tokenFile?: string;
+/** Calls `work` with a client that has an operator's token. */
+export function asOperator<T>(
+  cli: Cli,
+  work: (operator: Core<WorkspaceServiceClient>) => Promise<T>,
+): Promise<T> {
+  return withCore(cli, "operator", WorkspaceServiceClient, work);
 }
 
-export function connectAsOperator(options: ConnectOptions): Operator {
-  const connection = readConnection("operator", options);
-  const methods = new WorkspaceServiceClient(connection.address, channelCredentials(connection.tls), CHANNEL);
-  const core = createCore(methods, connection, "operator");
-  return { ...core, watch: (workspaceId) => methods.watchWorkspace({ workspaceId }, bearer(connection)) };
+/** Calls `work` with a client that has a game's token. */
+export function asGame<T>(cli: Cli, work: (game: Core<GameServiceClient>) => Promise<T>): Promise<T> {
+  return withCore(cli, "game", GameServiceClient, work);
 }
 
-export function connectAsGame(options: ConnectOptions): Game {
-  const connection = readConnection("game", options);
-  const methods = new GameServiceClient(connection.address, channelCredentials(connection.tls), CHANNEL);
-  const core = createCore(methods, connection, "game");
-  return { ...core, follow: () => methods.follow(bearer(connection)) };
-}
-
-function createCore<Methods extends { close(): void }>(
-  methods: Methods,
-  connection: CoreConnection,
+async function withCore<Methods extends Client, T>(
+  cli: Cli,
   role: Role,
-): Core<Methods> {
-  const called = { address: connection.address, role };
-  return {
-    methods,
-    called,
-    call: (method, request) =>
-      new Promise((resolve, reject) => {
-        const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
-        method.call(methods, request, bearer(connection), options, (error, response) => {
-          if (error === null) resolve(response);
-          else reject(isServiceError(error) ? callFailure(error, called) : error);
-        });
-      }),
-    close: () => methods.close(),
-  };
-}
-
-function bearer({ token }: CoreConnection): Metadata {
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
-  return metadata;
-}
-
-function readConnection(role: Role, { environment, core, tokenFile }: ConnectOptions): CoreConnection {
-  const token = readToken(role, environment, tokenFile);
-  const given = { ...environment, CORE_TOKEN: token, ...(core === undefined ? {} : { CORE_ADDRESS: core }) };
+  Service: new (address: string, credentials: ChannelCredentials, options: typeof CHANNEL) => Methods,
+  work: (core: Core<Methods>) => Promise<T>,
+): Promise<T> {
+  const { address, tls, token } = readConnection(role, cli);
+  const methods = new Service(address, channelCredentials(tls), CHANNEL);
+  const metadata = bearer(token);
+  const called = { address, role };
   try {
-    return readSettings(given, (settings) => readCoreConnection(settings, role));
+    return await work({
+      methods,
+      metadata,
+      called,
+      call: (method, request) =>
+        callUnary(methods, method, request, metadata, ANSWER_WITHIN_MS).catch((error: unknown) => {
+          throw isServiceError(error) ? callFailure(error, called) : error;
+        }),
+    });
+  } finally {
+    methods.close();
+  }
+}
+
+function readConnection(role: Role, { environment, options }: Cli): CoreConnection {
+  const { core = environment["CORE_ADDRESS"], tokenFile } = options();
+  const CORE_TOKEN = readToken(role, environment, tokenFile);
+  try {
+    return readSettings({ ...environment, CORE_TOKEN, CORE_ADDRESS: core }, (settings) =>
+      readCoreConnection(settings, role),
+    );
   } catch (error) {
     throw error instanceof SettingsError ? settingsFailure(error) : error;
   }
 }
 
 /** Returns the token from the file named by `flag`, from CORE_TOKEN, or from the file named by CORE_TOKEN_FILE. */
-function readToken(role: Role, environment: Environment, flag: string | undefined): string | undefined {
+function readToken(
+  role: Role,
+  environment: Cli["environment"],
+  flag: string | undefined,
+): string | undefined {
   const own = environment["CORE_TOKEN"];
   if (flag === undefined && own) return own;
   const path = flag ?? environment["CORE_TOKEN_FILE"];

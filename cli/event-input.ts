@@ -1,10 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import {
-  MESSAGE_KINDS,
-  OUTBOUND_TYPES,
-  type MessageKind as Kind,
-  type OutboundType,
-} from "../contract/messages";
+import type { Button as ButtonInput, Message as MessageInput } from "../bridge/events";
+import { MESSAGE_KINDS, OUTBOUND_TYPES, type OutboundType } from "../contract/messages";
 import { Message, MessageKind, type Button } from "../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { EXIT } from "./exit-code";
@@ -15,22 +11,11 @@ export interface EventInput {
   readonly type?: Exclude<OutboundType, "ping">;
   readonly channel?: string;
   readonly user?: string;
-  readonly message: {
-    /** Id of the message to update. */
-    readonly id?: string;
-    readonly kind?: Kind;
-    readonly text: string;
-    readonly buttons?: readonly (readonly ButtonInput[])[];
-    readonly image?: string | null;
-    readonly awaitsReply?: boolean;
-    readonly data?: Readonly<Record<string, unknown>> | null;
-  };
+  /** Only an update has an id: that of the message to update. */
+  readonly message: Pick<MessageInput, "text"> & Partial<MessageInput>;
   readonly idempotencyKey?: string;
   readonly lifetimeSeconds?: number;
 }
-
-export type ButtonInput =
-  { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
 
 /** The types of events that games publish. */
 export const EVENT_TYPES = OUTBOUND_TYPES.filter((type) => type !== "ping");

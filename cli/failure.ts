@@ -14,18 +14,15 @@ export class CliFailure extends Error {
 }
 
 export function isServiceError(error: unknown): error is ServiceError {
-  return (
-    typeof error === "object" &&
-    error !== null &&
-    typeof (error as Partial<ServiceError>).code === "number" &&
-    "details" in error
-  );
+  return error instanceof Error && "code" in error && typeof error.code === "number" && "details" in error;
 }
+
+export type Role = "operator" | "game";
 
 /** Core's address and the role of the caller's token. */
 export interface Called {
   readonly address: string;
-  readonly role: string;
+  readonly role: Role;
 }
 
 /** The message and the exit code for a call that core did not answer or rejected. */

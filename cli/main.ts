@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { EXIT } from "./exit-code";
-import { runCli } from "./run-cli";
+import { runCli } from "./program";
 import { createTerminal } from "./terminal";
 
 // The user cannot act on deprecation warnings of libraries.

@@ -4,7 +4,7 @@ import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 
 /** The destination of a new signing secret. Core returns a secret only once, so the destination is set before. */
-interface SecretOptions {
+export interface SecretOptions {
   readonly showSecret?: boolean;
   readonly secretFile?: string;
 }
@@ -33,10 +33,9 @@ export function addSecretOptions(command: Command): Command {
  * @throws CliFailure when neither option is given, or the file cannot be created or written
  */
 export async function makeSecret<Answer extends NewSecret>(
-  command: Command,
+  { showSecret = false, secretFile }: SecretOptions,
   make: () => Promise<Answer>,
 ): Promise<{ readonly made: Answer; readonly shown: string | undefined }> {
-  const { showSecret = false, secretFile } = command.opts<SecretOptions>();
   if (!showSecret && secretFile === undefined) {
     throw new CliFailure(
       EXIT.USAGE,
@@ -60,25 +59,19 @@ interface NewFile {
 }
 
 function openNew(path: string): NewFile {
-  let at: number;
+  let file: NewFile | undefined;
   try {
-    at = openSync(path, "wx", OWNER_ONLY);
+    file = { at: openSync(path, "wx", OWNER_ONLY), path };
+    write(file.at, "\n".repeat(ROOM_BYTES));
+    return file;
   } catch (error) {
+    if (file !== undefined) discard(file);
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
-      `cannot create the secret file: ${(error as Error).message}; nothing was changed; name a file that does not exist`,
+      `cannot write the secret file: ${(error as Error).message}; nothing was changed; ` +
+        "name a file that does not exist, on a disk with space",
     );
   }
-  try {
-    write(at, "\n".repeat(ROOM_BYTES));
-  } catch (error) {
-    discard({ at, path });
-    throw new CliFailure(
-      EXIT.CANNOT_WRITE,
-      `cannot write the secret file: ${(error as Error).message}; nothing was changed`,
-    );
-  }
-  return { at, path };
 }
 
 /**

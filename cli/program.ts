@@ -1,6 +1,6 @@
-import { Command, Option } from "commander";
-import type { Cli } from "./cli";
-import { addCompletion } from "./completion";
+import { Command, CommanderError, Option } from "commander";
+import type { Cli, Surroundings } from "./cli";
+import { addCompletion, COMPLETE, complete, completionLines } from "./completion";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addPublish } from "./publish";
@@ -8,7 +8,6 @@ import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
 import { addTail } from "./tail";
 import { addWorkspaceCommands } from "./workspace-commands";
-
 const exitCodes = Object.entries(EXIT_CODE_WORDS).map(([code, words]) => `  ${code.padStart(3)}  ${words}`);
 
 const MORE = `
@@ -30,9 +29,9 @@ Examples, for a service that npm start runs:
   $ npx chat-bridge tail events`;
 
 /** Creates the command line. A command that neither fails nor succeeds passes its exit code to `endWith`. */
-export function createProgram(cli: Cli, endWith: (code: ExitCode) => void): Command {
-  const { terminal } = cli;
-  const program = new Command("chat-bridge")
+export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"]): Command {
+  const { terminal } = surroundings;
+  const program: Command = new Command("chat-bridge")
     .description("Manage workspaces, publish events, and watch events and deliveries.")
     .exitOverride()
     .configureOutput({
@@ -50,19 +49,44 @@ export function createProgram(cli: Cli, endWith: (code: ExitCode) => void): Comm
     .option("--token-file <file>", "file with the token")
     .addOption(new Option("--token <token>").hideHelp())
     .addHelpText("after", MORE)
-    .hook("preAction", (_program, command) => {
-      if (command.optsWithGlobals<{ token?: string }>().token === undefined) return;
+    .hook("preAction", () => {
+      if (program.opts<{ token?: string }>().token === undefined) return;
       throw new CliFailure(
         EXIT.USAGE,
         "a token is never an argument, because other users of this machine can read arguments: put it in CORE_TOKEN, " +
           "or in a file that --token-file names; replace this token if anybody else uses the machine",
       );
     });
+  const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
   addWorkspaceCommands(program, cli);
-  addSendTest(program, cli, endWith);
+  addSendTest(program, cli);
   addPublish(program, cli);
   addTail(program, cli);
-  addSignatureCommands(program, cli, endWith);
+  addSignatureCommands(program, cli);
   addCompletion(program, cli);
   return program;
+}
+
+/** Runs the command line and returns the exit code. Never rejects. */
+export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { terminal } = surroundings;
+  let code: ExitCode = EXIT.DONE;
+  const program = createProgram(surroundings, (other) => (code = other));
+  const [first, shell = "", ...words] = args;
+  if (first === COMPLETE) {
+    terminal.printOwn(completionLines(shell, complete(program, words)));
+    return EXIT.DONE;
+  }
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
+    if (error instanceof CliFailure) {
+      terminal.tell(`chat-bridge: ${error.message}`);
+      return error.exitCode;
+    }
+    terminal.tell(`chat-bridge: internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    return EXIT.FAULT;
+  }
 }

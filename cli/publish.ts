@@ -1,18 +1,12 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
+import type { Button } from "../bridge/events";
 import { MESSAGE_KINDS } from "../contract/messages";
-import { PublishEventsRequest, PublishRefusal } from "../proto/gen/chatbridge/v1/game";
-import { answer, asGame, WORKSPACE_ARGUMENT, type Cli } from "./cli";
-import {
-  checkEvent,
-  EVENT_TYPES,
-  readEventJson,
-  toOutboundEvent,
-  type ButtonInput,
-  type EventInput,
-} from "./event-input";
+import { PublishRefusal, type PublishEventsResponse } from "../proto/gen/chatbridge/v1/game";
+import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { asGame } from "./core";
+import { checkEvent, EVENT_TYPES, readEventJson, toOutboundEvent, type EventInput } from "./event-input";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
-import { readInput } from "./input";
 import { factLines } from "./table";
 
 interface PublishOptions {
@@ -22,7 +16,7 @@ interface PublishOptions {
   readonly messageId?: string;
   readonly kind?: string;
   readonly text?: string;
-  readonly button?: readonly ButtonInput[];
+  readonly button?: readonly Button[];
   readonly image?: string;
   readonly awaitsReply?: boolean;
   readonly data?: unknown;
@@ -74,44 +68,42 @@ Examples:
 The JSON has the fields of the event as bridges receive it, without those that core sets (id, workspace,
 sequence, times), plus idempotencyKey and lifetimeSeconds. In message, only text is required.`,
     )
-    .action(
-      async (workspaceId: string, file: string | undefined, options: PublishOptions, command: Command) => {
-        const input = await readEvent(cli, file, options);
-        await asGame(cli, command, async ({ call, methods }) => {
-          const request = PublishEventsRequest.create({ events: [toOutboundEvent(workspaceId, input)] });
-          const [result] = (await call(methods.publishEvents, request)).results;
-          if (result?.outcome?.$case !== "published") {
-            const { reason, message } = result?.outcome?.value ?? { reason: undefined, message: "no answer" };
-            const isUnknown = reason === PublishRefusal.UNKNOWN_WORKSPACE;
-            throw new CliFailure(
-              isUnknown ? EXIT.NOT_FOUND : EXIT.DATA,
-              `core rejected the event: ${message}`,
-            );
-          }
-          const { eventId, sequence, messageId, expiresAt, repeated } = result.outcome.value;
-          const stale = expiresAt?.toISOString() ?? null;
-          answer(
-            cli,
-            command,
-            { eventId, sequence, messageId, expiresAt: stale, repeated },
-            factLines([
-              ["event", repeated ? `${eventId} (published before under this key)` : eventId],
-              ["sequence", String(sequence)],
-              ["message", messageId],
-              ["expires", stale ?? "never"],
-            ]),
-          );
-        });
-      },
-    );
+    .action(async (workspaceId: string, file: string | undefined, options: PublishOptions) => {
+      const input = await readEvent(cli, file, options);
+      await asGame(cli, ({ call, methods }) =>
+        publish(cli, call(methods.publishEvents, { events: [toOutboundEvent(workspaceId, input)] })),
+      );
+    });
 }
 
-async function readEvent(cli: Cli, file: string | undefined, options: PublishOptions): Promise<EventInput> {
-  const isFlagged = Object.keys(options).length > 0;
-  if (file !== undefined && isFlagged) {
-    throw new CliFailure(EXIT.USAGE, "give the event either by options or as JSON, not both");
+async function publish(cli: Cli, publishing: Promise<PublishEventsResponse>): Promise<void> {
+  const [result] = (await publishing).results;
+  if (result?.outcome?.$case !== "published") {
+    const { reason, message } = result?.outcome?.value ?? { reason: undefined, message: "no answer" };
+    const isUnknown = reason === PublishRefusal.UNKNOWN_WORKSPACE;
+    throw new CliFailure(isUnknown ? EXIT.NOT_FOUND : EXIT.DATA, `core rejected the event: ${message}`);
   }
-  if (file !== undefined) return readEventJson((await readInput(cli, file)).toString("utf8"));
+  const { eventId, sequence, messageId, expiresAt, repeated } = result.outcome.value;
+  const stale = expiresAt?.toISOString() ?? null;
+  const lines = factLines([
+    ["event", repeated ? `${eventId} (published before under this key)` : eventId],
+    ["sequence", String(sequence)],
+    ["message", messageId],
+    ["expires", stale ?? "never"],
+  ]);
+  answer(cli, { eventId, sequence, messageId, expiresAt: stale, repeated }, lines);
+}
+
+async function readEvent(
+  { terminal }: Cli,
+  file: string | undefined,
+  options: PublishOptions,
+): Promise<EventInput> {
+  if (file !== undefined) {
+    if (Object.keys(options).length > 0)
+      throw new CliFailure(EXIT.USAGE, "give the event either by options or as JSON, not both");
+    return readEventJson((await terminal.read(file)).toString("utf8"));
+  }
   if (options.text === undefined) {
     throw new CliFailure(
       EXIT.USAGE,
@@ -122,15 +114,10 @@ async function readEvent(cli: Cli, file: string | undefined, options: PublishOpt
   const { key: idempotencyKey, lifetime: lifetimeSeconds } = options;
   const buttons = button === undefined ? undefined : [button];
   const message = { id, kind, text, buttons, image, awaitsReply, data };
-  return checkEvent(given({ type, channel, user, message: given(message), idempotencyKey, lifetimeSeconds }));
+  return checkEvent({ type, channel, user, message, idempotencyKey, lifetimeSeconds });
 }
 
-/** Returns the fields that are not undefined. */
-function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function addButton(text: string, before: readonly ButtonInput[] = []): readonly ButtonInput[] {
+function addButton(text: string, before: readonly Button[] = []): readonly Button[] {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("It must be label=action, or label=https://…");
   const [label, press] = [text.slice(0, at), text.slice(at + 1)];

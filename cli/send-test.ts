@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { SendTestEventRequest } from "../proto/gen/chatbridge/v1/workspace";
 import { toTestOutcome } from "../edge/dashboard/workspace-json";
-import { answer, asOperator, WORKSPACE_ARGUMENT, type Cli } from "./cli";
-import { EXIT, type ExitCode } from "./exit-code";
+import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { asOperator } from "./core";
+import { EXIT } from "./exit-code";
 import { testOutcome } from "./workspace-text";
 
 /** `chat-bridge send-test` sends a ping and prints the outcome. */
-export function addSendTest(program: Command, cli: Cli, endWith: (code: ExitCode) => void): void {
+export function addSendTest(program: Command, cli: Cli): void {
   program
     .command("send-test")
     .description("send a ping and print the outcome (needs a token with the role operator)")
@@ -20,13 +20,13 @@ ping is held, and the test passes if the bridge polled within the last minute. E
 Example:
   $ chat-bridge send-test 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 && echo the bridge works`,
     )
-    .action(async (workspaceId: string, _options: object, command: Command) => {
-      await asOperator(cli, command, async ({ call, methods }) => {
-        const sent = await call(methods.sendTestEvent, SendTestEventRequest.create({ workspaceId }));
+    .action((workspaceId: string) =>
+      asOperator(cli, async ({ call, methods }) => {
+        const sent = await call(methods.sendTestEvent, { workspaceId });
         const outcome = toTestOutcome(sent);
         const { isGood, lines } = testOutcome(outcome);
-        answer(cli, command, { eventId: sent.eventId, ...outcome }, lines);
-        if (!isGood) endWith(EXIT.NO);
-      });
-    });
+        answer(cli, { eventId: sent.eventId, ...outcome }, lines);
+        if (!isGood) cli.endWith(EXIT.NO);
+      }),
+    );
 }

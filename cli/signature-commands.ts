@@ -1,20 +1,20 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { sign, SIGNATURE_FAULT_WORDS, verify } from "../bridge/signature";
 import { answer, type Cli } from "./cli";
-import { EXIT, type ExitCode } from "./exit-code";
+import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
-import { readInput } from "./input";
 
 interface SignatureOptions {
   readonly query?: string;
   readonly secretFile?: string;
+  /** Current time, in ms. */
   readonly at?: number;
 }
 
 const NEWLINE = 0x0a;
 
 /** `chat-bridge sign` and `chat-bridge verify` handle signatures of both directions, without core. */
-export function addSignatureCommands(program: Command, cli: Cli, endWith: (code: ExitCode) => void): void {
+export function addSignatureCommands(program: Command, cli: Cli): void {
   withSource(program.command("sign").description("create a Service-Signature header, for debugging"))
     .addHelpText(
       "after",
@@ -26,12 +26,14 @@ Examples:
   $ printf %s "$body" | chat-bridge sign
   $ curl "https://hooks.example/hooks/$id/events?limit=10" -H "Service-Signature: $(chat-bridge sign --query limit=10)"`,
     )
-    .action(async (file: string | undefined, options: SignatureOptions, command: Command) => {
-      const raw = await readRaw(cli, file, options);
-      const secrets = await readSecrets(cli, options);
-      const signature = sign(raw, secrets, nowMs(options));
-      answer(cli, command, { signature }, [signature]);
-      warnOfNewline(cli, raw);
+    .action(async (file: string | undefined, options: SignatureOptions) => {
+      const { raw, secrets, at } = await readSource(cli, file, options);
+      const signature = sign(raw, secrets, at);
+      answer(cli, { signature }, [signature]);
+      if (endsWithNewline(raw))
+        cli.terminal.tell(
+          "Note: the signed input ends with a newline. Make sure that the newline is sent too.",
+        );
     });
 
   withSource(
@@ -50,13 +52,11 @@ Examples:
   $ chat-bridge verify "$header" body.json --secret-file ann.secret
   $ chat-bridge verify "$header" --query 'after=latest' --at 1767225600`,
     )
-    .action(async (header: string, file: string | undefined, options: SignatureOptions, command: Command) => {
-      const raw = await readRaw(cli, file, options);
-      const secrets = await readSecrets(cli, options);
-      const at = nowMs(options);
+    .action(async (header: string, file: string | undefined, options: SignatureOptions) => {
+      const { raw, secrets, at } = await readSource(cli, file, options);
       const fault = verify(header, raw, secrets, at);
       if (fault === undefined) {
-        answer(cli, command, { holds: true }, ["The signature is valid."]);
+        answer(cli, { holds: true }, ["The signature is valid."]);
         return;
       }
       const lines = [`The signature is invalid: ${SIGNATURE_FAULT_WORDS[fault]}.`];
@@ -69,8 +69,8 @@ Examples:
           "It is valid without the newline at the end, which editors and echo add (printf %s does not).",
         );
       }
-      answer(cli, command, { holds: false, fault, isRightWithoutNewline }, lines);
-      endWith(EXIT.NO);
+      answer(cli, { holds: false, fault, isRightWithoutNewline }, lines);
+      cli.endWith(EXIT.NO);
     });
 }
 
@@ -86,16 +86,15 @@ function withSource(command: Command): Command {
     .option("--at <seconds>", "current time in unix seconds, instead of this machine's clock", parseAt);
 }
 
-async function readRaw(cli: Cli, file: string | undefined, { query }: SignatureOptions): Promise<Buffer> {
-  if (query === undefined) return readInput(cli, file ?? "-");
-  if (file !== undefined) throw new CliFailure(EXIT.USAGE, "give either a file or --query");
-  return Buffer.from(query);
-}
-
-async function readSecrets(cli: Cli, { secretFile }: SignatureOptions): Promise<readonly string[]> {
-  const own = cli.environment["SIGNING_SECRET"];
-  const text = secretFile === undefined ? own : (await readInput(cli, secretFile)).toString("utf8");
-  const secrets = (text ?? "").split(/\r?\n/).filter((line) => line !== "");
+/** Returns the bytes that are signed, the secrets, and the current time in ms. */
+async function readSource(cli: Cli, file: string | undefined, options: SignatureOptions) {
+  const { query, secretFile, at = Date.now() } = options;
+  if (query !== undefined && file !== undefined)
+    throw new CliFailure(EXIT.USAGE, "give either a file or --query");
+  const raw = query === undefined ? await cli.terminal.read(file ?? "-") : Buffer.from(query);
+  const own = cli.environment["SIGNING_SECRET"] ?? "";
+  const text = secretFile === undefined ? own : (await cli.terminal.read(secretFile)).toString("utf8");
+  const secrets = text.split(/\r?\n/).filter((line) => line !== "");
   if (secrets.length === 0) {
     throw new CliFailure(
       EXIT.SETTINGS,
@@ -103,23 +102,15 @@ async function readSecrets(cli: Cli, { secretFile }: SignatureOptions): Promise<
         "argument, because other users of this machine can read arguments",
     );
   }
-  return secrets;
-}
-
-function nowMs({ at }: SignatureOptions): number {
-  return at === undefined ? Date.now() : at * 1000;
+  return { raw, secrets, at };
 }
 
 function endsWithNewline(raw: Buffer): boolean {
   return raw.at(-1) === NEWLINE;
 }
 
-function warnOfNewline({ terminal }: Cli, raw: Buffer): void {
-  if (endsWithNewline(raw))
-    terminal.tell("Note: the signed input ends with a newline. Make sure that the newline is sent too.");
-}
-
+/** Returns the time in ms. */
 function parseAt(text: string): number {
   if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError("It must be unix seconds.");
-  return Number(text);
+  return Number(text) * 1000;
 }

@@ -1,14 +1,17 @@
+import { hostname } from "node:os";
 import { InvalidArgumentError, type Command } from "commander";
 import type { ReceivedEvent } from "../proto/gen/chatbridge/v1/event";
 import { FollowRequest, type Delivery, type FollowResponse } from "../proto/gen/chatbridge/v1/game";
-import { answer, asGame, type Cli } from "./cli";
+import { answer, type Cli } from "./cli";
+import { asGame } from "./core";
 import { tailStream } from "./tail-stream";
 
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
 /** `chat-bridge tail events` shows what members do. It follows as a separate group. */
-export function addTailEvents(tail: Command, cli: Cli, consumer: string): void {
+export function addTailEvents(tail: Command, cli: Cli): void {
+  const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail
     .command("events")
     .description("show inbound events: what members do (needs a token with the role game)")
@@ -25,19 +28,19 @@ Examples:
   $ chat-bridge tail events
   $ chat-bridge tail events <workspace> --json | jq -r 'select(.event.type == "command") | .event.text'`,
     )
-    .action(async (wanted: string | undefined, { group }: { group: string }, command: Command) => {
+    .action(async (wanted: string | undefined, { group }: { group: string }) => {
       const workspace = wanted?.toLowerCase();
       const show = ({ received }: Delivery): void => {
         if (received === undefined || (workspace ?? received.workspaceId) !== received.workspaceId) return;
         const shape = toShape(received);
-        answer(cli, command, shape, [eventLine(shape)]);
+        answer(cli, shape, [eventLine(shape)]);
       };
-      await asGame(cli, command, ({ follow, called }) =>
+      await asGame(cli, ({ methods, metadata, called }) =>
         tailStream({
           cli,
           called,
           open() {
-            const stream = follow();
+            const stream = methods.follow(metadata);
             const value = { group, consumer, window: WINDOW, ackDeadline: undefined };
             stream.write(FollowRequest.create({ say: { $case: "open", value } }));
             return stream;

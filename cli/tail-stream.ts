@@ -1,18 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { ServiceError } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { status, type ServiceError } from "@grpc/grpc-js";
 import type { Cli } from "./cli";
 import { callFailure, isServiceError, type Called } from "./failure";
 
 /** The parts of a gRPC stream from core that a tail uses. */
-export interface Tailed<Response> {
-  on(event: "data", listener: (response: Response) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "end", listener: () => void): unknown;
+interface Tailed {
+  [Symbol.asyncIterator](): AsyncIterator<unknown>;
+  on(event: "error", listener: () => void): unknown;
   cancel(): void;
 }
 
-export interface TailOptions<Response, Stream extends Tailed<Response>> {
+interface TailOptions<Response, Stream extends Tailed> {
   readonly cli: Cli;
   readonly called: Called;
   open(): Stream;
@@ -30,7 +28,7 @@ const LEAVE_WITHIN_MS = 1_000;
  *
  * @throws CliFailure when core cannot be reached the first time, or rejects the call
  */
-export async function tailStream<Response, Stream extends Tailed<Response>>(
+export async function tailStream<Response, Stream extends Tailed>(
   options: TailOptions<Response, Stream>,
 ): Promise<void> {
   const { terminal } = options.cli;
@@ -48,28 +46,30 @@ export async function tailStream<Response, Stream extends Tailed<Response>>(
   }
 }
 
-function readOnce<Response, Stream extends Tailed<Response>>(
+/** Reads a stream to its end. */
+async function readOnce<Response, Stream extends Tailed>(
   { open, take, leave = (stream) => stream.cancel() }: TailOptions<Response, Stream>,
   interrupted: AbortSignal,
 ): Promise<{ readonly error?: ServiceError; readonly isAlive: boolean }> {
-  return new Promise((resolve, reject) => {
-    const stream = open();
-    let isAlive = false;
-    const stop = (): void => {
-      leave(stream);
-      setTimeout(() => stream.cancel(), LEAVE_WITHIN_MS).unref();
-    };
-    const over = (error?: Error): void => {
-      interrupted.removeEventListener("abort", stop);
-      if (error !== undefined && !isServiceError(error)) reject(error);
-      else resolve({ isAlive, ...(error === undefined ? {} : { error }) });
-    };
-    stream.on("data", (response) => {
+  const stream = open();
+  const stop = (): void => {
+    leave(stream);
+    setTimeout(() => stream.cancel(), LEAVE_WITHIN_MS).unref();
+  };
+  // A stream that is cancelled after its end reports that as an error too.
+  stream.on("error", () => undefined);
+  interrupted.addEventListener("abort", stop, { once: true });
+  let isAlive = false;
+  try {
+    for await (const response of stream as AsyncIterable<Response>) {
       isAlive = true;
       take(response, stream);
-    });
-    stream.on("error", over);
-    stream.on("end", () => over());
-    interrupted.addEventListener("abort", stop, { once: true });
-  });
+    }
+    return { isAlive };
+  } catch (error) {
+    if (!isServiceError(error)) throw error;
+    return { error, isAlive };
+  } finally {
+    interrupted.removeEventListener("abort", stop);
+  }
 }

@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 import { printable, printableJson } from "./printable";
@@ -23,8 +25,8 @@ export interface Terminal {
   tell(...lines: readonly string[]): void;
   /** Asks for confirmation. When stdin is not a terminal, rejects with a `CliFailure` that names `insteadOf`. */
   confirm(question: string, insteadOf: string): Promise<boolean>;
-  /** Reads stdin to its end. */
-  read(): Promise<Buffer>;
+  /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
+  read(file: string): Promise<Buffer>;
 }
 
 export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
@@ -54,10 +56,12 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
       lines.close();
       return reply.trim() === "y";
     },
-    async read() {
-      const chunks: Buffer[] = [];
-      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
-      return Buffer.concat(chunks);
+    async read(file) {
+      try {
+        return await (file === "-" ? buffer(stdin) : readFile(file));
+      } catch (error) {
+        throw new CliFailure(EXIT.NOT_FOUND, `cannot read the file: ${(error as Error).message}`);
+      }
     },
   };
 }

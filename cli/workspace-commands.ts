@@ -1,19 +1,21 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import {
-  DeleteWorkspaceRequest,
-  DisconnectWorkspaceRequest,
-  GetWorkspaceRequest,
-  SetTargetUrlRequest,
-  UpdateWorkspaceRequest,
+  Platform,
+  type CreateWorkspaceResponse,
+  type Workspace,
+  type WorkspaceServiceClient,
 } from "../proto/gen/chatbridge/v1/workspace";
+import type { WorkspaceShape } from "../edge/dashboard/shapes";
 import { toHealthShape, toWorkspaceShape } from "../edge/dashboard/workspace-json";
-import { answer, asOperator, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { answer, WORKSPACE_ARGUMENT, type Cli } from "./cli";
+import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
-import { listWorkspaces, parseLimit } from "./list-workspaces";
-import { addSecretCommands } from "./secret-commands";
-import { answerWorkspace } from "./answer-workspace";
-import { healthFacts, workspaceFacts } from "./workspace-text";
+import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
+import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
+
+/** Core's maximum page size, in workspaces. */
+const PAGE_MAX = 1_000;
 
 /** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
 export function addWorkspaceCommands(program: Command, cli: Cli): void {
@@ -29,7 +31,6 @@ Examples:
   $ chat-bridge workspace show 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
   $ chat-bridge workspace set-url 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 https://bridge.example/events`,
     );
-
   addSecretCommands(workspace, cli);
 
   workspace
@@ -37,24 +38,22 @@ Examples:
     .description("list workspaces, newest first")
     .option("--limit <n>", "maximum number of workspaces, or all", parseLimit, 100)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace list --limit all --json | jq length")
-    .action(({ limit }: { limit: number }, command: Command) => listWorkspaces(cli, command, limit));
+    .action(({ limit }: { limit: number }) => listWorkspaces(cli, limit));
 
   workspace
     .command("show")
     .description("show a workspace and the health of its delivery")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace show <workspace> --json | jq .health")
-    .action(async (workspaceId: string, _options: object, command: Command) => {
-      await asOperator(cli, command, async ({ call, methods }) => {
-        const found = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    .action((workspaceId: string) =>
+      asOperator(cli, async ({ call, methods }) => {
+        const found = await call(methods.getWorkspace, { workspaceId });
         const shape = toWorkspaceShape(found.workspace);
         const health = toHealthShape(found.health);
-        answer(cli, command, { workspace: shape, health }, [
-          ...workspaceFacts(shape),
-          ...healthFacts(health),
-        ]);
-      });
-    });
+        const lines = [...workspaceFacts(shape), ...healthFacts(health)];
+        answer(cli, { workspace: shape, health }, lines);
+      }),
+    );
 
   workspace
     .command("update")
@@ -66,15 +65,13 @@ Examples:
       "after",
       '\nExample:\n  $ chat-bridge workspace update <workspace> --name "Ann\'s team" --owner ann@example.org',
     )
-    .action(async (workspaceId: string, options: { name?: string; owner?: string }, command: Command) => {
-      const { name, owner: ownerEmail } = options;
+    .action(async (workspaceId: string, { name, owner: ownerEmail }: { name?: string; owner?: string }) => {
       if (name === undefined && ownerEmail === undefined) {
         throw new CliFailure(EXIT.USAGE, "there is nothing to change: give --name, --owner or both");
       }
-      await asOperator(cli, command, async ({ call, methods }) => {
-        const request = UpdateWorkspaceRequest.create({ workspaceId, name, ownerEmail });
-        answerWorkspace(cli, command, (await call(methods.updateWorkspace, request)).workspace);
-      });
+      await asOperator(cli, async ({ call, methods }) =>
+        answerWorkspace(cli, await call(methods.updateWorkspace, { workspaceId, name, ownerEmail })),
+      );
     });
 
   workspace
@@ -92,29 +89,25 @@ Examples:
   $ chat-bridge workspace set-url <workspace> https://bridge.example/events
   $ chat-bridge workspace set-url <workspace> --clear`,
     )
-    .action(
-      async (workspaceId: string, url: string | undefined, options: { clear?: true }, command: Command) => {
-        if ((url === undefined) === (options.clear === undefined)) {
-          throw new CliFailure(EXIT.USAGE, "give either a URL or --clear");
-        }
-        await asOperator(cli, command, async ({ call, methods }) => {
-          const request = SetTargetUrlRequest.create({ workspaceId, targetUrl: url ?? "" });
-          answerWorkspace(cli, command, (await call(methods.setTargetUrl, request)).workspace);
-        });
-      },
-    );
+    .action(async (workspaceId: string, url: string | undefined, { clear }: { clear?: true }) => {
+      if ((url === undefined) === (clear === undefined)) {
+        throw new CliFailure(EXIT.USAGE, "give either a URL or --clear");
+      }
+      await asOperator(cli, async ({ call, methods }) =>
+        answerWorkspace(cli, await call(methods.setTargetUrl, { workspaceId, targetUrl: url ?? "" })),
+      );
+    });
 
   workspace
     .command("disconnect")
     .description("disable the hooks of a workspace and delete its secrets")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
-    .action(async (workspaceId: string, _options: object, command: Command) => {
-      await asOperator(cli, command, async ({ call, methods }) => {
-        const request = DisconnectWorkspaceRequest.create({ workspaceId });
-        answerWorkspace(cli, command, (await call(methods.disconnectWorkspace, request)).workspace);
-      });
-    });
+    .action((workspaceId: string) =>
+      asOperator(cli, async ({ call, methods }) =>
+        answerWorkspace(cli, await call(methods.disconnectWorkspace, { workspaceId })),
+      ),
+    );
 
   workspace
     .command("delete")
@@ -125,16 +118,110 @@ Examples:
       "after",
       "\nExamples:\n  $ chat-bridge workspace delete <workspace>\n  $ chat-bridge workspace delete <workspace> --yes    # in a script",
     )
-    .action(async (workspaceId: string, { yes = false }: { yes?: boolean }, command: Command) => {
-      await asOperator(cli, command, async ({ call, methods }) => {
-        const found = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    .action((workspaceId: string, { yes = false }: { yes?: boolean }) =>
+      asOperator(cli, async ({ call, methods }) => {
+        const found = await call(methods.getWorkspace, { workspaceId });
         const { id, name } = toWorkspaceShape(found.workspace);
         const question = `Delete ${id} "${name}" and everything that is held for it?`;
         if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
           throw new CliFailure(EXIT.NO, "nothing was deleted");
         }
-        await call(methods.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId: id }));
-        answer(cli, command, { deleted: id }, [`Deleted ${id}.`]);
-      });
-    });
+        await call(methods.deleteWorkspace, { workspaceId: id });
+        answer(cli, { deleted: id }, [`Deleted ${id}.`]);
+      }),
+    );
+}
+
+/** Adds the commands that create a signing secret. */
+function addSecretCommands(workspace: Command, cli: Cli): void {
+  type Operator = Core<WorkspaceServiceClient>;
+  const answerNew = async (options: SecretOptions, make: () => Promise<CreateWorkspaceResponse>) => {
+    const { made, shown } = await makeSecret(options, make);
+    answerWorkspace(cli, made, shown);
+  };
+  const addRenewal = (
+    name: string,
+    description: string,
+    renew: (operator: Operator, workspaceId: string) => Promise<CreateWorkspaceResponse>,
+  ) =>
+    addSecretOptions(
+      workspace
+        .command(name)
+        .description(description)
+        .argument(...WORKSPACE_ARGUMENT),
+    )
+      .addHelpText(
+        "after",
+        `\nExample:\n  $ chat-bridge workspace ${name} <workspace> --secret-file new.secret`,
+      )
+      .action((workspaceId: string, options: SecretOptions) =>
+        asOperator(cli, (operator) => answerNew(options, () => renew(operator, workspaceId))),
+      );
+
+  addSecretOptions(
+    workspace.command("create").description("create a workspace").argument("<name>", "display name"),
+  )
+    .option("--owner <email>", "address to email when the bridge fails")
+    .option("--target-url <url>", "push events to this https URL; without it, the bridge polls")
+    .option("--native", "a native chat tool: no bridge, no hooks, no secret")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ chat-bridge workspace create Demo --show-secret
+  $ chat-bridge workspace create Demo --target-url https://bridge.example/events --secret-file demo.secret`,
+    )
+    .action((name: string, options: SecretOptions & { owner?: string; targetUrl?: string; native?: true }) =>
+      asOperator(cli, async ({ call, methods }) => {
+        const { owner: ownerEmail = "", targetUrl = "", native = false } = options;
+        const platform = native ? Platform.NATIVE : Platform.CUSTOM;
+        const make = () => call(methods.createWorkspace, { name, ownerEmail, platform, targetUrl });
+        if (native) answerWorkspace(cli, await make());
+        else await answerNew(options, make);
+      }),
+    );
+  addRenewal(
+    "rotate",
+    "create a new signing secret; the previous one stays valid for 24 hours",
+    ({ call, methods }, workspaceId) => call(methods.rotateSigningSecret, { workspaceId }),
+  );
+  addRenewal(
+    "connect",
+    "reconnect a disconnected workspace, with a new signing secret",
+    ({ call, methods }, workspaceId) => call(methods.connectWorkspace, { workspaceId }),
+  );
+}
+
+/** Prints a workspace after a change, with `secret` when one is given. */
+function answerWorkspace(
+  cli: Cli,
+  { workspace: changed }: { readonly workspace: Workspace | undefined },
+  secret?: string,
+): void {
+  const workspace = toWorkspaceShape(changed);
+  const value = { workspace, ...(secret === undefined ? {} : { signingSecret: secret }) };
+  answer(cli, value, workspaceFacts(workspace, secret));
+}
+
+/** Prints at most `limit` workspaces, and a note on stderr if there are more. */
+function listWorkspaces(cli: Cli, limit: number): Promise<void> {
+  return asOperator(cli, async ({ call, methods }) => {
+    const found: WorkspaceShape[] = [];
+    let pageToken = "";
+    do {
+      const pageSize = Math.min(PAGE_MAX, limit - found.length);
+      const page = await call(methods.listWorkspaces, { pageSize, pageToken });
+      found.push(...page.workspaces.map(toWorkspaceShape));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "" && found.length < limit);
+    answer(cli, found, workspaceRows(found));
+    if (pageToken !== "") cli.terminal.tell(`There are more workspaces: use --limit <n> or --limit all.`);
+  });
+}
+
+function parseLimit(text: string): number {
+  if (text === "all") return Number.POSITIVE_INFINITY;
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError("It must be a number of at least 1, or all.");
+  return Number(text);
 }

@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
-import { createProgram } from "../../cli/program";
-import { runCli as runInProcess } from "../../cli/run-cli";
+import { createProgram, runCli as runInProcess } from "../../cli/program";
 import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 

@@ -31,7 +31,7 @@ function breakCalls(...calls: readonly ("writeSync" | "fsyncSync" | "closeSync" 
 
 const make = (answer: () => typeof made) => {
   const command = addSecretOptions(new Command()).parse(["--secret-file", file], { from: "user" });
-  return makeSecret(command, async () => answer());
+  return makeSecret(command.opts(), async () => answer());
 };
 
 test("the file contains only the secret, and only its owner can read it", async () => {
