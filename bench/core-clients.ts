@@ -1,22 +1,11 @@
-import { credentials, Metadata, type Client, type ServiceError } from "@grpc/grpc-js";
+import { credentials, Metadata } from "@grpc/grpc-js";
+import { createOperator } from "../local/operator";
 import { BridgeServiceClient } from "../proto/gen/chatbridge/v1/bridge";
-import {
-  GameServiceClient,
-  PublishEventsRequest,
-  type OutboundEvent,
-  type PublishedEvent,
-} from "../proto/gen/chatbridge/v1/game";
-import { CreateWorkspaceRequest, WorkspaceServiceClient } from "../proto/gen/chatbridge/v1/workspace";
-import { addressOf } from "./addresses";
+import { GameServiceClient, type OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { CheckFault } from "./part";
 
 /** Clients of core's services. */
-export interface CoreClients {
-  readonly bridges: BridgeServiceClient;
-  readonly games: GameServiceClient;
-  readonly workspaces: WorkspaceServiceClient;
-  close(): void;
-}
+export type CoreClients = ReturnType<typeof connectToCore>;
 
 export interface Workspace {
   readonly id: string;
@@ -34,16 +23,24 @@ export const TOKENS = {
 const ANSWER_WITHIN_MS = 30_000;
 const CREATED_AT_ONCE = 64;
 
-export function connectToCore(address: string): CoreClients {
+/**
+ * Number of source addresses. The edge accepts them in `X-Forwarded-For`, as from a trusted proxy. Each may send 500
+ * requests a second (check 2), so together they exceed every load here. Their texts are equally long, as the requests
+ * of a file must be.
+ */
+export const ADDRESSES = 256;
+const LAST_OCTETS = 128;
+
+export function connectToCore(address: string) {
   const bridges = new BridgeServiceClient(address, credentials.createInsecure());
   const games = new GameServiceClient(address, credentials.createInsecure());
-  const workspaces = new WorkspaceServiceClient(address, credentials.createInsecure());
+  const operator = createOperator(address, TOKENS.operator);
   return {
     bridges,
     games,
-    workspaces,
+    operator,
     close() {
-      for (const client of [bridges, games, workspaces]) client.close();
+      for (const client of [bridges, games, operator]) client.close();
     },
   };
 }
@@ -54,33 +51,11 @@ export function bearer(role: keyof typeof TOKENS): Metadata {
   return metadata;
 }
 
-type Unary<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: { deadline: number },
-  done: (error: ServiceError | null, response: Response) => void,
-) => unknown;
-
-function call<Request, Response>(
-  client: Client,
-  method: Unary<Request, Response>,
-  request: Request,
-  metadata: Metadata,
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
-    method.call(client, request, metadata, options, (error, response) =>
-      error === null ? resolve(response) : reject(new CheckFault(`a call of core failed: ${error.message}`)),
-    );
-  });
-}
-
-const AS_OPERATOR = bearer("operator");
 const AS_GAME = bearer("game");
 
 /** Creates workspaces, `CREATED_AT_ONCE` at a time. Without a target URL they are poll workspaces. */
 export async function createWorkspaces(
-  { workspaces: client }: CoreClients,
+  { operator }: CoreClients,
   count: number,
   targetUrl = "",
 ): Promise<readonly Workspace[]> {
@@ -88,8 +63,7 @@ export async function createWorkspaces(
   let asked = 0;
   const makeSome = async (): Promise<void> => {
     while (asked < count) {
-      const request = CreateWorkspaceRequest.create({ name: `Workspace ${++asked}`, targetUrl });
-      const { workspace, signingSecret } = await call(client, client.createWorkspace, request, AS_OPERATOR);
+      const { workspace, signingSecret } = await operator.create(`Workspace ${++asked}`, targetUrl);
       made.push({ id: workspace?.id ?? "", secret: signingSecret, address: addressOf(made.length) });
     }
   };
@@ -97,16 +71,31 @@ export async function createWorkspaces(
   return made;
 }
 
-/** Publishes events in one call. Throws CheckFault unless all of them are published. */
-export async function publish(
-  { games }: CoreClients,
-  events: OutboundEvent[],
-): Promise<readonly PublishedEvent[]> {
-  const request = PublishEventsRequest.create({ events });
-  const { results } = await call(games, games.publishEvents, request, AS_GAME);
-  if (results.length !== events.length) throw new CheckFault("core did not answer every published event");
-  return results.map(({ outcome }) => {
-    if (outcome?.$case === "published") return outcome.value;
-    throw new CheckFault(`core rejected an event: ${JSON.stringify(outcome)}`);
+export function addressOf(number: number): string {
+  const n = number % ADDRESSES;
+  return `10.100.${100 + Math.floor(n / LAST_OCTETS)}.${100 + (n % LAST_OCTETS)}`;
+}
+
+/** Returns the workspace whose turn it is. */
+export function inTurn(workspaces: readonly Workspace[], number: number): Workspace {
+  const workspace = workspaces[number % workspaces.length];
+  if (workspace === undefined) throw new Error("there are no workspaces");
+  return workspace;
+}
+
+/** Publishes events in one call. Rejects with CheckFault unless all of them are published. */
+export function publish({ games }: CoreClients, events: OutboundEvent[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const options = { deadline: Date.now() + ANSWER_WITHIN_MS };
+    games.publishEvents({ events }, AS_GAME, options, (error, response) => {
+      const outcomes = response?.results.map(({ outcome }) => outcome) ?? [];
+      const rejected = outcomes.find((outcome) => outcome?.$case !== "published");
+      if (error !== null) reject(new CheckFault(`a call of core failed: ${error.message}`));
+      else if (rejected !== undefined)
+        reject(new CheckFault(`core rejected an event: ${JSON.stringify(rejected)}`));
+      else if (outcomes.length !== events.length)
+        reject(new CheckFault("core did not answer every published event"));
+      else resolve();
+    });
   });
 }

@@ -1,24 +1,7 @@
-import { execFile } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { cpus, freemem, loadavg, release, tmpdir, totalmem, type } from "node:os";
-import { promisify } from "node:util";
 import { findRedisServer } from "../local/redis-server";
-
-/** The properties of the machine that the figures depend on. */
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGb: number;
-  readonly freeMemoryGb: number;
-  readonly kernel: string;
-  readonly node: string;
-  readonly redis: string;
-  readonly wrk: string;
-  /** The folder that Redis writes to, and its file system. */
-  readonly disk: string;
-  /** Load average of the minute before the run. */
-  readonly loadAverage: number;
-}
 
 const GB = 1024 ** 3;
 /** Names of file systems, by their numbers in statfs(2). */
@@ -31,7 +14,8 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x2fc12fc1: "zfs",
 };
 
-export async function describeMachine(): Promise<Machine> {
+/** Returns the properties of the machine that the figures depend on. */
+export async function describeMachine() {
   const redisServer = await findRedisServer((line) => process.stdout.write(`${line}\n`));
   const { type: fileSystem } = await statfs(tmpdir());
   return {
@@ -41,15 +25,17 @@ export async function describeMachine(): Promise<Machine> {
     freeMemoryGb: inGb(freemem()),
     kernel: `${type()} ${release()}`,
     node: process.version,
-    redis: await firstLine(redisServer, "--version"),
-    wrk: (await firstLine("wrk", "-v")) || "not installed",
+    redis: firstLine(redisServer, "--version"),
+    wrk: firstLine("wrk", "-v") || "not installed",
+    /** The folder that Redis writes to, and its file system. */
     disk: `${tmpdir()} on ${FILE_SYSTEMS[fileSystem] ?? `file system 0x${fileSystem.toString(16)}`}`,
+    /** Load average of the minute before the run. */
     loadAverage: loadavg()[0] ?? 0,
   };
 }
 
 /** Returns the lines that describe the machine, with warnings. */
-export function machineLines(machine: Machine): readonly string[] {
+export function machineLines(machine: Awaited<ReturnType<typeof describeMachine>>): readonly string[] {
   const { cpu, cores, memoryGb, freeMemoryGb, kernel, node, redis, wrk, disk, loadAverage } = machine;
   const lines = [
     `${cpu}, ${cores} cores, ${memoryGb} GB of memory (${freeMemoryGb} free)`,
@@ -69,9 +55,7 @@ function inGb(bytes: number): number {
 }
 
 /** Returns the first line that a command prints, whatever its exit code; empty when it is not installed. */
-async function firstLine(command: string, argument: string): Promise<string> {
-  const { stdout = "", stderr = "" } = await promisify(execFile)(command, [argument]).catch(
-    (error: { stdout?: string; stderr?: string }) => error,
-  );
-  return `${stdout}${stderr}`.split("\n")[0]?.trim() ?? "";
+function firstLine(command: string, argument: string): string {
+  const { stdout, stderr } = spawnSync(command, [argument], { encoding: "utf8" });
+  return `${stdout ?? ""}${stderr ?? ""}`.split("\n")[0]?.trim() ?? "";
 }

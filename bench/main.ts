@@ -1,32 +1,40 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { logTail } from "../local/guarded-child";
 import { StartFault } from "../local/start-fault";
-import { describeMachine, machineLines, type Machine } from "./machine";
-import { readOptions, UsageFault, type Options } from "./options";
-import { CheckFault, type Part, type PartResult } from "./part";
-import { PARTS } from "./parts/all";
-import { profileLines } from "./profile";
+import { describeMachine, machineLines } from "./machine";
+import { createProgram } from "./options";
+import { CheckFault, type Options, type Part, type PartResult } from "./part";
+import { growth } from "./parts/growth";
+import { idle } from "./parts/idle";
+import { inbound } from "./parts/inbound";
+import { isolation } from "./parts/isolation";
+import { latency } from "./parts/latency";
+import { memory } from "./parts/memory";
+import { mixed } from "./parts/mixed";
+import { pollEmpty, pollFew, pollPage } from "./parts/polls";
+import { publish } from "./parts/publish";
+import { push } from "./parts/push";
+import { retries } from "./parts/retries";
 import { createScope, type Scope } from "./scope";
 
-const HELP = `Measures the speed and the cost of the service on this machine.
-
-  npm run bench                    every part
-  npm run bench -- <part> …        some of them
-
-${PARTS.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join("\n")}
-
-  --rounds N     number of rounds; each measures the service and the reference (3)
-  --seconds N    seconds of load for each of them in a round (8)
-  --scale N      factor for the sizes of memory and growth, at most 1 (1)
-  --json FILE    write the raw figures and the machine's properties to FILE
-  --profile DIR  write CPU profiles of core and the edge to DIR; this slows them
-
-Each part starts its own Redis, core and edge on loopback, and removes everything
-afterwards. Redis writes durably. See bench/README.md for what each part compares.
-`;
+/** All parts, in the order of a run. */
+const PARTS: readonly Part[] = [
+  inbound,
+  pollEmpty,
+  pollFew,
+  pollPage,
+  push,
+  publish,
+  latency,
+  mixed,
+  idle,
+  retries,
+  isolation,
+  memory,
+  growth,
+];
 
 const EXIT_FAULT = 1;
-const EXIT_USAGE = 2;
 /** The exit codes that shells use for a program ended by a signal. */
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
@@ -57,36 +65,22 @@ function troubleOf({ logFiles }: Scope): readonly string[] {
   return told.flatMap((file) => [`${file} ended with:`, logTail(file)]);
 }
 
-async function run(args: readonly string[]): Promise<void> {
-  const { parts: names, help, options } = readOptions(args);
-  if (help) return say(HELP);
-  const parts = names.length === 0 ? PARTS : names.map(partOf);
+async function run(parts: readonly Part[], options: Options): Promise<void> {
+  const { json, rounds, seconds, scale } = options;
   const machine = await describeMachine();
   for (const line of machineLines(machine)) say(line);
   const results: { readonly part: string; readonly summary: string; readonly raw: unknown }[] = [];
   for (const part of parts) {
     const { lastLine, raw } = await runPart(part, options);
     results.push({ part: part.name, summary: lastLine, raw });
-    if (options.profile !== undefined) for (const line of profileLines(options.profile)) say(line);
-    if (options.json !== undefined) keep(options.json, machine, options, results);
+    const figures = { at: new Date().toISOString(), machine, rounds, seconds, scale, results };
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`);
     say(lastLine);
   }
   if (results.length > 1) {
     say("");
     for (const { part, summary } of results) say(`${part.padEnd(12)} ${summary}`);
   }
-}
-
-function partOf(name: string): Part {
-  const part = PARTS.find((each) => each.name === name);
-  if (part !== undefined) return part;
-  throw new UsageFault(`unknown part ${name}; the parts are ${PARTS.map((each) => each.name).join(", ")}`);
-}
-
-function keep(file: string, machine: Machine, options: Options, results: readonly object[]): void {
-  const { rounds, seconds, scale } = options;
-  const all = { at: new Date().toISOString(), machine, rounds, seconds, scale, results };
-  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`);
 }
 
 for (const [signal, code] of Object.entries(EXIT_SIGNALS)) {
@@ -99,13 +93,15 @@ for (const [signal, code] of Object.entries(EXIT_SIGNALS)) {
   });
 }
 
-run(process.argv.slice(2)).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    if (ending) return;
-    const expected = [UsageFault, CheckFault, StartFault].some((kind) => error instanceof kind);
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
-    process.stderr.write(`${expected ? message : (stack ?? message)}\n`);
-    process.exit(error instanceof UsageFault ? EXIT_USAGE : EXIT_FAULT);
-  },
-);
+createProgram(PARTS, run)
+  .parseAsync()
+  .then(
+    () => process.exit(0),
+    (error: unknown) => {
+      if (ending) return;
+      const expected = error instanceof CheckFault || error instanceof StartFault;
+      const { message, stack } = error instanceof Error ? error : new Error(String(error));
+      process.stderr.write(`${expected ? message : (stack ?? message)}\n`);
+      process.exit(EXIT_FAULT);
+    },
+  );

@@ -1,68 +1,52 @@
-import { parseArgs } from "node:util";
+import { Argument, Command, InvalidArgumentError } from "commander";
+import type { Options, Part } from "./part";
 
-export interface Options {
-  /** Number of rounds; each measures ours and the reference. */
-  readonly rounds: number;
-  /** Seconds of load for each of them in a round. */
-  readonly seconds: number;
-  /** Factor for the sizes of `memory` and `growth`. */
-  readonly scale: number;
-  /** File for the raw figures. */
-  readonly json: string | undefined;
-  /** Folder for CPU profiles of core and the edge. */
-  readonly profile: string | undefined;
-}
-
-/** An invalid option, or a missing program, with a message for the user. */
-export class UsageFault extends Error {
-  override readonly name = "UsageFault";
-}
-
+const EXIT_USAGE = 2;
 const ROUNDS_MAX = 20;
 /** Requests are signed before their round, and a signature is valid for five minutes. */
 const SECONDS_MAX = 60;
 
-export function readOptions(args: readonly string[]): {
-  readonly parts: readonly string[];
-  readonly help: boolean;
-  readonly options: Options;
-} {
-  const { values, positionals } = parse(args);
-  const number = (name: string, text: string, min: number, max: number): number => {
+/** Returns the command line. `run` is called with the chosen parts, or with all when none is named. */
+export function createProgram(
+  all: readonly Part[],
+  run: (parts: readonly Part[], options: Options) => Promise<void>,
+): Command {
+  return new Command("npm run bench --")
+    .description("Measures the speed and the cost of the service on this machine.")
+    .addArgument(
+      new Argument("[part...]", "parts to run, all by default").choices(all.map(({ name }) => name)),
+    )
+    .option("--rounds <n>", "number of rounds; each measures the service and the reference", parseRounds, 3)
+    .option("--seconds <n>", "seconds of load for each of them in a round", between(1, SECONDS_MAX), 8)
+    .option("--scale <n>", "factor for the sizes of memory and growth, at most 1", between(0.001, 1), 1)
+    .option("--json <file>", "write the raw figures and the machine's properties to a file")
+    .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows them")
+    .addHelpText(
+      "after",
+      `
+Parts:
+${all.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join("\n")}
+
+Each part starts its own Redis, core and edge on loopback, and removes everything
+afterwards. Redis writes durably. See bench/README.md for what each part compares.`,
+    )
+    .action((names: readonly string[], options: Options) => {
+      const chosen = names.flatMap((name) => all.filter((part) => part.name === name));
+      return run(names.length === 0 ? all : chosen, options);
+    })
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
+}
+
+function between(min: number, max: number): (text: string) => number {
+  return (text) => {
     const value = Number(text);
-    if (!(value >= min && value <= max)) throw new UsageFault(`--${name} must be from ${min} to ${max}`);
+    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`It must be from ${min} to ${max}.`);
     return value;
-  };
-  const rounds = number("rounds", values.rounds, 1, ROUNDS_MAX);
-  if (!Number.isInteger(rounds)) throw new UsageFault("--rounds must be a whole number");
-  return {
-    parts: positionals,
-    help: values.help,
-    options: {
-      rounds,
-      seconds: number("seconds", values.seconds, 1, SECONDS_MAX),
-      scale: number("scale", values.scale, 0.001, 1),
-      json: values.json,
-      profile: values.profile,
-    },
   };
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        help: { type: "boolean", short: "h", default: false },
-        rounds: { type: "string", default: "3" },
-        seconds: { type: "string", default: "8" },
-        scale: { type: "string", default: "1" },
-        json: { type: "string" },
-        profile: { type: "string" },
-      },
-    });
-  } catch (error) {
-    throw new UsageFault((error as Error).message);
-  }
+function parseRounds(text: string): number {
+  const rounds = between(1, ROUNDS_MAX)(text);
+  if (!Number.isInteger(rounds)) throw new InvalidArgumentError("It must be a whole number.");
+  return rounds;
 }

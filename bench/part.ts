@@ -1,5 +1,17 @@
-import type { Options } from "./options";
 import type { Scope } from "./scope";
+
+export interface Options {
+  /** Number of rounds; each measures ours and the reference. */
+  readonly rounds: number;
+  /** Seconds of load for each of them in a round. */
+  readonly seconds: number;
+  /** Factor for the sizes of `memory` and `growth`. */
+  readonly scale: number;
+  /** File for the raw figures. */
+  readonly json?: string;
+  /** Folder for CPU profiles of core and the edge. */
+  readonly profile?: string;
+}
 
 /** The arguments of a part. */
 export interface PartContext {

@@ -1,6 +1,5 @@
 import { divided, sumOf, withCpu, type CpuTimes, type Pids } from "./cpu";
-import type { Options } from "./options";
-import type { PartContext, PartResult } from "./part";
+import type { Options, PartContext, PartResult } from "./part";
 import { median } from "./statistics";
 import { createTable } from "./table";
 

@@ -6,10 +6,16 @@ import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
  * answers. All have the same length. The number is in the id and in the text, so
  * no two events are alike.
  */
-export function typedMessage(run: string, number: number): string {
+export function typedMessage(run: string, number: number) {
   const n = String(number).padStart(9, "0");
   const member = n.slice(-4);
-  return `{"type":"message","id":"req-${run}-${n}","channel":"C0${member}","user":{"id":"U0${member}","name":"Member ${member}"},"text":"my answer is ${n}"}`;
+  return {
+    type: "message",
+    id: `req-${run}-${n}`,
+    channel: `C0${member}`,
+    user: { id: `U0${member}`, name: `Member ${member}` },
+    text: `my answer is ${n}`,
+  };
 }
 
 /** Returns a typical outbound event: a card with a button, about 450 bytes as JSON. All have the same length. */

@@ -3,22 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Owns the processes and files of a part, and removes them however the part ends. */
-export interface Scope {
-  /** Folder for files; removed when the scope closes. */
-  readonly folder: string;
-  /** Aborted when the scope closes, which cancels starts in progress. */
-  readonly signal: AbortSignal;
-  /** Returns a new file for the output of a process. */
-  logFile(name: string): string;
-  /** All files that `logFile` has returned. */
-  readonly logFiles: readonly string[];
-  /** Registers `stop` for something that is starting; throws when the scope is closed. */
-  own<T>(starting: Promise<T>, stop: (started: T) => Promise<void> | void): Promise<T>;
-  /** Stops everything in reverse order, and removes the folder. Closing twice is harmless. */
-  close(): Promise<void>;
-}
+export type Scope = ReturnType<typeof createScope>;
 
-export function createScope(): Scope {
+export function createScope() {
   const folder = mkdtempSync(join(tmpdir(), "cb-bench-"));
   const over = new AbortController();
   const stops: (() => Promise<void>)[] = [];
@@ -32,23 +19,30 @@ export function createScope(): Scope {
   }
 
   return {
+    /** Folder for files; removed when the scope closes. */
     folder,
+    /** Aborted when the scope closes, which cancels starts in progress. */
     signal: over.signal,
-    logFiles,
-    logFile(name) {
+    /** All files that `logFile` has returned. */
+    logFiles: logFiles as readonly string[],
+    /** Returns a new file for the output of a process. */
+    logFile(name: string): string {
       const file = join(folder, `${logFiles.length}-${name}.log`);
       logFiles.push(file);
       return file;
     },
-    own(starting, stop) {
+    /** Registers `stop` for something that is started or starting; throws when the scope is closed. */
+    own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
+      const promise = Promise.resolve(starting);
       // The caller of `own` reports a failed start.
-      const stopped = async (): Promise<void> => starting.then(stop, () => undefined);
+      const stopped = async (): Promise<void> => promise.then(stop, () => undefined);
       if (over.signal.aborted) void stopped();
       else stops.push(stopped);
       over.signal.throwIfAborted();
-      return starting;
+      return promise;
     },
-    close() {
+    /** Stops everything in reverse order, and removes the folder. Closing twice is harmless. */
+    close(): Promise<void> {
       closing ??= closeAll();
       return closing;
     },

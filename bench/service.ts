@@ -1,41 +1,24 @@
-import { mkdirSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { makeCertificate } from "../local/certificate";
 import { startChild, untilReady, type Child } from "../local/children";
 import { freePort } from "../local/listen-addresses";
 import { startPrivateRedis } from "../local/private-redis";
 import { findRedisServer } from "../local/redis-server";
-import type { CertificateFile } from "./certificate";
-import type { Pids } from "./cpu";
-import { connectToCore, TOKENS, type CoreClients } from "./core-clients";
+import { StartFault } from "../local/start-fault";
+import { connectToCore, createWorkspaces, TOKENS } from "./core-clients";
+import type { Certificate } from "./load/receive-pushes";
 import type { PartContext } from "./part";
-import { connectToStore, type Store } from "./store";
+import { connectToStore } from "./store";
+import { LOAD_FLAGS, startWorker } from "./worker";
+import type { LatencyLoad } from "./workers/latency-load";
 
 /** The service of a part: its own core, edge and Redis, as shipped. */
-export interface Service {
-  readonly store: Store;
-  readonly coreAddress: string;
-  readonly core: Child;
-  readonly edge: Child;
-  readonly clients: CoreClients;
-  /** Base URL of the edge: http://127.0.0.1:port. */
-  readonly url: string;
-  /** The value for `REDIS_URL`. */
-  readonly redisUrl: string;
-  /** The processes of core, the edge and Redis. */
-  readonly pids: Readonly<Record<"core" | "edge" | "redis", number>> & Pids;
-}
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 const LOOPBACK = "127.0.0.1";
 const SECRETS_KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/** Returns core's settings for pushes to a receiver on loopback with this certificate. */
-export function pushesTo({ certPath }: CertificateFile): NodeJS.ProcessEnv {
-  return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: certPath };
-}
-
-export async function startService(
-  context: PartContext,
-  coreEnvironment: NodeJS.ProcessEnv = {},
-): Promise<Service> {
+export async function startService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const { scope, say } = context;
   const server = await findRedisServer(say, scope.signal);
   const logFile = scope.logFile("redis");
@@ -47,8 +30,8 @@ export async function startService(
   const store = await scope.own(connectToStore(redis.url), ({ close }) => close());
   await store.assertDurable();
 
-  const [coreAddress, coreHealth] = [await freeAddress(), await freeAddress()];
-  const core = await startProcess(context, "core", coreHealth, {
+  const coreAddress = await freeAddress();
+  const core = await startProcess(context, "core", {
     REDIS_URL: redis.url,
     CORE_LISTEN: coreAddress,
     CORE_TOKENS: Object.entries(TOKENS)
@@ -60,50 +43,65 @@ export async function startService(
     INBOUND_LOG_MAX_BYTES: "1099511627776",
     ...coreEnvironment,
   });
-
-  const [edgeAddress, edgeHealth] = [await freeAddress(), await freeAddress()];
-  const edge = await startProcess(context, "edge", edgeHealth, {
+  const edgeAddress = await freeAddress();
+  const edge = await startProcess(context, "edge", {
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
     // Lets the load come from many addresses, each below its limit.
     TRUST_PROXY: LOOPBACK,
   });
-  const pids = { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() };
-  const clients = await scope.own(Promise.resolve(connectToCore(coreAddress)), (each) => each.close());
   return {
     store,
     coreAddress,
-    core,
-    edge,
-    clients,
+    clients: await scope.own(connectToCore(coreAddress), ({ close }) => close()),
+    /** Base URL of the edge. */
     url: `http://${edgeAddress}`,
     redisUrl: redis.url,
-    pids,
+    /** The processes of core, the edge and Redis. */
+    pids: { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() },
+  };
+}
+
+/** Starts a service whose core may push to a receiver on loopback with the certificate that is returned too. */
+export async function startPushService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
+  const files = await makeCertificate(context.scope.folder, LOOPBACK);
+  if (files === undefined)
+    throw new StartFault("cannot make a certificate: openssl is not installed or fails");
+  const pushes = { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: files.certPath };
+  const service = await startService(context, { ...pushes, ...coreEnvironment });
+  const [key, cert] = [readFileSync(files.keyPath, "utf8"), readFileSync(files.certPath, "utf8")];
+  return { service, certificate: { key, cert } satisfies Certificate };
+}
+
+/** Starts such a service, and a load at fixed rates that receives its pushes. */
+export async function startLoadedService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
+  const { service, certificate } = await startPushService(context, coreEnvironment);
+  const { clients, coreAddress } = service;
+  const load = await startWorker<LatencyLoad>(context.scope, "latency-load", LOAD_FLAGS);
+  const { port, deadPort } = await load.call("start", { ...certificate, coreAddress });
+  const pushUrl = `https://${LOOPBACK}:${port}/events`;
+  return {
+    ...service,
+    load,
+    pushUrl,
+    deadUrl: `https://${LOOPBACK}:${deadPort}/`,
+    slowUrl: `https://${LOOPBACK}:${port}/slow`,
+    createPushed: (count: number) => createWorkspaces(clients, count, pushUrl),
   };
 }
 
 async function startProcess(
-  { scope, options }: PartContext,
+  { scope, options: { profile } }: PartContext,
   name: "core" | "edge",
-  health: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<Child> {
-  const logFile = scope.logFile(name);
-  if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true });
-  const profile =
-    options.profile === undefined
-      ? []
-      : [
-          "--cpu-prof",
-          "--cpu-prof-dir",
-          options.profile,
-          "--cpu-prof-name",
-          `${name}-${Date.now()}.cpuprofile`,
-        ];
+  const health = await freeAddress();
+  const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  const file = profile === undefined ? [] : [`--cpu-prof-name=${name}-${Date.now()}.cpuprofile`];
   const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
-  const child = startChild(name, env, logFile, profile);
-  await scope.own(Promise.resolve(child), ({ stop }) => stop());
+  const child = startChild(name, env, scope.logFile(name), [...profiling, ...file]);
+  await scope.own(child, ({ stop }) => stop());
   await untilReady(child, health, scope.signal);
   return child;
 }
@@ -113,7 +111,6 @@ function pidOf({ name, process: { pid } }: Child): number {
   return pid;
 }
 
-/** Returns a free loopback address. */
 async function freeAddress(): Promise<string> {
   return `${LOOPBACK}:${await freePort(LOOPBACK)}`;
 }

@@ -1,5 +1,5 @@
 /** Returns the quantile `share`, from 0 to 1, of the values. NaN when there are none. */
-export function quantile(values: readonly number[], share: number): number {
+function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }
@@ -11,25 +11,11 @@ export function median(values: readonly number[]): number {
 }
 
 /** Quantiles of values, for a table. */
-export interface Spread {
-  readonly count: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly max: number;
-}
+export type Spread = ReturnType<typeof spreadOf>;
 
-export function spreadOf(values: readonly number[]): Spread {
-  return {
-    count: values.length,
-    p50: quantile(values, 0.5),
-    p95: quantile(values, 0.95),
-    p99: quantile(values, 0.99),
-    max: quantile(values, 1),
-  };
-}
-
-/** Returns the share, from 0 to 1, of values whose distance from 0 is at most `bound`. */
-export function shareWithin(values: readonly number[], bound: number): number {
-  return values.filter((value) => Math.abs(value) <= bound).length / values.length;
+export function spreadOf(values: readonly number[]) {
+  const [p50 = NaN, p95 = NaN, p99 = NaN, max = NaN] = [0.5, 0.95, 0.99, 1].map((share) =>
+    quantile(values, share),
+  );
+  return { count: values.length, p50, p95, p99, max };
 }

@@ -19,6 +19,10 @@ export function createSpreadTable(
   say: (line: string) => void,
 ): (round: number, what: string, spread: Spread) => void {
   const row = createTable(say, ["round", "what", "count", "p50 ms", "p99 ms", "max ms"]);
-  return (round, what, { count, p50, p99, max }) =>
-    row([round, what, count, ...[p50, p99, max].map((ms) => ms.toFixed(2))]);
+  return (round, what, spread) => row([round, what, spread.count, ...spreadCells(spread)]);
+}
+
+/** Returns the median, the p99 and the maximum in ms. */
+export function spreadCells({ p50, p99, max }: Spread): readonly string[] {
+  return [p50, p99, max].map((ms) => ms.toFixed(2));
 }

@@ -1,14 +1,14 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { hasEnded, stopChild } from "../local/guarded-child";
 import { NODE_FLAGS } from "../local/children";
+import { stopChild } from "../local/guarded-child";
 import type { Scope } from "./scope";
 
 /** The calls of a worker, by name. */
-export type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
+type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
 
-/** A separate process that makes load, receives it or is a reference. */
+/** A separate process that makes load, receives it or is a reference. It gets one call at a time. */
 export interface Worker<Of extends Calls<Of>> {
   readonly pid: number;
   call<Name extends keyof Of & string>(
@@ -17,14 +17,7 @@ export interface Worker<Of extends Calls<Of>> {
   ): Promise<Awaited<ReturnType<Of[Name]>>>;
 }
 
-interface Asked {
-  readonly number: number;
-  readonly name: string;
-  readonly input: unknown;
-}
-
 interface Answered {
-  readonly number: number;
   readonly output?: unknown;
   readonly fault?: string;
 }
@@ -46,44 +39,33 @@ export async function startWorker<Of extends Calls<Of>>(
     // Ctrl-C must reach only the main process, which stops everything in order.
     detached: true,
   });
-  const waiting = new Map<number, (answer: Answered) => void>();
-  let last = 0;
-  child.on("message", (answer: Answered) => waiting.get(answer.number)?.(answer));
-  child.on("exit", () => {
-    for (const [number, settle] of waiting) settle({ number, fault: "the worker exited unexpectedly" });
+  const exited = new Promise<[Answered]>((resolve) => {
+    child.once("exit", () => resolve([{ fault: "the worker exited unexpectedly" }]));
   });
-  await scope.own(Promise.resolve(child), (each) => stopChild(each, STOP_WITHIN_MS));
-  if (!hasEnded(child) && child.pid === undefined) await once(child, "spawn");
+  await scope.own(child, (each) => stopChild(each, STOP_WITHIN_MS));
   const { pid } = child;
   if (pid === undefined) throw new Error(`${name} has no process`);
 
   return {
     pid,
-    call: (callName, input) =>
-      new Promise((resolve, reject) => {
-        const number = ++last;
-        waiting.set(number, ({ output, fault }) => {
-          waiting.delete(number);
-          if (fault === undefined) resolve(output as never);
-          else reject(new Error(`${name}: ${fault}`));
-        });
-        const asked: Asked = { number, name: callName, input };
-        child.send(asked);
-      }),
+    async call(callName, input) {
+      const answered = once(child, "message") as Promise<[Answered]>;
+      child.send({ name: callName, input });
+      const [{ output, fault }] = await Promise.race([answered, exited]);
+      if (fault !== undefined) throw new Error(`${name}: ${fault}`);
+      return output as never;
+    },
   };
 }
 
 /** The worker's side: answers calls until the parent process disconnects, then exits. */
 export function serveWorker<Of extends Calls<Of>>(calls: Of): void {
   process.on("disconnect", () => process.exit(0));
-  process.on("message", ({ number, name, input }: Asked) => {
-    const answer = (rest: Omit<Answered, "number">): void => {
-      process.send?.({ number, ...rest });
-    };
-    calls[name as keyof Of](input as never).then(
-      (output) => answer({ output }),
+  process.on("message", ({ name, input }: { readonly name: keyof Of; readonly input: unknown }) => {
+    calls[name](input as never).then(
+      (output) => process.send?.({ output } satisfies Answered),
       (error: unknown) =>
-        answer({ fault: error instanceof Error ? (error.stack ?? error.message) : "unknown" }),
+        process.send?.({ fault: error instanceof Error ? (error.stack ?? error.message) : "unknown" }),
     );
   });
 }

@@ -1,11 +1,11 @@
-import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { request } from "undici";
 import type { Workspace } from "../core-clients";
 import { check, type PartContext } from "../part";
 import type { Measure } from "../rounds";
-import { signatureOf } from "../signature";
-import { signedPoll, writeRequests } from "./request-file";
+import type { Service } from "../service";
+import { publishSome } from "./publishing";
+import { signatureOf, signedPoll, writeRequests } from "./signed-requests";
 import { runWrk } from "./wrk";
 
 /** The page of a poll. */
@@ -25,53 +25,56 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
   const body = Buffer.from(await answer.body.arrayBuffer());
   check(answer.statusCode === 200, `a poll was answered ${answer.statusCode}: ${body.toString("utf8")}`);
   const signature = String(answer.headers["service-signature"]);
-  const t = /^t=(\d+)/.exec(signature)?.[1] ?? "";
-  const digest = createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
-  check(signature === `t=${t},v1=${digest}`, "a page has an invalid signature");
+  const t = Number(/^t=(\d+)/.exec(signature)?.[1]);
+  check(signature === signatureOf(secret, body, t), "a page has an invalid signature");
   return { body, ...(JSON.parse(body.toString("utf8")) as Omit<Page, "body">) };
 }
 
-/** Returns the newest cursor of each workspace, by its id. */
-export async function cursorsNow(
-  url: string,
+/**
+ * Publishes `before` events to each workspace, takes its cursor, and publishes `after` events. Returns a load of signed
+ * polls after the cursors, which find `expected` events. Nothing moves the cursors, so all pages stay the same.
+ */
+export async function createPolls(
+  { scope }: PartContext,
+  { clients, url }: Service,
   workspaces: readonly Workspace[],
-): Promise<ReadonlyMap<string, string>> {
-  const cursors = new Map<string, string>();
+  { before, after, expected = after }: { readonly before: number; readonly after: number; expected?: number },
+) {
+  const path = join(scope.folder, "polls.requests");
+  const queries = new Map<string, string>();
+  const queryOf = ({ id }: Workspace): string => queries.get(id) ?? "";
+
+  /** Polls each workspace once and returns the last page. Throws CheckFault unless each has the expected events. */
+  async function look(): Promise<Buffer> {
+    let last: Buffer = Buffer.alloc(0);
+    for (const workspace of workspaces) {
+      const { body, events } = await poll(url, workspace, queryOf(workspace));
+      check(events.length === expected, `a page has ${events.length} events instead of ${expected}`);
+      last = body;
+    }
+    return last;
+  }
+
+  await publishSome(clients, workspaces, workspaces.length * before);
   for (const workspace of workspaces) {
     const { next } = await poll(url, workspace, "after=latest");
-    cursors.set(workspace.id, next ?? "");
+    queries.set(workspace.id, `after=${next}`);
   }
-  return cursors;
-}
-
-/** A load of signed polls: one request per workspace, repeated in turn. */
-export interface Polls {
-  /** Throws CheckFault unless the mean size of the answers fits pages of `pageBytes`. */
-  run(url: string, seconds: number): Promise<Measure>;
-}
-
-/** @param queryOf returns the query string of a workspace's poll */
-export function createPolls(
-  { scope }: PartContext,
-  workspaces: readonly Workspace[],
-  queryOf: (workspace: Workspace) => string,
-  pageBytes: number,
-): Polls {
-  const path = join(scope.folder, "polls.requests");
+  await publishSome(clients, workspaces, workspaces.length * after);
+  const page = await look();
   return {
-    async run(url, seconds) {
-      const file = writeRequests(path, workspaces.length, (number) => {
-        const workspace = workspaces[number];
-        if (workspace === undefined) throw new Error("there are no workspaces");
-        return signedPoll(workspace, queryOf(workspace));
-      });
-      const result = await runWrk(scope, url, file, "cycle", seconds);
-      const bytes = result.bytes / result.requests;
+    page,
+    look,
+    /** Polls the workspaces in turn. Throws CheckFault unless the mean size of the answers fits the pages. */
+    async run(url: string, seconds: number): Promise<Measure> {
+      const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
+      const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");
+      const { bytes, requests: count, times } = await runWrk(scope, url, file, "cycle", seconds);
+      const [mean, pageBytes] = [bytes / count, page.length];
       // wrk counts the bytes of answers that it had not read completely when it stopped, but not their requests.
-      const fits = bytes > pageBytes && bytes < pageBytes * 1.02 + HEADERS_MAX_BYTES;
-      check(fits, `answers have ${bytes.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
-      const { requests: count, fromMs, toMs, p50Ms, p99Ms } = result;
-      return { count, fromMs, toMs, p50Ms, p99Ms };
+      const fits = mean > pageBytes && mean < pageBytes * 1.02 + HEADERS_MAX_BYTES;
+      check(fits, `answers have ${mean.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
+      return { count, ...times };
     },
   };
 }

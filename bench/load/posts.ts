@@ -1,22 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Workspace } from "../core-clients";
+import { inTurn, type Workspace } from "../core-clients";
 import { check, type PartContext } from "../part";
 import type { Measure, Side } from "../rounds";
 import { typedMessage } from "../sample-events";
 import type { Service } from "../service";
-import { nowSeconds } from "../signature";
-import { INBOUND_STREAMS } from "../store";
-import { signedPost, writeRequests, type RequestFile } from "./request-file";
+import { nowSeconds, signedPost, writeRequests, type RequestFile } from "./signed-requests";
 import { runWrk } from "./wrk";
 
 /** A load of signed POSTs, no two of them alike. */
-export interface Posts {
-  /** Signs new requests, enough for one run of each side. */
-  prepare(): Promise<void>;
-  /** Sends them. Throws CheckFault unless each is answered with a 2xx. */
-  run(url: string, seconds: number): Promise<Measure>;
-}
+export type Posts = ReturnType<typeof createPosts>;
 
 /** Requests a second to sign for the warm-up, when the rate is still unknown. */
 const FIRST_PER_SECOND = 40_000;
@@ -29,7 +22,7 @@ export function createPosts(
   { scope, options }: PartContext,
   workspaces: readonly Workspace[],
   name = "posts",
-): Posts {
+) {
   const run = randomBytes(4).toString("hex");
   const path = join(scope.folder, `${name}.requests`);
   let file: RequestFile | undefined;
@@ -37,25 +30,23 @@ export function createPosts(
   let fastest = 0;
 
   return {
-    async prepare() {
+    /** Signs new requests, enough for one run of each side. */
+    async prepare(): Promise<void> {
       const perSecond = fastest === 0 ? FIRST_PER_SECOND : Math.max(LEAST_PER_SECOND, fastest * SPARE);
       const seconds = fastest === 0 ? Math.min(2, options.seconds) : options.seconds;
       const t = nowSeconds();
-      file = writeRequests(path, Math.ceil(perSecond * seconds), () => {
-        const number = ++made;
-        const workspace = workspaces[number % workspaces.length];
-        if (workspace === undefined) throw new Error("there are no workspaces");
-        return signedPost(workspace, typedMessage(run, number), t);
-      });
+      file = writeRequests(path, Math.ceil(perSecond * seconds), () =>
+        signedPost(inTurn(workspaces, ++made), JSON.stringify(typedMessage(run, made)), t),
+      );
     },
-    async run(url, seconds) {
+    /** Sends them. Throws CheckFault unless each is answered with a 2xx. */
+    async run(url: string, seconds: number): Promise<Measure> {
       if (file === undefined) throw new Error("no requests are prepared");
-      const result = await runWrk(scope, url, file, "once", seconds);
-      const { sent: count, fromMs, toMs, ranOut, p50Ms, p99Ms } = result;
+      const { sent: count, ranOut, times } = await runWrk(scope, url, file, "once", seconds);
       const isWarmUp = fastest === 0 || seconds < options.seconds;
       check(isWarmUp || ranOut === 0, "there were too few signed requests for the whole run");
-      fastest = Math.max(fastest, (count * 1000) / (toMs - fromMs));
-      return { count, fromMs, toMs, p50Ms, p99Ms };
+      fastest = Math.max(fastest, (count * 1000) / (times.toMs - times.fromMs));
+      return { count, ...times };
     },
   };
 }
@@ -65,9 +56,6 @@ export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
   return {
     pids,
     run: (seconds) => posts.run(url, seconds),
-    async settle({ count }) {
-      await store.assertEntries(INBOUND_STREAMS, count, "events were answered with 202");
-      await store.emptyStreams(INBOUND_STREAMS);
-    },
+    settle: ({ count }) => store.settleInbound(count),
   };
 }

@@ -1,9 +1,31 @@
-import { publish, type CoreClients, type Workspace } from "../core-clients";
+import { inTurn, publish, type CoreClients, type Workspace } from "../core-clients";
 import type { Pids } from "../cpu";
-import type { Side } from "../rounds";
+import type { Measure, Side } from "../rounds";
 import { cardEvent } from "../sample-events";
 import type { Service } from "../service";
-import { BATCH, inBatches, IN_FLIGHT } from "./batches";
+
+/** Events per call or pipeline, and calls or pipelines in flight. */
+export const BATCH = 100;
+const IN_FLIGHT = 8;
+
+/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` at a time, for `seconds` or until `limit`. */
+export async function inBatches(
+  { seconds = Infinity, limit = Infinity }: { readonly seconds?: number; readonly limit?: number },
+  make: (numbers: readonly number[]) => Promise<unknown>,
+): Promise<Measure> {
+  const fromMs = Date.now();
+  const endMs = fromMs + seconds * 1000;
+  let number = 0;
+  const work = async (): Promise<void> => {
+    while (Date.now() < endMs && number < limit) {
+      const from = number;
+      number = Math.min(limit, from + BATCH);
+      await make(Array.from({ length: number - from }, (_, i) => from + i));
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  return { count: number, fromMs, toMs: Date.now() };
+}
 
 /** Publishing to workspaces in turn. After each run held events are compared with published ones, and removed. */
 export function heldPublishing(
@@ -13,7 +35,7 @@ export function heldPublishing(
 ): Side {
   return {
     pids,
-    run: (seconds) => inBatches(seconds, (numbers) => publishInTurn(clients, workspaces, numbers)),
+    run: (seconds) => inBatches({ seconds }, (numbers) => publishInTurn(clients, workspaces, numbers)),
     async settle({ count }) {
       await store.assertHeld(count);
       await store.emptyHeld();
@@ -21,22 +43,13 @@ export function heldPublishing(
   };
 }
 
-/** Publishes `count` events to the workspaces in turn. */
+/** Publishes `limit` events to the workspaces in turn. */
 export async function publishSome(
   clients: CoreClients,
   workspaces: readonly Workspace[],
-  count: number,
+  limit: number,
 ): Promise<void> {
-  let number = 0;
-  const work = async (): Promise<void> => {
-    while (number < count) {
-      const from = number;
-      number = Math.min(count, from + BATCH);
-      const numbers = Array.from({ length: number - from }, (_, i) => from + i);
-      await publishInTurn(clients, workspaces, numbers);
-    }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  await inBatches({ limit }, (numbers) => publishInTurn(clients, workspaces, numbers));
 }
 
 /** Publishes one event for each number, in one call. */
@@ -44,11 +57,9 @@ export function publishInTurn(
   clients: CoreClients,
   workspaces: readonly Workspace[],
   numbers: readonly number[],
-): Promise<unknown> {
-  const events = numbers.map((number) => {
-    const workspace = workspaces[number % workspaces.length];
-    if (workspace === undefined) throw new Error("there are no workspaces");
-    return cardEvent(workspace.id, number);
-  });
-  return publish(clients, events);
+): Promise<void> {
+  return publish(
+    clients,
+    numbers.map((number) => cardEvent(inTurn(workspaces, number).id, number)),
+  );
 }

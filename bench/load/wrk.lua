@@ -105,8 +105,8 @@ function done(summary, latency)
   end
   local errors = summary.errors
   io.write(string.format(
-    '\nRESULT {"requests":%d,"bytes":%.0f,"p50Ms":%f,"p99Ms":%f,"maxMs":%f,"sent":%d,"fromMs":%.0f,"toMs":%.0f,"ranOut":%d,' ..
-    '"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
-    summary.requests, summary.bytes, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    latency.max / 1e3, sent, from * 1e3, to * 1e3, ran_out, errors.connect, errors.read, errors.write, errors.status, errors.timeout))
+    '\nRESULT {"times":{"fromMs":%.0f,"toMs":%.0f,"p50Ms":%f,"p99Ms":%f},"requests":%d,"bytes":%.0f,"sent":%d,"ranOut":%d,' ..
+    '"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\n',
+    from * 1e3, to * 1e3, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3, summary.requests, summary.bytes,
+    sent, ran_out, errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end

@@ -1,15 +1,16 @@
-import { execFile } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { hasEnded, spawnGuarded, stopChild } from "../../local/guarded-child";
-import { UsageFault } from "../options";
+import { StartFault } from "../../local/start-fault";
 import { check } from "../part";
+import type { Measure } from "../rounds";
 import type { Scope } from "../scope";
-import type { RequestFile } from "./request-file";
+import type { RequestFile } from "./signed-requests";
 
-export const CONNECTIONS = 128;
+const CONNECTIONS = 128;
 const THREADS = Math.min(2, availableParallelism());
 /** Seconds of repeats after a run with "once", in which the last requests get their answers. */
 const TAIL_SECONDS = 2;
@@ -20,34 +21,23 @@ const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
 /** The result of a run of wrk. The script prints these names. */
 export interface WrkResult {
+  /** Start and end of the run without repeats, and latencies. */
+  readonly times: Omit<Measure, "count">;
   /** Number of answers, and their bytes with headers. */
   readonly requests: number;
   readonly bytes: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
   /** Requests sent by "once", without repeats. */
   readonly sent: number;
-  /** Start and end of the run without repeats, by `Date.now()`. */
-  readonly fromMs: number;
-  readonly toMs: number;
   /** Number of threads that ran out of requests. */
   readonly ranOut: number;
+  /** Numbers of failures, by kind. */
+  readonly errors: Readonly<Record<string, number>>;
 }
 
-type Errors = Readonly<Record<"connect" | "read" | "write" | "status" | "timeout", number>>;
-
-/** Rejects with UsageFault when wrk is not installed. */
-export function assertWrk(): Promise<void> {
-  return new Promise((resolve, reject) => {
-    execFile("wrk", ["-v"], (error) => {
-      // wrk -v prints the version and exits with 1, so only a missing program is an error.
-      if (error?.code !== "ENOENT") return resolve();
-      reject(
-        new UsageFault("wrk is not installed: run apt-get install wrk, dnf install wrk or brew install wrk"),
-      );
-    });
-  });
+/** Throws StartFault when wrk is not installed. */
+export function assertWrk(): void {
+  if (spawnSync("wrk", ["-v"]).error === undefined) return;
+  throw new StartFault("wrk is not installed: run apt-get install wrk, dnf install wrk or brew install wrk");
 }
 
 /**
@@ -70,16 +60,15 @@ export async function runWrk(
   const more = ["--timeout", `${TIMEOUT_SECONDS}s`, "-s", SCRIPT, url];
   const script = [path, recordBytes, count, THREADS, seconds, how];
   const child = spawnGuarded([...wrk, ...more, "--", ...script].map(String), { logFile });
-  await scope.own(Promise.resolve(child), (each) => stopChild(each, STOP_WITHIN_MS));
+  await scope.own(child, (each) => stopChild(each, STOP_WITHIN_MS));
   if (!hasEnded(child)) await once(child, "exit");
   const printed = readFileSync(logFile, "utf8");
   const line = /^RESULT (.*)$/m.exec(printed)?.[1];
   check(line !== undefined, `wrk did not finish: ${printed.trim()}`);
-  const { connect, read, write, status, timeout, ...result } = JSON.parse(line ?? "") as WrkResult & Errors;
-  const errors: Errors = { connect, read, write, status, timeout };
-  const bad = Object.entries(errors).filter(([, number]) => number > 0);
-  const said = bad.map(([name, number]) => `${number} ${name}`).join(", ");
-  check(bad.length === 0, `wrk counted errors at ${url}: ${said}`);
+  const result = JSON.parse(line ?? "") as WrkResult;
+  const errors = Object.entries(result.errors).filter(([, number]) => number > 0);
+  const said = errors.map(([name, number]) => `${number} ${name}`).join(", ");
+  check(errors.length === 0, `wrk counted errors at ${url}: ${said}`);
   check(result.requests > 0, `wrk got no answer from ${url}`);
   return result;
 }

@@ -1,59 +1,68 @@
 import { createWorkspaces, type Workspace } from "../core-clients";
-import { createPolls, cursorsNow, poll } from "../load/polls";
+import { createPolls } from "../load/polls";
 import { createPosts, storedPosts } from "../load/posts";
 import { heldPublishing, publishSome } from "../load/publishing";
 import { assertWrk } from "../load/wrk";
-import { check, type Part, type PartContext } from "../part";
-import { alternate, spreadLine, type Contest, type Round } from "../rounds";
+import type { Part, PartContext } from "../part";
+import { alternate, spreadLine, type Contest, type Round, type Side } from "../rounds";
 import { startService, type Service } from "../service";
 import { median } from "../statistics";
 import { WORKSPACES } from "./http-sides";
-import { PAGE_EVENTS } from "./poll-page";
+import { PAGE_EVENTS } from "./polls";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
 /** Workspaces that hold them. Their limits of 250 polls a second (check 6) allow 16,000 a second together. */
 const HOLDERS = 64;
-
-/** A service that stays small and one that grows, measured in turn. */
-interface Services {
-  readonly small: Service;
-  readonly large: Service;
-}
+const NAMES = { ours: "many", reference: "few" };
 
 /** Compares the speed at each size with that of a second service that stays small. */
 export const growth: Part = {
   name: "growth",
   what: "POSTs, publishing and pages with many workspaces and many held events, against few",
   async run(context) {
-    await assertWrk();
+    assertWrk();
     const { options, say } = context;
     const scaled = (size: number): number => Math.max(WORKSPACES, Math.round(size * options.scale));
-    const services = { small: await startService(context), large: await startService(context) };
-    const few = await createWorkspaces(services.small.clients, WORKSPACES);
+    const [small, large] = [await startService(context), await startService(context)];
+    const few = await createWorkspaces(small.clients, WORKSPACES);
     const many: Workspace[] = [];
     const measured: { readonly what: string; readonly size: number; readonly rounds: readonly Round[] }[] =
       [];
-    const measure = async (what: string, size: number, contest: Contest): Promise<void> => {
+    const measure = async (what: string, size: number, contest: Omit<Contest, "names">): Promise<void> => {
       say(`${what}:`);
-      measured.push({ what, size, rounds: await alternate(context, contest) });
+      measured.push({ what, size, rounds: await alternate(context, { ...contest, names: NAMES }) });
     };
 
     for (const size of SIZES.map(scaled)) {
-      const added = await createWorkspaces(services.large.clients, size - many.length);
+      const added = await createWorkspaces(large.clients, size - many.length);
       // A workspace's first event creates its stream, which costs the same at any size, so it is not measured.
-      await publishSome(services.large.clients, added, added.length);
-      await services.large.store.emptyHeld();
+      await publishSome(large.clients, added, added.length);
+      await large.store.emptyHeld();
       many.push(...added);
-      const posts = postContest(context, services, few, many);
-      await measure(`POSTs to ${size} workspaces, against ${few.length}`, size, posts);
-      // One workspace suffices, because no limit bounds publishing to it.
-      const publishing = publishContest(services, few.slice(0, 1), many);
-      await measure(`publishing to ${size} workspaces, against 1`, size, publishing);
+      const [toMany, toFew] = [createPosts(context, many, "many"), createPosts(context, few, "few")];
+      await measure(`POSTs to ${size} workspaces, against ${few.length}`, size, {
+        unit: "requests",
+        async prepare() {
+          await toMany.prepare();
+          await toFew.prepare();
+        },
+        ours: storedPosts(toMany, large),
+        reference: storedPosts(toFew, small),
+      });
+      await measure(`publishing to ${size} workspaces, against 1`, size, {
+        unit: "events",
+        ours: heldPublishing(large, many, large.pids),
+        // One workspace suffices, because no limit bounds publishing to it.
+        reference: heldPublishing(small, few.slice(0, 1), small.pids),
+      });
     }
-    const held = scaled(HELD_EVENTS);
-    const pages = await pageContest(context, services, held);
-    await measure(`pages where ${held} events are held, against ${2 * PAGE_EVENTS * HOLDERS}`, held, pages);
+    const [held, least] = [scaled(HELD_EVENTS), 2 * PAGE_EVENTS];
+    await measure(`pages where ${held} events are held, against ${least * HOLDERS}`, held, {
+      unit: "polls",
+      reference: await pageSide(context, small, least),
+      ours: await pageSide(context, large, Math.max(Math.ceil(held / HOLDERS), least)),
+    });
 
     const medians = measured.map(({ rounds }) => median(rounds.map(({ ratio }) => ratio)));
     for (const [i, { what }] of measured.entries()) say(`${(medians[i] ?? NaN).toFixed(3)}  ${what}`);
@@ -62,63 +71,11 @@ export const growth: Part = {
   },
 };
 
-const NAMES = { ours: "many", reference: "few" };
-
-function postContest(
-  context: PartContext,
-  { small, large }: Services,
-  few: readonly Workspace[],
-  many: readonly Workspace[],
-): Contest {
-  const [toMany, toFew] = [createPosts(context, many, "many"), createPosts(context, few, "few")];
-  return {
-    unit: "requests",
-    names: NAMES,
-    async prepare() {
-      await toMany.prepare();
-      await toFew.prepare();
-    },
-    ours: storedPosts(toMany, large),
-    reference: storedPosts(toFew, small),
-  };
-}
-
-function publishContest(
-  { small, large }: Services,
-  few: readonly Workspace[],
-  many: readonly Workspace[],
-): Contest {
-  return {
-    unit: "events",
-    names: NAMES,
-    ours: heldPublishing(large, many, large.pids),
-    reference: heldPublishing(small, few, small.pids),
-  };
-}
-
-/** Compares polls after a cursor in the middle of the held events. */
-async function pageContest(context: PartContext, { small, large }: Services, held: number): Promise<Contest> {
-  const fill = async ({ clients, url, pids }: Service, each: number) => {
-    const workspaces = await createWorkspaces(clients, HOLDERS);
-    await publishSome(clients, workspaces, HOLDERS * Math.floor(each / 2));
-    const cursors = await cursorsNow(url, workspaces);
-    // The second half is after the cursor.
-    await publishSome(clients, workspaces, HOLDERS * Math.ceil(each / 2));
-    const queryOf = ({ id }: Workspace): string => `after=${cursors.get(id)}`;
-    let pageBytes = 0;
-    for (const workspace of workspaces) {
-      const { events, body } = await poll(url, workspace, queryOf(workspace));
-      check(events.length === PAGE_EVENTS, `a page has ${events.length} events instead of ${PAGE_EVENTS}`);
-      pageBytes = body.length;
-    }
-    const polls = createPolls(context, workspaces, queryOf, pageBytes);
-    return { pids, run: (seconds: number) => polls.run(url, seconds) };
-  };
-  const least = 2 * PAGE_EVENTS;
-  return {
-    unit: "polls",
-    names: NAMES,
-    reference: await fill(small, least),
-    ours: await fill(large, Math.max(Math.ceil(held / HOLDERS), least)),
-  };
+/** Polls of full pages after a cursor in the middle of the events that each holder has. */
+async function pageSide(context: PartContext, service: Service, each: number): Promise<Side> {
+  const { clients, url, pids } = service;
+  const workspaces = await createWorkspaces(clients, HOLDERS);
+  const held = { before: Math.floor(each / 2), after: Math.ceil(each / 2), expected: PAGE_EVENTS };
+  const polls = await createPolls(context, service, workspaces, held);
+  return { pids, run: (seconds) => polls.run(url, seconds) };
 }

@@ -1,25 +1,16 @@
-import { createWorkspaces, type Workspace } from "../core-clients";
-import type { Pids } from "../cpu";
+import { createWorkspaces } from "../core-clients";
 import { assertWrk } from "../load/wrk";
 import type { PartContext } from "../part";
-import { startService, type Service } from "../service";
+import { startService } from "../service";
+import { startWorker } from "../worker";
 import type { ReferenceServer } from "../workers/reference-server";
-import { startWorker, type Worker } from "../worker";
 
 /** Workspaces that receive HTTP load in turn. Their limits of 250 a second (check 6) allow 64,000 a second together. */
 export const WORKSPACES = 256;
 
-/** The service and the reference server, with the same workspaces. */
-export interface HttpSides {
-  readonly service: Service;
-  readonly workspaces: readonly Workspace[];
-  readonly reference: Worker<ReferenceServer>;
-  readonly referenceUrl: string;
-  readonly referencePids: Pids;
-}
-
-export async function startHttpSides(context: PartContext): Promise<HttpSides> {
-  await assertWrk();
+/** Starts the service and the reference server, with the same workspaces. */
+export async function startHttpSides(context: PartContext) {
+  assertWrk();
   const service = await startService(context);
   const workspaces = await createWorkspaces(service.clients, WORKSPACES);
   const reference = await startWorker<ReferenceServer>(context.scope, "reference-server");

@@ -1,12 +1,8 @@
-import { makeCertificate } from "../certificate";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
-import { pushesTo, startService } from "../service";
+import { startLoadedService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
-import { INBOUND_STREAMS } from "../store";
 import { createSpreadTable } from "../table";
-import type { LatencyLoad } from "../workers/latency-load";
-import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POSTING = 16;
 /** Half the limit of a workspace (check 6), because requests delayed by a stall arrive together with later ones. */
@@ -21,19 +17,15 @@ export const latency: Part = {
   name: "latency",
   what: "how long a 202 and a push take at a fixed rate; figures only",
   async run(context) {
-    const { scope, options, say } = context;
-    const certificate = makeCertificate(scope);
-    const { clients, store, url, coreAddress } = await startService(context, pushesTo(certificate));
-    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
-    const { port } = await load.call("start", { ...certificate, coreAddress });
+    const { options, say } = context;
+    const { clients, store, url: origin, load, createPushed } = await startLoadedService(context);
     const posting = await createWorkspaces(clients, POSTING);
-    const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);
+    const pushed = await createPushed(PUSHED);
 
     const post = async (run: string, seconds: number): Promise<Spread> => {
       const rate = { workspaces: posting, perSecond: POSTS_PER_SECOND, seconds };
-      const latencies = await load.call("post", { ...rate, origin: url, run });
-      await store.assertEntries(INBOUND_STREAMS, latencies.length, "events were answered with 202");
-      await store.emptyStreams(INBOUND_STREAMS);
+      const latencies = await load.call("post", { ...rate, origin, run });
+      await store.settleInbound(latencies.length);
       return spreadOf(latencies);
     };
     const push = async (seconds: number): Promise<Spread> =>

@@ -1,16 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeCertificate } from "../certificate";
 import { createWorkspaces, type Workspace } from "../core-clients";
 import { receiveOverLane } from "../load/lane-receives";
 import { poll } from "../load/polls";
 import { publishSome } from "../load/publishing";
 import { check, type Part } from "../part";
-import { pushesTo, startService } from "../service";
-import { INBOUND_STREAMS, type Store } from "../store";
+import { startLoadedService } from "../service";
+import type { Store } from "../store";
 import { createTable } from "../table";
-import type { LatencyLoad } from "../workers/latency-load";
-import { LOAD_FLAGS, startWorker } from "../worker";
 
 const SIZES = {
   workspaces: 10_000,
@@ -39,10 +36,8 @@ export const memory: Part = {
   name: "memory",
   what: "Redis bytes of a held event, a request id, a workspace and a delivery; memory of core and the edge",
   async run(context) {
-    const { options, say, scope } = context;
-    const certificate = makeCertificate(scope);
-    const service = await startService(context, pushesTo(certificate));
-    const { clients, store, url, coreAddress } = service;
+    const { options, say } = context;
+    const { clients, store, url, pids, load, createPushed } = await startLoadedService(context);
     const scaled = (size: number): number => Math.max(1, Math.round(size * options.scale));
     const sizes = Object.fromEntries(
       Object.entries(SIZES).map(([name, size]) => [name, name === "heldBy" ? size : scaled(size)]),
@@ -52,7 +47,7 @@ export const memory: Part = {
     const residents: object[] = [];
     const showResident = async (workspaces: number): Promise<void> => {
       await sleep(SETTLE_MS);
-      const [core, edge] = [residentMb(service.core), residentMb(service.edge)];
+      const [core, edge] = [residentMb(pids.core), residentMb(pids.edge)];
       residents.push({ workspaces, core, edge });
       row(["resident", workspaces, core.toFixed(0), edge.toFixed(0)]);
     };
@@ -73,19 +68,16 @@ export const memory: Part = {
 
     const idBytes = await growth(store, sizes.requestIds, async () => {
       await receiveOverLane(clients, workspaces.slice(0, RECEIVING), "memory", sizes.requestIds);
-      await store.assertEntries(INBOUND_STREAMS, sizes.requestIds, "events were accepted");
       // Only the request ids are measured, so the events and the keys of the limits are removed.
-      await store.emptyStreams(INBOUND_STREAMS);
+      await store.settleInbound(sizes.requestIds, "events were accepted");
       await store.removeLimiters();
     });
 
-    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const pollingBytes = await growth(store, sizes.polling, async () => {
       const polling = await createWorkspaces(clients, sizes.polling);
       for (const rate of POLLED) await load.call("poll", { workspaces: polling, origin: url, ...rate });
     });
-    const { port } = await load.call("start", { ...certificate, coreAddress });
-    const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);
+    const pushed = await createPushed(PUSHED);
     const seconds = sizes.deliveries / PUSHED / PUSHES_PER_SECOND;
     const deliveryBytes = await growth(store, sizes.deliveries, async () => {
       await load.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds });
@@ -135,7 +127,7 @@ async function sampleBytes(url: string, holders: readonly Workspace[]): Promise<
   return bytes / count;
 }
 
-function residentMb(child: { readonly process: { readonly pid?: number | undefined } }): number {
-  const kilobytes = execFileSync("ps", ["-o", "rss=", "-p", String(child.process.pid)], { encoding: "utf8" });
+function residentMb(pid: number): number {
+  const kilobytes = execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" });
   return (Number(kilobytes) * 1024) / MB;
 }

@@ -1,11 +1,9 @@
 import { POLL_INTERVAL_MS } from "../../contract/numbers";
-import { makeCertificate } from "../certificate";
 import { createWorkspaces } from "../core-clients";
 import { withCpuPercent, type CpuTimes } from "../cpu";
 import type { Part } from "../part";
-import { pushesTo, startService } from "../service";
+import { startLoadedService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
-import { INBOUND_STREAMS } from "../store";
 import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
@@ -34,24 +32,14 @@ export const mixed: Part = {
   what: `${PLAYERS} players answer at once beside ${POLLING} polling and ${PUSHED} pushed workspaces; figures only`,
   async run(context) {
     const { scope, options, say } = context;
-    const certificate = makeCertificate(scope);
-    const {
-      clients,
-      coreAddress,
-      pids,
-      store,
-      url: origin,
-    } = await startService(context, pushesTo(certificate));
+    const service = await startLoadedService(context);
+    const { clients, pids, store, url: origin, load: pushes } = service;
     // Each load has its own process, so that no load delays another.
-    const [posts, polls, pushes] = [
-      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
-      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
-      await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS),
-    ];
-    const { port } = await pushes.call("start", { ...certificate, coreAddress });
+    const posts = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
+    const polls = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const game = await createWorkspaces(clients, 1);
     const polling = await createWorkspaces(clients, POLLING);
-    const pushed = await createWorkspaces(clients, PUSHED, `https://127.0.0.1:${port}/events`);
+    const pushed = await service.createPushed(PUSHED);
 
     const measure = async (run: string, seconds: number): Promise<MixedRound> => {
       const answers = { workspaces: game, perSecond: ANSWERS_PER_SECOND, atOnce: PLAYERS, seconds };
@@ -63,8 +51,7 @@ export const mixed: Part = {
         ]),
       );
       const [post, poll, push] = result;
-      await store.assertEntries(INBOUND_STREAMS, post.length, "events were answered with 202");
-      await store.emptyStreams(INBOUND_STREAMS);
+      await store.settleInbound(post.length);
       return { spreads: { post: spreadOf(post), poll: spreadOf(poll), push: spreadOf(push) }, percent };
     };
 

@@ -1,12 +1,11 @@
 import { createWorkspaces } from "../core-clients";
-import { BATCH } from "../load/batches";
 import { poll } from "../load/polls";
-import { heldPublishing, publishSome } from "../load/publishing";
+import { BATCH, heldPublishing, publishSome } from "../load/publishing";
 import type { Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startService } from "../service";
-import type { AppendReference } from "../workers/append-reference";
 import { startWorker } from "../worker";
+import type { AppendReference } from "../workers/append-reference";
 
 /** Workspaces, or streams of the reference, that receive events in turn. */
 const WORKSPACES = 8;

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeCertificate } from "../certificate";
 import { createWorkspaces, type CoreClients, type Workspace } from "../core-clients";
-import { BATCH } from "../load/batches";
-import { publishInTurn } from "../load/publishing";
+import { BATCH, publishInTurn } from "../load/publishing";
 import { check, type Part } from "../part";
 import { alternate, resultOf, type Measure } from "../rounds";
-import { pushesTo, startService } from "../service";
+import { startPushService } from "../service";
+import { startWorker, type Worker } from "../worker";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
-import { startWorker, type Worker } from "../worker";
 
 /** Workspaces, and first attempts in flight for each; their product is the number of pushes in flight. */
 const WORKSPACES = 8;
@@ -23,11 +21,10 @@ export const push: Part = {
   name: "push",
   what: "events published and pushed over HTTPS, against a bare loop of the same POSTs",
   async run(context) {
-    const certificate = makeCertificate(context.scope);
+    const { service, certificate } = await startPushService(context);
     const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
     const origin = `https://127.0.0.1:${await receiver.call("start", certificate)}`;
-    const { clients, pids } = await startService(context, pushesTo(certificate));
-    const workspaces = await createWorkspaces(clients, WORKSPACES, `${origin}/events`);
+    const workspaces = await createWorkspaces(service.clients, WORKSPACES, `${origin}/events`);
     const bareLoop = await startWorker<PushReference>(context.scope, "push-reference");
     const concurrency = WORKSPACES * IN_FLIGHT_EACH;
     const { cert: ca } = certificate;
@@ -37,8 +34,8 @@ export const push: Part = {
       unit: "pushes",
       // The receiver's processor time counts for neither side.
       ours: {
-        pids,
-        run: (seconds) => pushFor(clients, receiver, workspaces, seconds),
+        pids: service.pids,
+        run: (seconds) => pushFor(service.clients, receiver, workspaces, seconds),
         async settle({ count }) {
           const { requests, events } = await receiver.call("counts", undefined);
           check(events === count, `${count} events were published, but ${events} were pushed`);

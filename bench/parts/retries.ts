@@ -1,12 +1,8 @@
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
-import { makeCertificate } from "../certificate";
-import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
-import { pushesTo, startService } from "../service";
-import { shareWithin, spreadOf } from "../statistics";
+import { startLoadedService } from "../service";
+import { spreadOf } from "../statistics";
 import { createTable } from "../table";
-import type { LatencyLoad } from "../workers/latency-load";
-import { LOAD_FLAGS, startWorker } from "../worker";
 
 const WORKSPACES = 8;
 /** Events a second for each workspace. All attempts but the last of each event fail. */
@@ -19,29 +15,18 @@ export const retries: Part = {
   name: "retries",
   what: "how late retries start, against +1 s and +4 s after the first attempt failed; figures only",
   async run(context) {
-    const { scope, options, say } = context;
-    const certificate = makeCertificate(scope);
-    const { clients, coreAddress } = await startService(context, pushesTo(certificate));
-    const load = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
-    const { port } = await load.call("start", { ...certificate, coreAddress });
-    const workspaces = await createWorkspaces(clients, WORKSPACES, `https://127.0.0.1:${port}/events`);
+    const { options, say } = context;
+    const { load, createPushed } = await startLoadedService(context);
+    const workspaces = await createPushed(WORKSPACES);
     const retry = (seconds: number) =>
       load.call("retry", { workspaces, perSecond: PER_SECOND, seconds, offsetsMs: RETRY_OFFSETS_MS });
 
     await retry(WARM_UP_SECONDS);
-    const row = createTable(say, [
-      "round",
-      "due",
-      "count",
-      "p50 ms",
-      "p95 ms",
-      "p99 ms",
-      "max ms",
-      "in 50 ms",
-    ]);
+    const times = ["p50 ms", "p95 ms", "p99 ms", "max ms"];
+    const row = createTable(say, ["round", "due", "count", ...times, "in 50 ms"]);
     const show = (round: number | string, due: string, lateMs: readonly number[]) => {
       const { count, p50, p95, p99, max } = spreadOf(lateMs);
-      const share = shareWithin(lateMs, ON_TIME_MS);
+      const share = lateMs.filter((ms) => Math.abs(ms) <= ON_TIME_MS).length / lateMs.length;
       row([round, due, count, ...[p50, p95, p99, max].map((ms) => ms.toFixed(2)), share.toFixed(3)]);
       return { count, p50, p95, p99, max, share };
     };

@@ -1,4 +1,4 @@
-import { inBatches } from "../load/batches";
+import { inBatches } from "../load/publishing";
 import type { Measure } from "../rounds";
 import { connectToRedis } from "../store";
 import { serveWorker } from "../worker";
@@ -20,7 +20,7 @@ const calls = {
   async run({ redisUrl, streams, value, seconds }: AppendInput): Promise<Measure> {
     client ??= connectToRedis(redisUrl);
     const redis = await client;
-    return inBatches(seconds, (numbers) =>
+    return inBatches({ seconds }, (numbers) =>
       Promise.all(
         numbers.map((number) =>
           redis.sendCommand(["XADD", streams[number % streams.length] ?? "", "*", "e", value]),

@@ -1,12 +1,11 @@
-import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from "node:net";
+import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
-import type { Certificate } from "../certificate";
-import { connectToCore, publish, type CoreClients, type Workspace } from "../core-clients";
+import { connectToCore, inTurn, publish, type CoreClients, type Workspace } from "../core-clients";
+import { listen, receivePushes, type Certificate } from "../load/receive-pushes";
 import { cardEvent, typedMessage } from "../sample-events";
-import { signatureOf } from "../signature";
+import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /**
@@ -46,9 +45,7 @@ async function atRate<T>(
     await sleep(1);
     const now = performance.now();
     while (all.length < count && dueAt(all.length) <= now) {
-      const workspace = workspaces[all.length % workspaces.length];
-      if (workspace === undefined) throw new Error("there are no workspaces");
-      const made = make(all.length, workspace, dueAt(all.length));
+      const made = make(all.length, inTurn(workspaces, all.length), dueAt(all.length));
       // Promise.all below reports the rejection, once all calls are made.
       made.catch(() => undefined);
       all.push(made);
@@ -67,35 +64,24 @@ const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 /** The number that `cardEvent` puts into the text. */
 const NUMBER = /Round (\d+)/;
 
-function receive(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url === "/slow") {
-    request.resume();
+function receive({ url }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  if (url === "/slow") {
     setTimeout(() => response.writeHead(500).end(), SLOW_MS);
     return;
   }
-  const chunks: Buffer[] = [];
-  request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => {
-    const number = Number(NUMBER.exec(Buffer.concat(chunks).toString("utf8"))?.[1]);
-    response.writeHead(onPush(number) ? 204 : 500).end();
-  });
+  const number = Number(NUMBER.exec(body.toString("utf8"))?.[1]);
+  response.writeHead(onPush(number) ? 204 : 500).end();
 }
 
-async function listen(server: Server | TcpServer): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
-}
-
-/** Resolves to nothing: `atRate` keeps all results, and thousands of responses would slow garbage collection. */
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
   if (clients === undefined) throw new Error("connect first");
   await publish(clients, [cardEvent(workspace.id, number)]);
 }
 
-async function untilAll(set: ReadonlyMap<number, unknown>, count: number): Promise<void> {
+async function untilAll(arrived: () => number, count: number): Promise<void> {
   const end = performance.now() + ARRIVE_WITHIN_MS;
-  while (set.size < count && performance.now() < end) await sleep(LOOK_EVERY_MS);
-  if (set.size !== count) throw new Error(`${count} events were published, but ${set.size} arrived`);
+  while (arrived() < count && performance.now() < end) await sleep(LOOK_EVERY_MS);
+  if (arrived() !== count) throw new Error(`${count} events were published, but ${arrived()} arrived`);
 }
 
 const calls = {
@@ -103,17 +89,17 @@ const calls = {
    * Connects to core, and listens for pushes at two ports. `port` is a healthy bridge, except for /slow, which
    * answers 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
-  async start({ coreAddress, key, cert }: Certificate & { readonly coreAddress: string }) {
+  async start({ coreAddress, ...certificate }: Certificate & { readonly coreAddress: string }) {
     clients = connectToCore(coreAddress);
-    const port = await listen(createServer({ key, cert, keepAliveTimeout: 60_000 }, receive));
-    const deadPort = await listen(createTcpServer((socket) => socket.on("error", () => {}).resume()));
+    const port = await receivePushes(certificate, receive);
+    const deadPort = await listen(createServer((socket) => socket.on("error", () => {}).resume()));
     return { port, deadPort };
   },
 
   /** Posts events; returns the latency of each answer from the time the event was due, in ms. */
-  async post({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) {
-    return atRate(rate, async (number, { id, secret, address }, dueAt) => {
-      const body = typedMessage(run, number);
+  post: ({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) =>
+    atRate(rate, async (number, { id, secret, address }, dueAt) => {
+      const body = JSON.stringify(typedMessage(run, number));
       const { statusCode, body: answer } = await dispatcher.request({
         origin,
         path: `/hooks/${id}`,
@@ -128,12 +114,11 @@ const calls = {
       await answer.dump();
       if (statusCode !== 202) throw new Error(`a request was answered ${statusCode}`);
       return performance.now() - dueAt;
-    });
-  },
+    }),
 
   /** Polls as bridges do, each after its last cursor; returns the latency of each from the time it was due, in ms. */
-  async poll({ origin, ...rate }: Rate & { readonly origin: string }) {
-    return atRate(rate, async (_number, { id, secret, address }, dueAt) => {
+  poll: ({ origin, ...rate }: Rate & { readonly origin: string }) =>
+    atRate(rate, async (_number, { id, secret, address }, dueAt) => {
       const query = `after=${cursors.get(id) ?? "latest"}`;
       const { statusCode, body } = await dispatcher.request({
         origin,
@@ -145,8 +130,7 @@ const calls = {
       if (statusCode !== 200 || next === undefined) throw new Error(`a poll was answered ${statusCode}`);
       cursors.set(id, next);
       return performance.now() - dueAt;
-    });
-  },
+    }),
 
   /**
    * Publishes events; returns the time from when each was due to be published until its push arrived, in ms. With
@@ -164,32 +148,27 @@ const calls = {
       if (measured === undefined || measured === workspace.id) due.set(number, dueAt);
       return publishOne(workspace, number);
     });
-    await untilAll(latencies, due.size);
+    await untilAll(() => latencies.size, due.size);
     return [...latencies.values()];
   },
 
   /** Publishes events whose first two attempts fail; returns how late their second and third attempts arrived, in ms. */
-  async retry({
-    offsetsMs,
-    ...rate
-  }: Rate & { readonly offsetsMs: readonly number[] }): Promise<readonly (readonly number[])[]> {
-    const failedAt = new Map<number, number>();
-    const attempts = new Map<number, number>();
-    const done = new Map<number, true>();
-    const lateness = offsetsMs.map((): number[] => []);
+  async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
+    const attempts = new Map<number, number[]>();
+    let done = 0;
     onPush = (number) => {
-      const now = performance.now();
-      const attempt = (attempts.get(number) ?? 0) + 1;
-      attempts.set(number, attempt);
-      if (attempt === 1) failedAt.set(number, now);
-      else lateness[attempt - 2]?.push(now - (failedAt.get(number) ?? NaN) - (offsetsMs[attempt - 2] ?? NaN));
-      if (attempt <= offsetsMs.length) return false;
-      done.set(number, true);
+      const times = attempts.get(number) ?? [];
+      attempts.set(number, times);
+      times.push(performance.now());
+      if (times.length <= offsetsMs.length) return false;
+      done += 1;
       return true;
     };
     const published = await atRate(rate, (number, workspace) => publishOne(workspace, number));
-    await untilAll(done, published.length);
-    return lateness;
+    await untilAll(() => done, published.length);
+    return offsetsMs.map((offset, i) =>
+      [...attempts.values()].map(([first = NaN, ...later]) => (later[i] ?? NaN) - first - offset),
+    );
   },
 };
 

@@ -1,6 +1,6 @@
 import { Agent } from "undici";
 import type { Measure } from "../rounds";
-import { signatureOf } from "../signature";
+import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /** The reference for pushes: a loop that only POSTs the same bytes. */

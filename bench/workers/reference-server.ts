@@ -11,7 +11,7 @@ import {
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
 import type { Workspace } from "../core-clients";
-import { signatureOf } from "../signature";
+import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /**

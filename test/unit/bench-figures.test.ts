@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
-import { ADDRESSES, addressOf } from "../../bench/addresses";
+import { ADDRESSES, addressOf } from "../../bench/core-clients";
 import { between, withCpu } from "../../bench/cpu";
-import { signedPoll, signedPost } from "../../bench/load/request-file";
+import { signedPoll, signedPost } from "../../bench/load/signed-requests";
 import { WORKSPACES } from "../../bench/parts/http-sides";
 import { alternate, resultOf, type Measure, type Round, type Side } from "../../bench/rounds";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";

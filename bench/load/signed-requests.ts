@@ -1,5 +1,5 @@
+import { createHmac, type KeyObject } from "node:crypto";
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { signatureOf } from "../signature";
 import type { Workspace } from "../core-clients";
 
 /** A file of complete HTTP requests, all of the same length. */
@@ -16,18 +16,16 @@ export function writeRequests(path: string, count: number, request: (number: num
   try {
     let recordBytes = 0;
     let chunk: string[] = [];
-    const write = (): void => {
-      writeSync(file, chunk.join(""));
-      chunk = [];
-    };
     for (let number = 0; number < count; number++) {
       const record = request(number);
       recordBytes ||= record.length;
       if (record.length !== recordBytes) throw new Error("the requests of a file must have one length");
       chunk.push(record);
-      if (chunk.length * recordBytes >= CHUNK_BYTES) write();
+      if (chunk.length * recordBytes >= CHUNK_BYTES || number === count - 1) {
+        writeSync(file, chunk.join(""));
+        chunk = [];
+      }
     }
-    write();
     // Otherwise the kernel would still write this file while Redis syncs its own.
     fsyncSync(file);
     return { path, recordBytes, count };
@@ -49,4 +47,13 @@ export function signedPoll({ id, secret, address }: Workspace, query: string, t?
     `GET /hooks/${id}/events?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${address}\r\n` +
     `Service-Signature: ${signatureOf(secret, query, t)}\r\n\r\n`
   );
+}
+
+/** Returns the `Service-Signature` header for the bytes that a bridge or the service sends. */
+export function signatureOf(key: string | KeyObject, raw: string | Buffer, t: number = nowSeconds()): string {
+  return `t=${t},v1=${createHmac("sha256", key).update(`${t}.`).update(raw).digest("hex")}`;
+}
+
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
 }

@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+
+/** A self-signed certificate for 127.0.0.1, in PEM. */
+export interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+const KEEP_ALIVE_MS = 60_000;
+
+/** Listens for pushes as a bridge does, and calls `take` to answer each. Resolves to the port. */
+export function receivePushes(
+  { key, cert }: Certificate,
+  take: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
+): Promise<number> {
+  const server = createServer({ key, cert, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => take(request, Buffer.concat(chunks), response));
+  });
+  return listen(server);
+}
+
+/** Listens on any port of loopback, and resolves to it. */
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,59 @@
+import { createPolls } from "../load/polls";
+import { check, type Part } from "../part";
+import { alternate, resultOf } from "../rounds";
+import { startHttpSides } from "./http-sides";
+
+/** Maximum number of events of a page. */
+export const PAGE_EVENTS = 100;
+/** Events that a bridge finds that keeps up with a game. */
+const FEW_EVENTS = 3;
+/** Held events of a workspace that its bridge has already fetched. */
+const FETCHED_EVENTS = 10;
+
+const SAME_BYTES = "against one process that signs and sends the same bytes";
+
+/** Polls that find nothing new, as most polls of a bridge do. */
+export const pollEmpty: Part = pollPart(
+  "poll-empty",
+  "signed polls with nothing new, against one process that signs a constant page",
+  { before: 1, after: 0 },
+);
+
+/** Polls of a few events: a bridge that keeps up. */
+export const pollFew: Part = pollPart("poll-few", `signed polls of ${FEW_EVENTS} events, ${SAME_BYTES}`, {
+  before: FETCHED_EVENTS,
+  after: FEW_EVENTS,
+});
+
+/** Polls of full pages: a bridge that catches up. */
+export const pollPage: Part = pollPart("poll-page", `signed polls of ${PAGE_EVENTS} events, ${SAME_BYTES}`, {
+  before: FETCHED_EVENTS,
+  after: PAGE_EVENTS,
+});
+
+/** Compares polls after a cursor, with `before` events before it and `after` behind it, with a constant page. */
+function pollPart(
+  name: string,
+  what: string,
+  held: { readonly before: number; readonly after: number },
+): Part {
+  return {
+    name,
+    what,
+    async run(context) {
+      const { service, workspaces, reference, referenceUrl, referencePids } = await startHttpSides(context);
+      const { page, look, run } = await createPolls(context, service, workspaces, held);
+      const isEmpty = held.after === 0;
+      if (!isEmpty) context.say(`a page of ${held.after} events has ${page.length} bytes`);
+      await reference.call("setPage", page);
+      const rounds = await alternate(context, {
+        unit: "polls",
+        ours: { pids: service.pids, run: (seconds) => run(service.url, seconds) },
+        reference: { pids: referencePids, run: (seconds) => run(referenceUrl, seconds) },
+      });
+      check((await look()).equals(page), "the pages have changed although nothing was published");
+      await service.store.assertHeld(workspaces.length * (held.before + held.after));
+      return resultOf(rounds, isEmpty ? {} : { pageBytes: page.length });
+    },
+  };
+}
