@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
 import type { Command } from "commander";
+import type { CreateWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspace";
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 
@@ -7,12 +8,6 @@ import { EXIT } from "./exit-code";
 export interface SecretOptions {
   readonly showSecret?: boolean;
   readonly secretFile?: string;
-}
-
-/** Core's answer to a call that creates a signing secret. */
-interface NewSecret {
-  readonly signingSecret: string;
-  readonly workspace?: { readonly id: string } | undefined;
 }
 
 const OWNER_ONLY = 0o600;
@@ -32,10 +27,10 @@ export function addSecretOptions(command: Command): Command {
  * @returns core's answer, and in `shown` the secret if `--show-secret` was given
  * @throws CliFailure when neither option is given, or the file cannot be created or written
  */
-export async function makeSecret<Answer extends NewSecret>(
+export async function makeSecret(
   { showSecret = false, secretFile }: SecretOptions,
-  make: () => Promise<Answer>,
-): Promise<{ readonly made: Answer; readonly shown: string | undefined }> {
+  make: () => Promise<CreateWorkspaceResponse>,
+): Promise<{ readonly made: CreateWorkspaceResponse; readonly shown: string | undefined }> {
   if (!showSecret && secretFile === undefined) {
     throw new CliFailure(
       EXIT.USAGE,
@@ -88,7 +83,7 @@ function discard({ at, path }: NewFile): void {
 }
 
 /** Writes the secret over the padding in the file. */
-function keep({ at, path }: NewFile, { signingSecret, workspace }: NewSecret): void {
+function keep({ at, path }: NewFile, { signingSecret, workspace }: CreateWorkspaceResponse): void {
   try {
     write(at, `${signingSecret}\n`);
     closeSync(at);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { status, type ServiceError } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import type { Cli } from "./cli";
 import { callFailure, isServiceError, type Called } from "./failure";
 
@@ -28,48 +28,40 @@ const LEAVE_WITHIN_MS = 1_000;
  *
  * @throws CliFailure when core cannot be reached the first time, or rejects the call
  */
-export async function tailStream<Response, Stream extends Tailed>(
-  options: TailOptions<Response, Stream>,
-): Promise<void> {
-  const { terminal } = options.cli;
-  const interrupted = options.cli.interruption();
+export async function tailStream<Response, Stream extends Tailed>({
+  cli: { terminal, interruption },
+  called,
+  open,
+  take,
+  leave = (stream) => stream.cancel(),
+}: TailOptions<Response, Stream>): Promise<void> {
+  const interrupted = interruption();
   let wasThere = false;
   while (!interrupted.aborted) {
-    const { error, isAlive } = await readOnce(options, interrupted);
+    const stream = open();
+    const stop = (): void => {
+      leave(stream);
+      setTimeout(() => stream.cancel(), LEAVE_WITHIN_MS).unref();
+    };
+    interrupted.addEventListener("abort", stop, { once: true });
+    // A stream that is cancelled after its end reports that as an error too.
+    stream.on("error", () => undefined);
+    let isAlive = false;
+    try {
+      for await (const response of stream as AsyncIterable<Response>) {
+        isAlive = true;
+        take(response, stream);
+      }
+    } catch (error) {
+      if (!isServiceError(error)) throw error;
+      const isRestart = (wasThere || isAlive) && error.code === status.UNAVAILABLE;
+      if (!isRestart && !interrupted.aborted) throw callFailure(error, called);
+    } finally {
+      interrupted.removeEventListener("abort", stop);
+    }
     if (interrupted.aborted) return;
     wasThere ||= isAlive;
-    if (error !== undefined && !(wasThere && error.code === status.UNAVAILABLE)) {
-      throw callFailure(error, options.called);
-    }
     if (isAlive) terminal.tell("Core has disconnected; reconnecting.");
     await pause(AGAIN_AFTER_MS, undefined, { signal: interrupted }).catch(() => undefined);
-  }
-}
-
-/** Reads a stream to its end. */
-async function readOnce<Response, Stream extends Tailed>(
-  { open, take, leave = (stream) => stream.cancel() }: TailOptions<Response, Stream>,
-  interrupted: AbortSignal,
-): Promise<{ readonly error?: ServiceError; readonly isAlive: boolean }> {
-  const stream = open();
-  const stop = (): void => {
-    leave(stream);
-    setTimeout(() => stream.cancel(), LEAVE_WITHIN_MS).unref();
-  };
-  // A stream that is cancelled after its end reports that as an error too.
-  stream.on("error", () => undefined);
-  interrupted.addEventListener("abort", stop, { once: true });
-  let isAlive = false;
-  try {
-    for await (const response of stream as AsyncIterable<Response>) {
-      isAlive = true;
-      take(response, stream);
-    }
-    return { isAlive };
-  } catch (error) {
-    if (!isServiceError(error)) throw error;
-    return { error, isAlive };
-  } finally {
-    interrupted.removeEventListener("abort", stop);
   }
 }
