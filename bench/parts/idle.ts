@@ -46,22 +46,20 @@ export const idle: Part = {
 
     const names = Object.keys(pids);
     const row = createTable(say, ["polls/s", ...names.map((name) => `${name} %`), "writes/s", "AOF bytes/s"]);
-    const show = (perSecond: number, { percent, writesPerSecond, fileBytesPerSecond }: typeof alone): void =>
-      row([
-        perSecond,
-        ...names.map((name) => (percent[name] ?? NaN).toFixed(2)),
-        writesPerSecond.toFixed(0),
-        fileBytesPerSecond.toFixed(0),
-      ]);
-    show(0, alone);
-    show(POLLING / POLL_EVERY_SECONDS, polled);
+    const figuresOf = ({ percent, writesPerSecond, fileBytesPerSecond }: typeof alone) => ({
+      ...Object.fromEntries(names.map((name) => [name, (percent[name] ?? NaN).toFixed(2)])),
+      writes: writesPerSecond.toFixed(0),
+      aof_bytes: fileBytesPerSecond.toFixed(0),
+    });
+    const [still, polling] = [figuresOf(alone), figuresOf(polled)];
+    row([0, ...Object.values(still)]);
+    row([POLLING / POLL_EVERY_SECONDS, ...Object.values(polling)]);
 
-    const of = (prefix: string, { percent }: typeof alone) =>
-      names.map((name) => `${prefix}${name}=${(percent[name] ?? NaN).toFixed(2)}`);
-    const writes = `polling_writes=${polled.writesPerSecond.toFixed(0)} polling_aof_bytes=${polled.fileBytesPerSecond.toFixed(0)}`;
-    return {
-      lastLine: [...of("", alone), ...of("polling_", polled), writes].join(" "),
-      raw: { seconds, alone, polled },
-    };
+    const figures = [
+      ...Object.entries(still).filter(([name]) => names.includes(name)),
+      ...Object.entries(polling).map(([name, value]) => [`polling_${name}`, value]),
+    ];
+    const lastLine = figures.map(([name, value]) => `${name}=${value}`).join(" ");
+    return { lastLine, raw: { seconds, alone, polled } };
   },
 };

@@ -28,7 +28,7 @@ const POLLED = [
 /** Pushed workspaces; enough that no workspace's log of deliveries is full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
-const MB = 1024 * 1024;
+const KB_PER_MB = 1024;
 const SETTLE_MS = 1_000;
 
 /** Measures memory: of Redis by its own count, of core and the edge by their resident memory. */
@@ -103,31 +103,22 @@ export const memory: Part = {
 
 /** Returns the bytes by which Redis grows during `make`, divided by `count`. */
 async function growth(store: Store, count: number, make: () => Promise<void>): Promise<number> {
-  const before = await settledBytes(store);
-  await make();
-  return ((await settledBytes(store)) - before) / count;
-}
-
-/** Returns the bytes that Redis uses, after a pause for memory that it frees in the background. */
-async function settledBytes(store: Store): Promise<number> {
+  // Redis frees memory in the background.
   await sleep(SETTLE_MS);
-  return store.usedBytes();
+  const before = await store.usedBytes();
+  await make();
+  await sleep(SETTLE_MS);
+  return ((await store.usedBytes()) - before) / count;
 }
 
 /** Returns the mean bytes of a held event as JSON, sampled from pages of 10 workspaces. */
 async function sampleBytes(url: string, holders: readonly Workspace[]): Promise<number> {
-  let count = 0;
-  let bytes = 0;
-  for (const workspace of holders.slice(0, 10)) {
-    const { events } = await poll(url, workspace, "");
-    count += events.length;
-    for (const event of events) bytes += Buffer.byteLength(JSON.stringify(event));
-  }
-  check(count > 0, "no events are held");
-  return bytes / count;
+  const pages = await Promise.all(holders.slice(0, 10).map((workspace) => poll(url, workspace, "")));
+  const events = pages.flatMap(({ events }) => events.map((event) => JSON.stringify(event)));
+  check(events.length > 0, "no events are held");
+  return Buffer.byteLength(events.join("")) / events.length;
 }
 
 function residentMb(pid: number): number {
-  const kilobytes = execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" });
-  return (Number(kilobytes) * 1024) / MB;
+  return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / KB_PER_MB;
 }
