@@ -3,7 +3,6 @@ import { HELP } from "./help";
 import { runService } from "./service";
 import { StartFault } from "./start-fault";
 import { readStartSettings } from "./start-settings";
-import { whatNext } from "./what-next";
 
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
@@ -29,12 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   const over = new AbortController();
   stopWhenAsked(over);
   try {
-    await runService({
-      settings: readStartSettings(process.env),
-      say: (line) => console.log(`· ${line}`),
-      ready: (facts) => console.log(whatNext(facts)),
-      over,
-    });
+    await runService(readStartSettings(process.env), over);
   } catch (error) {
     over.abort(error);
   }

@@ -15,27 +15,20 @@ import { readKeptSettings, writeKeptSettings } from "./settings-file";
 import { StartFault } from "./start-fault";
 import type { StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
-import type { Facts } from "./what-next";
-
-export interface ServiceOptions {
-  readonly settings: StartSettings;
-  /** Called with one line for every step. */
-  say(line: string): void;
-  /** Called once, when everything is running. */
-  ready(facts: Facts): void;
-  /** Aborted by the caller to stop the service, and by the service when one of its processes exits unexpectedly. */
-  readonly over: AbortController;
-}
+import { whatNext, type Facts } from "./what-next";
 
 /** Time that processes of an earlier run may need to stop, ms. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**
- * Runs the service: Redis, then core and an edge, then the demo's game and chat.
- * Resolves when everything has stopped, in reverse order. The abort reason of `over` says why it stopped,
- * or why it could not start. Throws when it fails before anything was started.
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and what to try
+ * when everything runs. Resolves when everything has stopped, in reverse order. Throws when it fails before anything
+ * was started.
+ *
+ * @param over aborted by the caller to stop the service, and by the service when it cannot start or one of its
+ *   processes exits unexpectedly; the reason says why
  */
-export async function runService({ settings, say, ready, over }: ServiceOptions): Promise<void> {
+export async function runService(settings: StartSettings, over: AbortController): Promise<void> {
   const { dataDir } = settings;
   const { signal } = over;
   const logs = join(dataDir, "logs");
@@ -98,24 +91,22 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
     const dashboard = `http://${reachable(listen.DASHBOARD_LISTEN)}`;
     const signIn = await signInLink(dashboard, kept.tokens.operator);
     signal.throwIfAborted();
-    const facts = { workspace, listen, tokens: kept.tokens, signIn, chat: undefined, logs, keptFile };
-    if (!settings.demo) return facts;
-
-    say(`game and chat: starting${certificate === undefined ? ", without pushes: they need openssl" : ""}`);
-    const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
-    closeLast.unshift(
-      await startTargetUrlSwitch({ socketPath, operator, workspaceId: workspace.id, targetUrl }),
-    );
-    const member = { WORKSPACE_ID: workspace.id, SIGNING_SECRET: workspace.secret };
-    await Promise.all([
-      run("game", environments.game, listen.GAME_HEALTH_LISTEN),
-      run("chat", { ...environments.chat, ...member }, listen.CHAT_HEALTH_LISTEN),
-    ]);
-    return { ...facts, chat: `http://${reachable(listen.CHAT_LISTEN)}` };
+    if (settings.demo) {
+      say(`game and chat: starting${certificate === undefined ? ", without pushes: they need openssl" : ""}`);
+      const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
+      const { id: workspaceId, secret } = workspace;
+      closeLast.unshift(await startTargetUrlSwitch({ socketPath, operator, workspaceId, targetUrl }));
+      const chat = { ...environments.chat, WORKSPACE_ID: workspaceId, SIGNING_SECRET: secret };
+      await Promise.all([
+        run("game", environments.game, listen.GAME_HEALTH_LISTEN),
+        run("chat", chat, listen.CHAT_HEALTH_LISTEN),
+      ]);
+    }
+    return { workspace, listen, tokens: kept.tokens, signIn, hasChat: settings.demo, logs, keptFile };
   }
 
   try {
-    ready(await start());
+    console.log(whatNext(await start()));
     if (!signal.aborted) await once(signal, "abort");
   } catch (error) {
     // If `over` was aborted, its reason is the cause, and this error only a consequence.
@@ -127,6 +118,10 @@ export async function runService({ settings, say, ready, over }: ServiceOptions)
   }
   for (const each of closeLast) await each.close();
   lock.release();
+}
+
+function say(line: string): void {
+  console.log(`· ${line}`);
 }
 
 /** Makes missing folders, and changes to `dataDir`, so that the relative paths of its sockets are short. */

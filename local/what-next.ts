@@ -9,8 +9,8 @@ export interface Facts {
   readonly tokens: KeptSettings["tokens"];
   /** Link that signs one person in to the dashboard, once. */
   readonly signIn: string;
-  /** Address of the chat; undefined without the demo. */
-  readonly chat: string | undefined;
+  /** Whether the demo runs. */
+  readonly hasChat: boolean;
   readonly logs: string;
   readonly keptFile: string;
 }
@@ -18,7 +18,7 @@ export interface Facts {
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
 /** Returns the page that `npm start` prints when everything runs: addresses, and commands to paste. */
-export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFile }: Facts): string {
+export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, keptFile }: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
   const hook = `${edge}/hooks/${workspace.id}`;
@@ -26,17 +26,16 @@ export function whatNext({ workspace, listen, tokens, signIn, chat, logs, keptFi
   const message = { kind: "MESSAGE_KIND_CARD", text: "**Who is in?**", rows };
   const event = { workspaceId: workspace.id, messageCreate: { channel: "general", message } };
   const open = { open: { group: "demo", consumer: "me", window: 10 } };
-  const chatLine =
-    chat === undefined ? "" : `  chat       ${chat}    play here, in several tabs: each tab is a player\n`;
+  const chat = `  chat       http://${reachable(listen.CHAT_LISTEN)}    play here, in several tabs: each tab is a player\n`;
   return `
 The service is running. Ctrl-C stops it; its data is kept for the next start.
 
-${chatLine}  dashboard  ${signIn}
+${hasChat ? chat : ""}  dashboard  ${signIn}
              (signs you in once, within an hour; after that sign in with the operator token)
   edge       ${edge}    for bridges (HTTP)
   core       ${core}           for games and operators (gRPC)
   probes     http://${reachable(listen.EDGE_HEALTH_LISTEN)}/ready (edge), http://${reachable(listen.CORE_HEALTH_LISTEN)}/ready (core)
-  logs       ${logs}/{core,edge,redis${chat === undefined ? "" : ",game,chat"}}.log
+  logs       ${logs}/{core,edge,redis${hasChat ? ",game,chat" : ""}}.log
   tokens     game ${tokens.game}, operator ${tokens.operator}
   workspace  ${workspace.id}
   secret     ${workspace.secret}
