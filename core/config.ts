@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "./domain/public-address";
-import { parseCoreToken } from "../runtime/core-token";
+import { parseCoreToken } from "../runtime/core-connection";
 import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
 import { readSettings, type HostPort, type Settings } from "../runtime/settings";
 import { parseRedisUrl } from "./store/redis/url";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isCoreToken } from "../../runtime/core-token";
+import { isCoreToken } from "../../runtime/core-connection";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
