@@ -97,10 +97,10 @@ async function startProcess(
   environment: NodeJS.ProcessEnv,
 ): Promise<Child> {
   const health = await freeAddress();
-  const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  const file = profile === undefined ? [] : [`--cpu-prof-name=${name}-${Date.now()}.cpuprofile`];
+  const file = `${name}-${Date.now()}.cpuprofile`;
+  const profiling = ["--cpu-prof", `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${file}`];
   const env = { PATH: process.env["PATH"], LOG_LEVEL: "warn", HEALTH_LISTEN: health, ...environment };
-  const child = startChild(name, env, scope.logFile(name), [...profiling, ...file]);
+  const child = startChild(name, env, scope.logFile(name), profile === undefined ? [] : profiling);
   await scope.own(child, ({ stop }) => stop());
   await untilReady(child, health, scope.signal);
   return child;
