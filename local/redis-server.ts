@@ -48,8 +48,8 @@ export async function findRedisServer(say: (line: string) => void, signal?: Abor
   const found = await findOnPath();
   if (found !== undefined) return found;
   for (const installer of INSTALLERS) {
-    if ((await answers(installer.manager, ["--version"])) === undefined) continue;
-    return install(installer, say, signal);
+    const { fault } = await attempt([installer.manager, "--version"]);
+    if (fault === undefined) return install(installer, say, signal);
   }
   throw new StartFault(`${NEEDED}: install redis-server or valkey-server and put it on the PATH, ${OR_SET}.`);
 }
@@ -64,9 +64,9 @@ async function install(
   if (rights === undefined) throw new StartFault(`${NEEDED}: run ${byHand}, ${OR_SET}.`);
   say(`Redis 7 is not installed: installing it with ${manager} …`);
   let failure: string | undefined;
-  if (prepare.length > 0) failure = await fault([...rights, manager, ...prepare], signal);
+  if (prepare.length > 0) failure = (await attempt([...rights, manager, ...prepare], signal)).fault;
   for (const name of packages) {
-    failure = (await fault([...rights, manager, ...install, name], signal)) ?? failure;
+    failure = (await attempt([...rights, manager, ...install, name], signal)).fault ?? failure;
     signal?.throwIfAborted();
     const installed = await findOnPath();
     if (installed !== undefined) return installed;
@@ -77,42 +77,30 @@ async function install(
 
 async function findOnPath(): Promise<string | undefined> {
   for (const server of SERVERS) {
-    const version = await answers(server, ["--version"]);
-    if (version !== undefined && Number(/v=(\d+)/.exec(version)?.[1]) >= VERSION_MIN) return server;
+    const { output = "" } = await attempt([server, "--version"]);
+    if (Number(/v=(\d+)/.exec(output)?.[1]) >= VERSION_MIN) return server;
   }
   return undefined;
-}
-
-/** Resolves to the output of a command, or to undefined when the command is missing or fails. */
-async function answers(command: string, args: readonly string[]): Promise<string | undefined> {
-  try {
-    return (await run(command, [...args])).stdout;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Resolves to the prefix of a command that needs root; undefined without these rights. */
 async function rootRights(): Promise<readonly string[] | undefined> {
   if (process.getuid?.() === 0) return [];
-  return (await answers("sudo", ["-n", "true"])) === undefined ? undefined : ["sudo", "-n"];
+  return (await attempt(["sudo", "-n", "true"])).fault === undefined ? ["sudo", "-n"] : undefined;
 }
 
-/** Runs a command. Resolves to its last line of output when it fails, otherwise to undefined. */
-async function fault(
+/** Runs a command without input. Resolves to its output or, when it fails, to its last line as `fault`. */
+async function attempt(
   [command = "", ...args]: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+  signal?: AbortSignal,
+): Promise<{ readonly output?: string; readonly fault?: string }> {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const running = run(command, args, { env, maxBuffer: OUTPUT_MAX_BYTES, ...(signal && { signal }) });
+  running.child.stdin?.on("error", () => undefined).end();
   try {
-    await run(command, args, { env, maxBuffer: OUTPUT_MAX_BYTES, ...(signal && { signal }) });
-    return undefined;
+    return { output: (await running).stdout };
   } catch (error) {
-    const {
-      message,
-      stdout = "",
-      stderr = "",
-    } = error as Partial<Record<"stdout" | "stderr", string>> & Error;
-    return `${stdout}${stderr}`.trim().split("\n").at(-1) || message;
+    const { message, stdout = "", stderr = "" } = error as Error & { stdout?: string; stderr?: string };
+    return { fault: `${stdout}${stderr}`.trim().split("\n").at(-1) || message };
   }
 }
