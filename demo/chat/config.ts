@@ -29,7 +29,7 @@ export interface ChatConfig {
   readonly logLevel: LogLevel;
 }
 
-/** Reads the settings from the environment; `--help` describes them. Throws SettingsError. */
+/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
   return readSettings(environment, (settings) => ({
     baseUrl: settings.parsed("BASE_URL", "URL at which bridges reach the service", parseHttpUrl),

@@ -18,7 +18,7 @@ export interface GameConfig {
   readonly logLevel: LogLevel;
 }
 
-/** Reads the settings from the environment; `--help` describes them. Throws SettingsError. */
+/** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
 export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),

@@ -11,7 +11,7 @@ import { startFollower } from "./grpc/follower";
 import { toInput } from "./grpc/inbound-event";
 import { createMessageBook } from "./grpc/message-book";
 import { createPublisher } from "./grpc/publisher";
-import { listenForPictures } from "./pictures/picture-listener";
+import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
 import type { Output } from "./rules/output";
 import { createWorkspaces } from "./workspaces";

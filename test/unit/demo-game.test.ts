@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import bank from "../../demo/game/questions/bank.json";
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { atQuestion, CHOICE, kinds, MESSAGE_ID, table, texts } from "../harness/game-table";
@@ -78,6 +81,13 @@ test.each([1, 2, 5, 15])("a game of %i draws questions by its seed, and a number
   expect(new Set(drawn.map((question) => JSON.stringify(question))).size).toBe(count);
   const numberAt = drawn.flatMap(({ kind }, i) => (kind === "number" ? [i] : []));
   expect(numberAt).toEqual(count >= 2 ? [count - 1] : []);
+});
+
+test("every picture of a question exists", () => {
+  const names = bank.choices.flatMap(({ picture }) => picture ?? []);
+  expect(names.length).toBeGreaterThan(0);
+  const folder = join(__dirname, "../../demo/game/pictures");
+  expect(names.filter((name) => !existsSync(join(folder, `${name}.png`)))).toEqual([]);
 });
 
 test("a rematch pressed in a DM opens a lobby in the channel, and removes the buttons", () => {

@@ -1,6 +1,26 @@
-import { shuffled } from "../rules/chance";
+import { createHash } from "node:crypto";
 import type { Question } from "../rules/game-state";
-import { CHOICES, NUMBERS, type ChoiceEntry, type NumberEntry } from "./bank";
+import bank from "./bank.json";
+
+/** A multiple-choice question. The first option is the right one; the options are shuffled for each game. */
+interface ChoiceEntry {
+  readonly text: string;
+  readonly options: readonly string[];
+  /** Name of a file in `pictures/`, without its ending. */
+  readonly picture?: string;
+  /** Title of the article in the English Wikipedia with more about it. */
+  readonly article: string;
+}
+
+/** A question whose answer is a number; the closest guess wins. */
+interface NumberEntry {
+  readonly text: string;
+  readonly right: number;
+  readonly unit: string;
+  readonly article: string;
+}
+
+const { choices, numbers }: { choices: readonly ChoiceEntry[]; numbers: readonly NumberEntry[] } = bank;
 
 /**
  * Draws the questions of a game: multiple-choice questions, and at the end a
@@ -11,32 +31,37 @@ export function drawQuestions(
   seed: string,
   pictureUrl: (name: string) => string,
 ): readonly Question[] {
-  const numbers = shuffled(NUMBERS, `${seed}/numbers`).slice(0, count >= 2 ? 1 : 0);
-  const choices = shuffled(CHOICES, `${seed}/choices`).slice(0, count - numbers.length);
+  const last = shuffled(numbers, `${seed}/numbers`).slice(0, count >= 2 ? 1 : 0);
+  const first = shuffled(choices, `${seed}/choices`).slice(0, count - last.length);
   return [
-    ...choices.map((entry) => asChoice(entry, `${seed}/${entry.options[0]}`, pictureUrl)),
-    ...numbers.map(asNumber),
+    ...first.map(({ text, options, picture, article }): Question => {
+      const [right = ""] = options;
+      const inOrder = shuffled(options, `${seed}/${right}`);
+      return {
+        kind: "choice",
+        text,
+        options: inOrder,
+        right: inOrder.indexOf(right),
+        picture: picture && pictureUrl(picture),
+        more: wikipedia(article),
+      };
+    }),
+    ...last.map(({ text, right, unit, article }): Question => ({
+      kind: "number",
+      text,
+      right,
+      unit,
+      more: wikipedia(article),
+    })),
   ];
 }
 
-function asChoice(
-  { text, options, flag, article }: ChoiceEntry,
-  seed: string,
-  pictureUrl: (name: string) => string,
-): Question {
-  const inOrder = shuffled(options, seed);
-  return {
-    kind: "choice",
-    text,
-    options: inOrder,
-    right: inOrder.indexOf(options[0]),
-    picture: flag && pictureUrl(flag),
-    more: wikipedia(article),
-  };
-}
-
-function asNumber({ text, right, unit, article }: NumberEntry): Question {
-  return { kind: "number", text, right, unit, more: wikipedia(article) };
+/** Shuffles a list in an order that depends only on the seed. */
+function shuffled<T>(list: readonly T[], seed: string): readonly T[] {
+  return list
+    .map((item, i) => ({ item, rank: createHash("sha256").update(`${seed}/${i}`).digest("hex") }))
+    .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ item }) => item);
 }
 
 function wikipedia(article: string): string {
