@@ -1,7 +1,6 @@
 import { readCoreConnection, type CoreConnection } from "../../runtime/core-connection";
 import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
 import { readSettings, type HostPort } from "../../runtime/settings";
-import { ROUNDS, SECONDS_PER_QUESTION } from "./rules/play-press";
 
 export interface GameConfig {
   readonly core: CoreConnection;
@@ -49,11 +48,11 @@ export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
       { min: 1, max: 60 },
       6,
     ),
-    rounds: settings.integer("ROUNDS", "number of questions in a game", ROUNDS, 5),
+    rounds: settings.integer("ROUNDS", "number of questions in a game", { min: 1, max: 15 }, 5),
     secondsPerQuestion: settings.integer(
       "QUESTION_SECONDS",
       "seconds that a question stays open",
-      SECONDS_PER_QUESTION,
+      { min: 5, max: 60 },
       20,
     ),
     logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),

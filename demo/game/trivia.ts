@@ -2,18 +2,17 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import type { Delivery } from "../../proto/gen/chatbridge/v1/game";
+import type { ReceivedEvent } from "../../proto/gen/chatbridge/v1/event";
 import { listenForProbes } from "../../runtime/health-listener";
 import { formatHostPort } from "../../runtime/settings";
 import type { GameConfig } from "./config";
 import { connectToCore } from "./grpc/core-client";
 import { startFollower } from "./grpc/follower";
 import { toInput } from "./grpc/inbound-event";
-import { createMessageBook } from "./grpc/message-book";
 import { createPublisher } from "./grpc/publisher";
 import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
-import type { Output } from "./rules/output";
+import type { Output } from "./rules/input-output";
 import { createWorkspaces } from "./workspaces";
 
 export interface Trivia {
@@ -30,11 +29,13 @@ const LAST_WORDS_WITHIN_MS = 4_000;
 /** Starts the game service. Resolves when it follows; rejects when core rejects it or `stopping` is aborted first. */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal): Promise<Trivia> {
   const { group, consumer } = config;
+  const pictures = await listenForPictures(config.picturesListen);
+  const picturesUrl =
+    config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
   const core = connectToCore(config.core);
-  const book = createMessageBook();
+
   const publisher = createPublisher({
     core,
-    book,
     log,
     onUnknownWorkspace(workspaceId) {
       log.info({ workspaceId }, "core does not know the workspace, so its games are dropped");
@@ -60,63 +61,51 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   // Outputs of the clock are never repeated by another run, so their keys contain an id of this one.
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
-  const publishOwn = (workspaceId: string, outputs: readonly Output[]): Promise<unknown> =>
-    publish(workspaceId, `${run}/${++ticks}`, outputs);
-
-  const pictures = await listenForPictures(config.picturesListen);
-  const picturesUrl =
-    config.picturesUrl ?? `http://${formatHostPort({ ...config.picturesListen, port: pictures.port })}/`;
   const workspaces = createWorkspaces({
     rules: {
-      defaults: { rounds: config.rounds, secondsPerQuestion: config.secondsPerQuestion },
+      rounds: config.rounds,
+      secondsPerQuestion: config.secondsPerQuestion,
       lobbyMs: config.lobbySeconds * 1000,
       revealMs: config.revealSeconds * 1000,
       drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
     },
-    now: () => performance.timeOrigin + performance.now(),
-    onTick: (workspaceId, outputs) => void publishOwn(workspaceId, outputs),
+    onOwn: (workspaceId, outputs) => void publish(workspaceId, `${run}/${++ticks}`, outputs),
   });
 
-  /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
-  const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
-
-  async function handle({ deliveryId, received }: Delivery): Promise<void> {
-    let done = handled.get(deliveryId);
-    if (done === undefined) {
-      done = received === undefined ? Promise.resolve() : playEvent(deliveryId, received);
-      handled.set(deliveryId, done);
-    }
-    await done;
-  }
-
-  async function playEvent(
-    deliveryId: string,
-    received: NonNullable<Delivery["received"]>,
-  ): Promise<unknown> {
+  async function playEvent(deliveryId: string, received: ReceivedEvent): Promise<unknown> {
     const { workspaceId, receivedAt } = received;
     if (receivedAt !== undefined && Date.now() - receivedAt.getTime() > STALE_AFTER_MS) {
       log.info({ workspaceId, deliveryId }, "an event is dropped because it is older than 5 minutes");
       return undefined;
     }
-    const input = toInput(deliveryId, received, (messageId) => book.refOf(workspaceId, messageId));
-    if (input === undefined) return undefined;
-    return publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
+    const input = toInput(deliveryId, received, (messageId) => publisher.refOf(workspaceId, messageId));
+    return input && publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
   }
 
-  const follower = startFollower({ core, group, consumer, log, handle });
+  /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
+  const handled = new LRUCache<string, Promise<unknown>>({ max: HANDLED_MAX });
+  const follower = startFollower({
+    core,
+    group,
+    consumer,
+    log,
+    async handle({ deliveryId, received }) {
+      if (received === undefined) return;
+      const done = handled.get(deliveryId) ?? playEvent(deliveryId, received);
+      handled.set(deliveryId, done);
+      await done;
+    },
+  });
+
   let closing: Promise<void> | undefined;
   const health = await listenForProbes(config.healthListen, async () =>
     closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
   );
-
   const close = (): Promise<void> =>
     (closing ??= (async () => {
       follower.pause();
-      const ended = workspaces.close();
-      const lastWords = Promise.all(
-        ended.map(({ workspaceId, outputs }) => publishOwn(workspaceId, outputs)),
-      );
-      await Promise.race([lastWords, sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
+      workspaces.close();
+      await Promise.race([publisher.idle(), sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
       // Events whose outputs are published are acked before the stream ends; others stay unacked.
       await follower.close();
       publisher.close();
@@ -124,19 +113,13 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
       await Promise.all([pictures.close(), health.close()]);
     })());
 
+  stopping.addEventListener("abort", () => void close(), { once: true });
   try {
-    await Promise.race([follower.opened, untilAborted(stopping)]);
+    await follower.opened;
   } catch (error) {
     await close();
     throw error;
   }
   log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");
   return { close };
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    else signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
 }

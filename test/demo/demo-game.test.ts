@@ -63,16 +63,6 @@ test("games of several channels and workspaces run at once, each in one message,
   expect(after.message).toMatchObject({ id: offer.message.id, buttons: [] });
 });
 
-test("a press of a button on the settings card changes the setting", async () => {
-  const chat = await newChat();
-  await chat.command("ann", "settings");
-  const card = await chat.sees("message.create", "settings");
-  expect(card.message.data).toEqual({ rounds: 2, secondsPerQuestion: 20 });
-  await chat.press("ann", card, "More rounds");
-  const changed = await chat.sees("message.update", "settings");
-  expect(changed.message).toMatchObject({ id: card.message.id, data: { rounds: 3, secondsPerQuestion: 20 } });
-});
-
 test("pictures are served as PNG, and unknown paths are answered 404", async () => {
   const base = `http://127.0.0.1:${game.port}`;
   const picture = await fetch(`${base}/japan.png`);

@@ -1,9 +1,8 @@
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import type { Question } from "../../demo/game/rules/game-state";
-import type { Input } from "../../demo/game/rules/input";
-import type { Output } from "../../demo/game/rules/output";
+import type { Input, Output } from "../../demo/game/rules/input-output";
 import { play } from "../../demo/game/rules/play";
-import { EMPTY_WORKSPACE, type Rules } from "../../demo/game/rules/workspace-state";
+import { EMPTY_WORKSPACE, type Rules } from "../../demo/game/rules/workspace";
 
 export const CHOICE = {
   kind: "choice",
@@ -21,7 +20,8 @@ const NUMBER: Question = {
   more: "https://example.com/keys",
 };
 const RULES: Rules = {
-  defaults: { rounds: 2, secondsPerQuestion: 10 },
+  rounds: 2,
+  secondsPerQuestion: 10,
   lobbyMs: 30_000,
   revealMs: 5_000,
   drawQuestions: () => [CHOICE, NUMBER],

@@ -70,7 +70,6 @@ test("a number question awaits a reply, accepts only numbers, and the closest an
   expect(texts(here.types("bob", "110", "e1"))).toContain("Ann +150 · \\*Bob\\*\\|\\~ +150");
   const end = here.after(5_000).map((output) => ("user" in output ? output.user : output.type));
   expect(end).toEqual(["message.update", "ann", "bob"]);
-  expect(texts(here.command("ann", "leaderboard"))).toContain("🥇 **Ann** · 150 points, 1 win");
 });
 
 test.each([1, 2, 5, 15])("a game of %i draws questions by its seed, and a number question last", (count) => {
@@ -99,15 +98,6 @@ test("a rematch pressed in a DM opens a lobby in the channel, and removes the bu
   expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is already running there");
 });
 
-test("buttons change the settings of their channel within limits", () => {
-  const here = table();
-  expect(texts(here.command("ann", "settings"))).toContain("Rounds: **2**");
-  for (const _ of [1, 2]) expect(texts(here.press("ann", "rounds:-1"))).toContain("Rounds: **1**");
-  for (let i = 0; i < 20; i++) here.press("ann", "seconds:5");
-  expect(texts(here.command("ann", "settings"))).toContain("question: **60**");
-  expect(texts(here.press("ann", "seconds:-5", "c2"))).toContain("question: **5**");
-});
-
 // contract: message-awaits-reply
 test.each([
   ["without `replyTo`", undefined],
@@ -130,8 +120,6 @@ test.each([
 test.each<[string, string]>([
   ["", "message.create HELP"],
   ["help", "message.create HELP"],
-  ["leaderboard", "message.create LEADERBOARD"],
-  ["settings", "message.create SETTINGS"],
   ["suggest", "dm.create CARD"],
   ["stop", "message.ephemeral CARD"],
   ["dance", "message.ephemeral CARD"],

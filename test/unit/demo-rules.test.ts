@@ -4,15 +4,15 @@ import { findOutboundFault } from "../../core/domain/outbound-rules";
 import { toOutboundEvent } from "../../demo/game/grpc/outbound-event";
 import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import { readAction, writeAction } from "../../demo/game/rules/button-action";
-import type { Input } from "../../demo/game/rules/input";
-import type { Output } from "../../demo/game/rules/output";
+import type { Input, Output } from "../../demo/game/rules/input-output";
 import { nextTickAt, play } from "../../demo/game/rules/play";
-import { EMPTY_WORKSPACE, type Rules, type Workspace } from "../../demo/game/rules/workspace-state";
+import { EMPTY_WORKSPACE, type Rules, type Workspace } from "../../demo/game/rules/workspace";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { forAll } from "../harness/for-all";
 
 const RULES: Rules = {
-  defaults: { rounds: 3, secondsPerQuestion: 10 },
+  rounds: 3,
+  secondsPerQuestion: 10,
   lobbyMs: 30_000,
   revealMs: 5_000,
   drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `http://127.0.0.1/${name}.png`),
@@ -27,8 +27,8 @@ const anyGame = fc.oneof(
 );
 
 const anyText = fc.string({ unit: "grapheme", minLength: 1 });
-const COMMANDS = ["start", "START now", "stop", "", "help", "leaderboard", "settings", "suggest", "dance"];
-const SETTINGS = "rounds:1 rounds:-1 seconds:5 seconds:-5 rematch:c1 rematch:dm:u1 no-rematch".split(" ");
+const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance"];
+const REMATCHES = "rematch:c1 rematch:dm:u1 no-rematch".split(" ");
 
 interface Step {
   readonly waitMs: number;
@@ -46,7 +46,7 @@ const anyStep: fc.Arbitrary<Step> = fc
     action: fc.oneof(
       fc.tuple(fc.constantFrom("join", "begin"), anyGame).map((parts) => parts.join(":")),
       fc.tuple(fc.constant("answer"), fc.nat(3), fc.nat(4), anyGame).map((parts) => parts.join(":")),
-      fc.constantFrom(...SETTINGS),
+      fc.constantFrom(...REMATCHES),
       fc.string(),
     ),
     replyTo: fc.constantFrom(undefined, null, "e0", "e1", "e2"),

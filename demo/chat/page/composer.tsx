@@ -7,8 +7,6 @@ import { excerpt } from "./post-view";
 /** Commands with a button; others can be typed. */
 const COMMANDS = [
   ["Start a game", "start"],
-  ["Leaderboard", "leaderboard"],
-  ["Settings", "settings"],
   ["Suggest a topic", "suggest"],
   ["Help", ""],
 ] as const;

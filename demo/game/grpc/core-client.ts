@@ -6,6 +6,7 @@ import {
   type OutboundEvent,
   type PublishResult,
 } from "../../../proto/gen/chatbridge/v1/game";
+import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
 import { channelCredentials } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 
@@ -18,6 +19,7 @@ export interface CoreClient {
 }
 
 const PUBLISH_WITHIN_MS = 10_000;
+const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
 
 export function connectToCore({ address, token, tls }: CoreConnection): CoreClient {
   const client = new GameServiceClient(address, channelCredentials(tls), {
@@ -48,4 +50,9 @@ export function isRefused({ code }: Pick<ServiceError, "code">): boolean {
   return (
     code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.INVALID_ARGUMENT
   );
+}
+
+/** Waits before a retry, longer after each failure. Resolves early when the signal is aborted. */
+export function pauseAfter(failures: number, signal: AbortSignal): Promise<void> {
+  return REAL_TIMING.pause(backOffMs(failures, BACK_OFF, REAL_TIMING.random()), signal);
 }

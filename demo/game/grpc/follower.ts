@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import {
@@ -6,8 +7,7 @@ import {
   type Delivery,
   type FollowResponse,
 } from "../../../proto/gen/chatbridge/v1/game";
-import { createBackOff } from "./back-off";
-import { isRefused, type CoreClient } from "./core-client";
+import { isRefused, pauseAfter, type CoreClient } from "./core-client";
 
 /**
  * Follows inbound events, opening a new stream whenever one ends.
@@ -17,7 +17,7 @@ import { isRefused, type CoreClient } from "./core-client";
  *      └───────────────────────────── back off ◀──────────────────────┘
  */
 export interface Follower {
-  /** Resolves when the first stream is opened; rejects when core rejects the token or the request first. */
+  /** Resolves when the first stream is opened; rejects when core rejects the game, or `close` is called, first. */
   readonly opened: Promise<void>;
   readonly isFollowing: boolean;
   /** Ignores further deliveries. Those in progress are still acked. */
@@ -47,38 +47,33 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     refuse = reject;
   });
   let isFollowing = false;
+  let failures = 0;
   let isPaused = false;
   let endStream = (): void => undefined;
 
   async function deliver(delivery: Delivery, ack: (id: string) => void): Promise<void> {
+    const { deliveryId } = delivery;
     try {
       await handle(delivery);
     } catch (error) {
       // A redelivery would fail in the same way, so the event is acked, and later events are not blocked.
-      log.error(
-        { err: error, deliveryId: delivery.deliveryId },
-        "an event failed unexpectedly and is dropped",
-      );
+      log.error({ err: error, deliveryId }, "an event failed unexpectedly and is dropped");
     }
-    ack(delivery.deliveryId);
+    ack(deliveryId);
   }
 
   /** Runs one stream. Resolves when the stream has ended, with its status. */
-  function followOnce(): Promise<{
-    readonly code: status;
-    readonly details: string;
-    readonly wasOpen: boolean;
-  }> {
+  function followOnce(): Promise<{ readonly code: status; readonly details: string }> {
     return new Promise((resolve) => {
       const stream = core.follow();
-      let wasOpen = false;
       const say = (request: Parameters<typeof FollowRequest.create>[0]): void => {
         if (stream.writable) stream.write(FollowRequest.create(request));
       };
       const ack = (id: string): void => say({ say: { $case: "ack", value: { deliveryIds: [id] } } });
       stream.on("data", ({ say: told }: FollowResponse) => {
         if (told?.$case === "opened") {
-          wasOpen = isFollowing = true;
+          isFollowing = true;
+          failures = 0;
           log.info({ group, consumer }, "following");
           open();
         } else if (told?.$case === "delivery" && !isPaused) {
@@ -87,9 +82,9 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       });
       // The handler of "status" below gets the same failure.
       stream.on("error", () => undefined);
-      stream.on("status", ({ code, details }: { code: status; details: string }) => {
+      stream.on("status", ({ code, details }) => {
         isFollowing = false;
-        resolve({ code, details, wasOpen });
+        resolve({ code, details });
       });
       endStream = () => {
         stream.end();
@@ -100,20 +95,15 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
   }
 
   async function run(): Promise<void> {
-    const backOff = createBackOff();
     while (!over.signal.aborted) {
-      const { code, details, wasOpen } = await followOnce();
+      const { code, details } = await followOnce();
       if (over.signal.aborted) return;
-      if (wasOpen) backOff.reset();
-      const refused = isRefused({ code });
-      if (refused)
-        refuse(
-          new Error(
-            `core rejects this game, check that CORE_TOKEN has the role game: ${details} (${status[code]})`,
-          ),
-        );
-      log[refused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
-      await backOff.wait(over.signal);
+      const why = `${details} (${status[code]})`;
+      const isHopeless = isRefused({ code });
+      if (isHopeless)
+        refuse(new Error(`core rejects this game, check that CORE_TOKEN has the role game: ${why}`));
+      log[isHopeless ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
+      await pauseAfter(++failures, over.signal);
     }
   }
 
@@ -128,6 +118,9 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     },
     async close() {
       over.abort();
+      refuse(new Error("closed"));
+      // Events that were just handled are acked first.
+      await setImmediate();
       endStream();
       await ended;
     },

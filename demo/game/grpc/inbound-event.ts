@@ -1,5 +1,5 @@
 import type { ReceivedEvent } from "../../../proto/gen/chatbridge/v1/event";
-import type { MemberInput } from "../rules/input";
+import type { MemberInput } from "../rules/input-output";
 
 /**
  * Converts a delivered event to an input of the rules. `refOf` returns the ref

@@ -1,36 +1,28 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import {
-  PublishRefusal,
-  type OutboundEvent,
-  type PublishResult,
-} from "../../../proto/gen/chatbridge/v1/game";
-import { createBackOff } from "./back-off";
-import type { CoreClient } from "./core-client";
-import type { MessageBook } from "./message-book";
+import { PublishRefusal, type PublishResult } from "../../../proto/gen/chatbridge/v1/game";
+import { pauseAfter, type CoreClient } from "./core-client";
 import { toOutboundEvent, type Posting } from "./outbound-event";
 
 /**
  * Publishes outputs in order, one call at a time. A call is retried until core
  * answers it, which the idempotency keys make harmless. Waiting outputs do not
  * pile up, because an update replaces the waiting update of the same message.
- * An event that core can never accept is dropped, because it would block all
- * events behind it.
- *
- *     publish() ─▶ waiting ─▶ batch in progress ─▶ entered in the book, settled
- *                               ▲      │ no answer
- *                               └──────┘ back off, retry the same batch
  */
 export interface Publisher {
   /** Resolves when the event is stored, rejected or dropped, or when a later update has replaced it. */
   publish(posting: Posting): Promise<void>;
+  /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
+  refOf(workspaceId: string, messageId: string): string | undefined;
+  /** Resolves when no event waits. */
+  idle(): Promise<void>;
   /** Drops all events that are not published yet. */
   close(): void;
 }
 
 export interface PublisherOptions {
   readonly core: CoreClient;
-  readonly book: MessageBook;
   readonly log: Logger;
   /** Called when core does not know an event's workspace, e.g. because it was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
@@ -41,117 +33,76 @@ interface Waiting {
   readonly settle: () => void;
 }
 
-interface Ready {
-  readonly item: Waiting;
-  readonly event: OutboundEvent;
-}
-
 const BATCH_MAX = 100;
-/** Statuses of an invalid call, which no retry can fix. */
-const NEVER_PASSES: ReadonlySet<status> = new Set([status.INVALID_ARGUMENT, status.OUT_OF_RANGE]);
+/** Number of messages whose ids are remembered. */
+const MESSAGES_MAX = 20_000;
 
-export function createPublisher({ core, book, log, onUnknownWorkspace }: PublisherOptions): Publisher {
-  const waiting = new Set<Waiting>();
-  /** Waiting updates, by the message that they change. */
-  const updates = new Map<string, Waiting>();
+export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOptions): Publisher {
+  const waiting: Waiting[] = [];
+  const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
+  const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const over = new AbortController();
-  let running = false;
+  let running: Promise<void> | undefined;
 
   function add(item: Waiting): void {
-    waiting.add(item);
     const message = messageUpdatedBy(item.posting);
-    if (message === undefined) return;
-    const earlier = updates.get(message);
-    if (earlier !== undefined) remove(earlier).settle();
-    updates.set(message, item);
+    const i =
+      message === undefined ? -1 : waiting.findIndex(({ posting }) => messageUpdatedBy(posting) === message);
+    if (i >= 0) for (const earlier of waiting.splice(i, 1)) earlier.settle();
+    waiting.push(item);
   }
 
-  function remove(item: Waiting): Waiting {
-    waiting.delete(item);
-    const message = messageUpdatedBy(item.posting);
-    if (message !== undefined && updates.get(message) === item) updates.delete(message);
-    return item;
-  }
-
-  /** Takes the next events, and stops before an update of a message that the same batch creates: its id is unknown. */
-  function takeBatch(): readonly Waiting[] {
-    const batch: Waiting[] = [];
-    const created = new Set<string>();
-    for (const item of waiting) {
-      const { workspaceId, output } = item.posting;
-      const awaited =
-        output.type === "message.update" && "ref" in output.target ? output.target.ref : undefined;
-      if (batch.length === BATCH_MAX || (awaited !== undefined && created.has(`${workspaceId} ${awaited}`)))
-        break;
-      if ("ref" in output) created.add(`${workspaceId} ${output.ref}`);
-      batch.push(remove(item));
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      // A message with a ref ends its batch, because updates of the message need the id that core gives it.
+      const end = waiting.findIndex(({ posting: { output } }) => "ref" in output);
+      const batch = waiting.splice(0, end < 0 ? BATCH_MAX : Math.min(BATCH_MAX, end + 1));
+      await send(batch.map(({ posting }) => posting));
+      for (const { settle } of batch) settle();
     }
-    return batch;
+    running = undefined;
   }
 
-  async function send(batch: readonly Waiting[]): Promise<void> {
+  async function send(batch: readonly Posting[]): Promise<void> {
     // Updates of a message that core rejected are skipped, because they have no id to update.
-    const ready = batch.flatMap((item) => {
-      const messageId = messageIdOf(item.posting);
-      return messageId === undefined ? [] : [{ item, event: toOutboundEvent(item.posting, messageId) }];
-    });
-    if (ready.length > 0) await sendReady(ready);
-    for (const { settle } of batch) settle();
-  }
-
-  async function sendReady(ready: readonly Ready[]): Promise<void> {
-    const backOff = createBackOff();
-    while (!over.signal.aborted) {
+    const postings = batch.filter((posting) => messageIdOf(posting) !== undefined);
+    if (postings.length === 0) return;
+    const events = postings.map((posting) => toOutboundEvent(posting, messageIdOf(posting) ?? ""));
+    for (let failures = 1; !over.signal.aborted; failures++) {
       try {
-        const results = await core.publishEvents(ready.map(({ event }) => event));
-        for (const [i, { item }] of ready.entries()) learn(item.posting, results[i]);
+        const results = await core.publishEvents(events);
+        for (const [i, posting] of postings.entries()) learn(posting, results[i]);
         return;
       } catch (error) {
         const { code, details } = error as ServiceError;
-        if (NEVER_PASSES.has(code)) return giveUp(ready, { code: status[code], details });
-        log.warn({ code, details, events: ready.length }, "publishing failed, retrying");
-        await backOff.wait(over.signal);
+        if (code === status.INVALID_ARGUMENT) {
+          log.error({ details, events: events.length }, "core cannot accept a call; its events are dropped");
+          return;
+        }
+        log.warn({ code, details, events: events.length }, "publishing failed, retrying");
+        await pauseAfter(failures, over.signal);
       }
     }
   }
 
-  /** Drops a single event. Several are sent one by one, so that only the faulty ones are dropped. */
-  async function giveUp(
-    ready: readonly Ready[],
-    reason: { readonly code: string | undefined; readonly details: string },
-  ): Promise<void> {
-    const [only] = ready;
-    if (ready.length > 1) {
-      for (const each of ready) await sendReady([each]);
-    } else if (only !== undefined) {
-      const { workspaceId, output } = only.item.posting;
-      log.error({ ...reason, workspaceId, type: output.type }, "core cannot accept an event; it is dropped");
-    }
-  }
-
+  /** The id of the message to update; empty for an output that is no update, undefined while the id is unknown. */
   function messageIdOf({ workspaceId, output }: Posting): string | undefined {
     if (output.type !== "message.update") return "";
-    return "ref" in output.target ? book.idOf(workspaceId, output.target.ref) : output.target.messageId;
+    return "ref" in output.target ? ids.get(`${workspaceId} ${output.target.ref}`) : output.target.messageId;
   }
 
   function learn({ workspaceId, output }: Posting, result: PublishResult | undefined): void {
     const outcome = result?.outcome;
     if (outcome?.$case === "published") {
-      if ("ref" in output && output.ref !== undefined)
-        book.enter(workspaceId, output.ref, outcome.value.messageId);
-      return;
-    }
-    const { reason, field } = outcome?.value ?? { reason: PublishRefusal.UNSPECIFIED, field: "" };
-    if (reason === PublishRefusal.UNKNOWN_WORKSPACE) {
+      const { messageId } = outcome.value;
+      if (!("ref" in output) || output.ref === undefined) return;
+      ids.set(`${workspaceId} ${output.ref}`, messageId);
+      refs.set(`${workspaceId} ${messageId}`, output.ref);
+    } else if (outcome?.value.reason === PublishRefusal.UNKNOWN_WORKSPACE) {
       onUnknownWorkspace(workspaceId);
     } else {
-      log.error({ workspaceId, type: output.type, field }, "core rejected an event");
+      log.error({ workspaceId, type: output.type, field: outcome?.value.field }, "core rejected an event");
     }
-  }
-
-  async function run(): Promise<void> {
-    while (waiting.size > 0) await send(takeBatch());
-    running = false;
   }
 
   return {
@@ -159,17 +110,14 @@ export function createPublisher({ core, book, log, onUnknownWorkspace }: Publish
       new Promise((resolve) => {
         add({ posting, settle: resolve });
         // Outputs published in the same turn of the event loop go out in one call.
-        if (!running) {
-          running = true;
-          queueMicrotask(() => void run());
-        }
+        running ??= Promise.resolve().then(run);
       }),
+    idle: async () => running,
+    refOf: (workspaceId, messageId) => refs.get(`${workspaceId} ${messageId}`),
     close: () => over.abort(),
   };
 }
 
 function messageUpdatedBy({ workspaceId, output }: Posting): string | undefined {
-  if (output.type !== "message.update") return undefined;
-  const { target } = output;
-  return "ref" in target ? `${workspaceId} ref ${target.ref}` : `${workspaceId} id ${target.messageId}`;
+  return output.type === "message.update" ? `${workspaceId} ${JSON.stringify(output.target)}` : undefined;
 }

@@ -1,8 +1,7 @@
-import { showGame } from "../view/game-message";
-import { notice, receipt } from "../view/notices";
-import { withEntry } from "./bounded-map";
+import { notice } from "../view/cards";
+import { showGame, showReceipt } from "../view/game-message";
 import type { EndReason, Game, Member, Phase } from "./game-state";
-import { tellMember, type MessageContent, type Output } from "./output";
+import { tellMember, type MessageContent, type Output } from "./input-output";
 import { gainsOf } from "./scoring";
 
 /** A game after a step, and the outputs to show. */
@@ -14,7 +13,7 @@ export interface GameStep {
 /** Minimum time between two updates of a live message within a phase: at most two updates a second. */
 const UPDATE_GAP_MS = 500;
 /** Most members of one game. They can all answer at once within a workspace's limit of 250 requests a second. */
-export const PLAYERS_MAX = 200;
+const PLAYERS_MAX = 200;
 /** Number of consecutive questions without an answer after which a game ends. */
 const UNANSWERED_MAX = 2;
 
@@ -63,14 +62,15 @@ export function answer(game: Game, member: Member, index: number, value: number,
   }
   if (question.kind === "choice" && question.options[value] === undefined) return { game, outputs: [] };
   const first = phase.answers.get(member.id);
-  if (first !== undefined) return told(game, member, receipt("already-answered", question, first));
+  if (first !== undefined)
+    return told(game, member, showReceipt("You have already answered", question, first));
   if (!game.players.has(member.id) && game.players.size >= PLAYERS_MAX)
     return told(game, member, notice("full"));
   const given = { value, atMs: nowMs };
-  const answers = withEntry(phase.answers, member.id, given, PLAYERS_MAX);
+  const answers = new Map(phase.answers).set(member.id, given);
   const after = { ...withPlayer(game, member), phase: { ...phase, answers } };
   const next = answers.size === after.players.size ? reveal(after, nowMs) : changed(after, nowMs);
-  return also(next, tell(game, member, receipt("locked-in", question, given)));
+  return also(next, tell(game, member, showReceipt("Locked in", question, given)));
 }
 
 /** Ends the phase if its time is over, or else shows changes that are due. */
@@ -113,12 +113,10 @@ function reveal(game: Game, nowMs: number): GameStep {
   if (phase.name !== "question" || question === undefined) return { game, outputs: [] };
   const { index, answers } = phase;
   const gains = gainsOf(question, answers, phase);
-  const players = new Map(
-    [...game.players].map(([id, player]) => [
-      id,
-      { ...player, points: player.points + (gains.get(id) ?? 0) },
-    ]),
-  );
+  const players = new Map(game.players);
+  for (const [id, player] of players) {
+    players.set(id, { ...player, points: player.points + (gains.get(id) ?? 0) });
+  }
   const unanswered = answers.size === 0 ? game.unanswered + 1 : 0;
   const untilMs = nowMs + revealMs;
   return enter({ ...game, players, unanswered }, { name: "reveal", index, untilMs, answers, gains }, nowMs);

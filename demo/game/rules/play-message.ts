@@ -1,11 +1,8 @@
-import { showTopic, showTopicThanks } from "../view/cards";
-import { notice } from "../view/notices";
-import { withoutEntry } from "./bounded-map";
+import { DM_PREFIX } from "../../../contract/forms";
+import { notice, showTopic, showTopicThanks } from "../view/cards";
 import { answer } from "./game";
-import type { MessageInput } from "./input";
-import { tellMember } from "./output";
-import { withGame, type Step } from "./step";
-import type { Workspace } from "./workspace-state";
+import { tellMember, type MessageInput } from "./input-output";
+import { withGame, type Step, type Workspace } from "./workspace";
 
 const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
@@ -35,24 +32,21 @@ function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): S
 }
 
 /** Accepts a topic for the member's latest prompt, in a direct conversation, whichever message it replies to. */
-function playTopic(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
-  const { channel, member } = input;
+function playTopic(workspace: Workspace, { channel, member, text }: MessageInput, nowMs: number) {
   const prompt = workspace.prompts.get(member.id);
-  const topic = [...input.text.trim()].slice(0, TOPIC_MAX).join("");
-  if (prompt === undefined || channel !== `dm:${member.id}` || topic === "") return undefined;
+  const topic = [...text.trim()].slice(0, TOPIC_MAX).join("");
+  if (prompt === undefined || channel !== DM_PREFIX + member.id || topic === "") return undefined;
   if (nowMs >= prompt.untilMs) return undefined;
+  const prompts = new Map(workspace.prompts);
+  prompts.delete(member.id);
+  const thanks = showTopicThanks(topic);
   return {
-    workspace: { ...workspace, prompts: withoutEntry(workspace.prompts, member.id) },
+    workspace: { ...workspace, prompts },
     outputs: [
-      {
-        type: "message.update",
-        channel,
-        target: { ref: prompt.ref },
-        content: showTopicThanks(topic),
-      },
+      { type: "message.update", channel, target: { ref: prompt.ref }, content: thanks },
       { type: "message.create", channel: prompt.channel, content: showTopic(member, topic) },
     ],
-  };
+  } satisfies Step;
 }
 
 /** Parses a number with optional spaces, commas or underscores between thousands; undefined if it is not a number. */

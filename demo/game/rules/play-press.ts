@@ -1,17 +1,8 @@
-import { showRematchAnswer, showSettings } from "../view/cards";
-import { notice } from "../view/notices";
-import { withEntry } from "./bounded-map";
+import { notice, showRematchAnswer } from "../view/cards";
 import { readAction } from "./button-action";
 import { answer, begin, join } from "./game";
-import type { ActionInput } from "./input";
-import { findGame, openGameIn, settingsOf } from "./open-game-in";
-import { tellMember, type MessageContent, type Output } from "./output";
-import { withGame, type Step } from "./step";
-import type { ChannelSettings, Rules, Workspace } from "./workspace-state";
-
-const SETTINGS_MAX = 1_000;
-export const ROUNDS = { min: 1, max: 15 } as const;
-export const SECONDS_PER_QUESTION = { min: 5, max: 60 } as const;
+import { tellMember, type ActionInput, type MessageContent, type Output } from "./input-output";
+import { openGameIn, withGame, type Rules, type Step, type Workspace } from "./workspace";
 
 /** Runs the action of a pressed button. */
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, nowMs: number): Step {
@@ -32,8 +23,8 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
     case "join":
     case "begin":
     case "answer": {
-      const game = findGame(workspace, channel, action.gameId);
-      if (game === undefined) {
+      const game = workspace.games.get(channel);
+      if (game?.id !== action.gameId) {
         return { workspace, outputs: [tellMember(channel, member.id, notice("game-is-over"))] };
       }
       if (action.do === "join") return withGame(workspace, join(game, member, nowMs));
@@ -41,39 +32,13 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
       if (game.questions[action.question]?.kind !== "choice") return { workspace, outputs: [] };
       return withGame(workspace, answer(game, member, action.question, action.option, nowMs));
     }
-    case "rounds":
-    case "seconds": {
-      const before = settingsOf(rules, workspace, channel);
-      const after: ChannelSettings =
-        action.do === "rounds"
-          ? { ...before, rounds: within(ROUNDS, before.rounds + action.by) }
-          : {
-              ...before,
-              secondsPerQuestion: within(SECONDS_PER_QUESTION, before.secondsPerQuestion + action.by),
-            };
-      return {
-        workspace: {
-          ...workspace,
-          settings: withEntry(workspace.settings, channel, after, SETTINGS_MAX),
-        },
-        outputs: [replace(showSettings(after))],
-      };
-    }
     case "rematch": {
-      const where = { channel: action.channel, host: member, eventId };
-      const opened = openGameIn(rules, workspace, where, nowMs);
-      if (typeof opened === "string")
-        return { workspace, outputs: [replace(showRematchAnswer("game-is-on"))] };
-      return {
-        workspace: opened.workspace,
-        outputs: [...opened.outputs, replace(showRematchAnswer("opened"))],
-      };
+      const opened = openGameIn(rules, workspace, { channel: action.channel, host: member, eventId }, nowMs);
+      return typeof opened === "string"
+        ? { workspace, outputs: [replace(showRematchAnswer("game-is-on"))] }
+        : { ...opened, outputs: [...opened.outputs, replace(showRematchAnswer("opened"))] };
     }
     case "no-rematch":
       return { workspace, outputs: [replace(showRematchAnswer("declined"))] };
   }
-}
-
-function within({ min, max }: { readonly min: number; readonly max: number }, value: number): number {
-  return Math.min(max, Math.max(min, value));
 }

@@ -1,10 +1,9 @@
 import { end, tick, nextTickOf } from "./game";
-import type { Input } from "./input";
+import type { Input } from "./input-output";
 import { playCommand } from "./play-command";
 import { playMessage } from "./play-message";
 import { playPress } from "./play-press";
-import { eachGame, type Step } from "./step";
-import type { Rules, Workspace } from "./workspace-state";
+import { eachGame, type Rules, type Step, type Workspace } from "./workspace";
 
 /**
  * The whole game without its surroundings: returns the next state of a workspace

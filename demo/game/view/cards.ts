@@ -1,18 +1,11 @@
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import type { Member } from "../rules/game-state";
-import type { MessageContent } from "../rules/output";
-import type { ChannelSettings, Score } from "../rules/workspace-state";
-import { button, card, link, paragraphs, rows } from "./content";
-import { boardLine } from "./game-message";
-import { plain, plainName } from "./plain";
-
-const LEADERS_SHOWN = 10;
+import type { MessageContent } from "../rules/input-output";
+import { button, card, link, paragraphs, plain, plainName } from "./content";
 
 const COMMANDS = [
   ["start", "open a game in this channel"],
   ["stop", "end the game that you opened"],
-  ["leaderboard", "who has won most"],
-  ["settings", "rounds, and seconds for each question"],
   ["suggest", "suggest a topic for the channel to talk about"],
 ] as const;
 
@@ -24,7 +17,7 @@ export function showHelp(): MessageContent {
       "**Trivia** asks questions; press a button to answer, the faster the better. At the end the closest number wins.",
       COMMANDS.map(([verb, what]) => `\`${verb}\` · ${what}`).join("\n"),
     ),
-    rows: rows([link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")]),
+    rows: [{ buttons: [link("What is trivia?", "https://en.wikipedia.org/wiki/Trivia")] }],
   };
 }
 
@@ -32,51 +25,44 @@ export function showUnknownCommand(verb: string): MessageContent {
   return card(`Unknown command “${plainName(verb)}”. Send the command without arguments for help.`);
 }
 
-export function showSettings({ rounds, secondsPerQuestion }: ChannelSettings): MessageContent {
-  return {
-    kind: MessageKind.SETTINGS,
-    text: paragraphs(
-      "**Games in this channel**",
-      `Rounds: **${rounds}**\nSeconds for each question: **${secondsPerQuestion}**`,
-    ),
-    rows: rows(
-      [button("Fewer rounds", { do: "rounds", by: -1 }), button("More rounds", { do: "rounds", by: 1 })],
-      [button("Less time", { do: "seconds", by: -5 }), button("More time", { do: "seconds", by: 5 })],
-    ),
-    data: { rounds, secondsPerQuestion },
-  };
-}
+/** Messages that only one member sees. */
+const NOTICES = {
+  joined: "You are in. The first question comes when the game starts.",
+  "already-in": "You have already joined.",
+  full: "This game is full. The next one is yours.",
+  "has-begun": "The game has already started. Answer a question to join it.",
+  "join-first": "Join the game first, then start it.",
+  "too-late": "Too late: the time is up.",
+  "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
+  "game-is-over": "That game is over. Send the command with `start` to open another.",
+  "game-is-on": "A game is already running in this channel.",
+  "no-game": "No game is running in this channel. Send the command with `start` to open one.",
+  "only-host": "Only the member who opened the game can stop it.",
+  "too-many-games": "Too many games are running. Try again later.",
+} as const;
 
-export function showLeaderboard(scores: readonly Score[]): MessageContent {
-  const leaders = scores.toSorted((a, b) => b.points - a.points).slice(0, LEADERS_SHOWN);
-  const line = (score: Score, rank: number): string =>
-    `${boardLine(score, rank)}, ${score.wins} ${score.wins === 1 ? "win" : "wins"}`;
-  return {
-    kind: MessageKind.LEADERBOARD,
-    text: paragraphs(
-      "**Leaderboard**",
-      leaders.length === 0 ? "Nobody has played yet." : leaders.map(line).join("\n"),
-    ),
-    data: { board: leaders.map(({ name, points, wins }) => ({ name, points, wins })) },
-  };
+export function notice(name: keyof typeof NOTICES): MessageContent {
+  return card(NOTICES[name]);
 }
 
 /** The direct message to a winner. */
 export function showRematchOffer(points: number, channel: string): MessageContent {
+  const buttons = [button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })];
   return {
     ...card(paragraphs(`**You won** with ${points} points.`, "Do you want a rematch?")),
-    rows: rows([button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })]),
+    rows: [{ buttons }],
   };
 }
 
+const REMATCH_ANSWERS = {
+  opened: "**Rematch!** The lobby is open.",
+  declined: "Well played. Until next time.",
+  "game-is-on": "A game is already running there. Join that one.",
+} as const;
+
 /** Replaces the offer; has no buttons. */
-export function showRematchAnswer(answer: "opened" | "declined" | "game-is-on"): MessageContent {
-  const TEXTS = {
-    opened: "**Rematch!** The lobby is open.",
-    declined: "Well played. Until next time.",
-    "game-is-on": "A game is already running there. Join that one.",
-  } as const;
-  return card(TEXTS[answer]);
+export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): MessageContent {
+  return card(REMATCH_ANSWERS[answer]);
 }
 
 /** Asks for a topic in a direct message; the member's next text there is the answer. */

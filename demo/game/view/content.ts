@@ -1,9 +1,16 @@
+import { escapeLine } from "../../../bridge/message-text-escape";
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import { writeAction, type ButtonAction } from "../rules/button-action";
-import type { MessageContent } from "../rules/output";
+import type { MessageContent } from "../rules/input-output";
 
-type Row = NonNullable<MessageContent["rows"]>[number];
+export type Row = NonNullable<MessageContent["rows"]>[number];
 type Button = NonNullable<Row["buttons"]>[number];
+
+const NAME_MAX = 40;
+
+export function card(text: string): MessageContent {
+  return { kind: MessageKind.CARD, text };
+}
 
 /** A button whose press is reported as an action. Labels are not Markdown. */
 export function button(label: string, action: ButtonAction): Button {
@@ -15,16 +22,17 @@ export function link(label: string, url: string): Button {
   return { label, press: { $case: "url", value: url } };
 }
 
-/** Returns rows of buttons without the empty ones, which the contract does not allow. */
-export function rows(...buttons: readonly (readonly Button[])[]): Row[] {
-  return buttons.filter((row) => row.length > 0).map((row) => ({ buttons: [...row] }));
-}
-
 /** Joins the texts that are not empty, with a blank line between them. */
 export function paragraphs(...texts: readonly (string | undefined)[]): string {
-  return texts.filter((text) => text !== undefined && text !== "").join("\n\n");
+  return texts.filter(Boolean).join("\n\n");
 }
 
-export function card(text: string): MessageContent {
-  return { kind: MessageKind.CARD, text };
+/** Escapes a text from others as one line of Markdown that is shown literally. */
+export const plain = escapeLine;
+
+/** Escapes a member's name, and shortens it to `NAME_MAX` characters. */
+export function plainName(name: string): string {
+  const characters = [...name.trim()];
+  const cut = characters.length > NAME_MAX ? [...characters.slice(0, NAME_MAX - 1), "…"] : characters;
+  return escapeLine(cut.join("")) || "someone";
 }

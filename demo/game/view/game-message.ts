@@ -1,83 +1,75 @@
 import { MessageKind } from "../../../proto/gen/chatbridge/v1/event";
 import {
   standings,
+  type Answer,
   type EndReason,
   type Game,
   type Phase,
-  type Player,
   type Question,
 } from "../rules/game-state";
-import type { MessageContent } from "../rules/output";
-import { button, link, paragraphs, rows } from "./content";
-import { letter, nameOfAnswer } from "./notices";
-import { plain, plainName } from "./plain";
+import type { MessageContent } from "../rules/input-output";
+import { button, card, link, paragraphs, plain, plainName, type Row } from "./content";
 
 const NAMES_SHOWN = 12;
 const BOARD_SHOWN = 10;
 const BUTTONS_IN_ROW = 2;
 
-/** Returns the live message of a game in its present state. */
+type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
+
+/** Returns the live message of a game in its present state. Each version shows everything. */
 export function showGame(game: Game): MessageContent {
   return { ...showPhase(game), data: viewModel(game) };
 }
 
 function showPhase(game: Game): MessageContent {
-  const { phase } = game;
-  switch (phase.name) {
-    case "lobby":
-      return showLobby(game);
-    case "question": {
-      const question = game.questions[phase.index];
-      return question === undefined ? showEnd(game, "closing") : showQuestion(game, phase, question);
-    }
-    case "reveal": {
-      const question = game.questions[phase.index];
-      return question === undefined ? showEnd(game, "closing") : showReveal(game, phase, question);
-    }
-    case "over":
-      return showEnd(game, phase.why);
-  }
+  const { phase, questions } = game;
+  if (phase.name === "lobby") return showLobby(game);
+  if (phase.name === "over") return showEnd(game, phase.why);
+  const question = questions[phase.index];
+  if (question === undefined) return showEnd(game, "closing");
+  return phase.name === "question" ? showQuestion(game, phase, question) : showReveal(game, phase, question);
 }
 
-type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
-
-function showLobby(game: Game): MessageContent {
-  const { id: gameId, host, questions, secondsPerQuestion, players } = game;
+function showLobby({ id: gameId, host, questions, secondsPerQuestion, players }: Game): MessageContent {
+  const names = [...players.values()].map(({ name }) => `**${plainName(name)}**`);
   return {
     kind: MessageKind.GAME_START,
     text: paragraphs(
       `**Trivia!** ${plainName(host.name)} opens a game.`,
       `${questions.length} questions, ${secondsPerQuestion} seconds each`,
-      `_Joined so far:_ ${listNames([...players.values()])}`,
+      `_Joined so far:_ ${shortened(names).join(", ")}`,
     ),
-    rows: rows([button("Join", { do: "join", gameId }), button("Start", { do: "begin", gameId })]),
+    rows: [{ buttons: [button("Join", { do: "join", gameId }), button("Start", { do: "begin", gameId })] }],
   };
 }
 
-function showQuestion(game: Game, phase: PhaseOf<"question">, question: Question): MessageContent {
-  const { id: gameId, players, secondsPerQuestion } = game;
-  const { index, answers } = phase;
+function showQuestion(
+  game: Game,
+  { index, answers }: PhaseOf<"question">,
+  question: Question,
+): MessageContent {
+  const unit = question.kind === "number" && question.unit !== "" ? ` of ${plain(question.unit)}` : "";
   return {
     kind: answers.size === 0 ? MessageKind.QUESTION : MessageKind.ANSWER_UPDATE,
     text: paragraphs(
-      `**${progress(game, index)}** · ${secondsPerQuestion} seconds`,
+      `**${progress(game, index)}** · ${game.secondsPerQuestion} seconds`,
       `> ${plain(question.text)}`,
-      question.kind === "number" ? `_The closest wins: type a number${unitOf(question)}._` : undefined,
-      answers.size === 0 ? undefined : `${answers.size} of ${players.size} have answered`,
+      question.kind === "number" ? `_The closest wins: type a number${unit}._` : undefined,
+      answers.size === 0 ? undefined : `${answers.size} of ${game.players.size} have answered`,
     ),
     ...(question.kind === "number"
       ? { awaitsReply: true }
-      : {
-          rows: rows(
-            ...inRows(
-              question.options.map((text, option) =>
-                button(`${letter(option)} · ${text}`, { do: "answer", gameId, question: index, option }),
-              ),
-            ),
-          ),
-          image: question.picture,
-        }),
+      : { rows: optionRows(game.id, index, question.options), image: question.picture }),
   };
+}
+
+function optionRows(gameId: string, question: number, options: readonly string[]): Row[] {
+  const buttons = options.map((text, option) =>
+    button(`${letter(option)} · ${text}`, { do: "answer", gameId, question, option }),
+  );
+  const rows: Row[] = [];
+  while (buttons.length > 0) rows.push({ buttons: buttons.splice(0, BUTTONS_IN_ROW) });
+  return rows;
 }
 
 function showReveal(game: Game, phase: PhaseOf<"reveal">, question: Question): MessageContent {
@@ -93,7 +85,7 @@ function showReveal(game: Game, phase: PhaseOf<"reveal">, question: Question): M
       `The answer: **${nameOfAnswer(question, question.right)}**`,
       winners.length === 0 ? "Nobody got it right." : shortened(winners).join(" · "),
     ),
-    rows: rows([link("Read more", question.more)]),
+    rows: [{ buttons: [link("Read more", question.more)] }],
     ...(question.kind === "choice" ? { image: question.picture } : {}),
   };
 }
@@ -104,42 +96,47 @@ const END_LINES: Readonly<Record<EndReason, string>> = {
   "nobody-answers": "**Game over**: nobody is answering",
   closing: "**Game over**: the game service is shutting down",
 };
-
-function showEnd(game: Game, why: EndReason): MessageContent {
-  const board = standings(game).slice(0, BOARD_SHOWN);
-  return {
-    kind: MessageKind.GAME_END,
-    text: paragraphs(END_LINES[why], board.map(boardLine).join("\n")),
-  };
-}
-
 const MEDALS = ["🥇", "🥈", "🥉"];
 
-/** Returns a line of a board; `rank` counts from 0. */
-export function boardLine({ name, points }: Pick<Player, "name" | "points">, rank: number): string {
-  return `${MEDALS[rank] ?? `${rank + 1}th`} **${plainName(name)}** · ${points} points`;
+function showEnd(game: Game, why: EndReason): MessageContent {
+  const board = standings(game)
+    .slice(0, BOARD_SHOWN)
+    .map(({ name, points }, i) => `${MEDALS[i] ?? `${i + 1}th`} **${plainName(name)}** · ${points} points`);
+  return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
+}
+
+/** Confirms to a member the answer that counts. */
+export function showReceipt(
+  before: "Locked in" | "You have already answered",
+  question: Question,
+  { value }: Answer,
+): MessageContent {
+  return card(`${before}: **${nameOfAnswer(question, value)}**`);
 }
 
 function progress({ questions }: Game, index: number): string {
   return `Question ${index + 1} of ${questions.length}`;
 }
 
-function unitOf({ unit }: { readonly unit: string }): string {
-  return unit === "" ? "" : ` of ${plain(unit)}`;
+/** Returns an answer in words, as Markdown. */
+function nameOfAnswer(question: Question, value: number): string {
+  if (question.kind === "choice") return plain(`${letter(value)} · ${question.options[value] ?? ""}`);
+  // Only 10,000 and more get separators, because years have none.
+  const number = value.toLocaleString("en", {
+    maximumFractionDigits: 6,
+    useGrouping: Math.abs(value) >= 10_000,
+  });
+  return plain(`${number} ${question.unit}`);
 }
 
-function listNames(players: readonly Player[]): string {
-  return shortened(players.map(({ name }) => `**${plainName(name)}**`)).join(", ");
+/** Returns the letter of an option: A for 0. */
+function letter(option: number): string {
+  return String.fromCodePoint("A".charCodeAt(0) + option);
 }
 
 function shortened(items: readonly string[]): readonly string[] {
   if (items.length <= NAMES_SHOWN) return items;
   return [...items.slice(0, NAMES_SHOWN), `and ${items.length - NAMES_SHOWN} more`];
-}
-
-function inRows<T>(items: readonly T[]): readonly (readonly T[])[] {
-  const count = Math.ceil(items.length / BUTTONS_IN_ROW);
-  return Array.from({ length: count }, (_, i) => items.slice(i * BUTTONS_IN_ROW, (i + 1) * BUTTONS_IN_ROW));
 }
 
 /** Returns the state as data, for bridges with their own layout. Contains nothing that reveals an answer. */

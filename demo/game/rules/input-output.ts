@@ -1,0 +1,78 @@
+import { DM_PREFIX } from "../../../contract/forms";
+import type { Message } from "../../../proto/gen/chatbridge/v1/event";
+import type { Member } from "./game-state";
+
+/** An action of a member, a tick of the clock, or the shutdown of this process. */
+export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "closing" };
+
+export type MemberInput = CommandInput | ActionInput | MessageInput;
+
+interface FromMember {
+  /** The same on every delivery of the event; seeds all randomness. */
+  readonly eventId: string;
+  /** A channel's id, or `dm:` and the member's id for a direct conversation. */
+  readonly channel: string;
+  readonly member: Member;
+}
+
+export interface CommandInput extends FromMember {
+  readonly type: "command";
+  readonly text: string;
+}
+
+export interface ActionInput extends FromMember {
+  readonly type: "action";
+  readonly messageId: string;
+  readonly action: string;
+}
+
+export interface MessageInput extends FromMember {
+  readonly type: "message";
+  readonly text: string;
+  /** Ref of the message replied to; null if this game did not publish it, undefined if the message is no reply. */
+  readonly replyTo: string | null | undefined;
+}
+
+/** A message to publish, without an id; `Message.create` fills in missing fields. */
+export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
+
+/**
+ * An output of the rules. The types are the contract's. A `ref` names a message
+ * in later outputs and inputs, because its id is not known when it is created.
+ */
+export type Output =
+  | {
+      readonly type: "message.create";
+      readonly channel: string;
+      readonly ref?: string;
+      readonly content: MessageContent;
+    }
+  | {
+      readonly type: "message.update";
+      /** The original message's channel, or `dm:` and a user's id. */
+      readonly channel: string;
+      /** The message to replace, by its ref or by the id from an inbound event. */
+      readonly target: { readonly ref: string } | { readonly messageId: string };
+      readonly content: MessageContent;
+    }
+  | {
+      readonly type: "message.ephemeral";
+      readonly channel: string;
+      readonly user: string;
+      readonly content: MessageContent;
+    }
+  | {
+      readonly type: "dm.create";
+      readonly user: string;
+      readonly ref?: string;
+      readonly content: MessageContent;
+      /** Seconds until the message expires; the default of its kind if unset. */
+      readonly lifetimeSeconds?: number;
+    };
+
+/** Returns a message to one member: ephemeral in a channel, an ordinary message in a direct conversation. */
+export function tellMember(channel: string, user: string, content: MessageContent): Output {
+  return channel.startsWith(DM_PREFIX)
+    ? { type: "dm.create", user, content }
+    : { type: "message.ephemeral", channel, user, content };
+}
