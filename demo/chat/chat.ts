@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import { listenForProbes } from "../../runtime/health-listener";
 import type { ChatConfig } from "./config";
@@ -9,7 +8,7 @@ import type { StreamEvent } from "./shapes";
 import { createWireLog } from "./wire/wire-log";
 
 export interface ChatDemo {
-  /** Closes the pages' streams, then the bridge. Closing twice is harmless. */
+  /** Closes the page, then the bridge. Closing twice is harmless. */
   close(): Promise<void>;
 }
 
@@ -20,51 +19,30 @@ const CHANNELS = [
 
 /** Starts the chat: a room, its bridge and the page. Resolves when the page is served. */
 export async function startChat(config: ChatConfig, log: Logger): Promise<ChatDemo> {
-  const room = createRoom(CHANNELS);
-  const wire = createWireLog();
-  const stopping = new AbortController();
-  // Each open page adds a listener, so Node must not warn about their number.
-  setMaxListeners(0, stopping.signal);
-  const watching = new Set<(event: StreamEvent) => void>();
-  const tell = (event: StreamEvent): void => watching.forEach((look) => look(event));
-  const bridge = await startBridge({
-    config,
-    room,
-    wire,
-    log,
-    onState: (link) => tell({ type: "link", link }),
-    onMissed: () => tell({ type: "missed" }),
-  });
-  const { report, setMode, setCut } = bridge;
-  const link = {
-    state: () => bridge.state,
-    report,
-    setMode,
-    setCut,
-    watch(look: (event: StreamEvent) => void) {
-      watching.add(look);
-      return () => watching.delete(look);
-    },
-  };
-  let page: Awaited<ReturnType<typeof startPageServer>> | undefined;
-  let health: Awaited<ReturnType<typeof listenForProbes>> | undefined;
+  /** The open pages; each is called with every change. */
+  const pages = new Set<(event: StreamEvent) => void>();
+  const tell = (event: StreamEvent): void => pages.forEach((page) => page(event));
+  const room = createRoom(CHANNELS, tell);
+  const wire = createWireLog(tell);
+  const bridge = await startBridge({ config, room, wire, log, tell });
+
+  const closers = [() => bridge.close()];
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closing ??= (async () => {
-      stopping.abort();
-      await page?.close();
-      await bridge.close();
-      await health?.close();
+      for (const closeOne of closers.toReversed()) await closeOne();
     })());
   try {
-    page = await startPageServer(config, { room, wire, link, stopping: stopping.signal }, log);
-    health = await listenForProbes(config.healthListen, async () =>
+    const health = await listenForProbes(config.healthListen, async () =>
       closing === undefined ? undefined : "stopping",
     );
+    closers.unshift(() => health.close());
+    const page = await startPageServer(config, { room, wire, bridge, pages }, log);
+    closers.push(() => page.close());
+    log.info({ port: page.port, healthPort: health.port, pushPort: bridge.pushPort }, "demo/chat is ready");
   } catch (error) {
     await close();
     throw error;
   }
-  log.info({ port: page.port, healthPort: health.port, pushPort: bridge.pushPort }, "demo/chat is ready");
   return { close };
 }

@@ -109,10 +109,8 @@ export type StreamEvent =
   /** Events expired before the bridge fetched them. */
   | { readonly type: "missed" };
 
-/** Bounds in characters, checked by the server and the page. */
+/** Bound of a member's name in characters, checked by the server and the page. */
 export const NAME_MAX = 40;
-export const TEXT_MAX = 4000;
-export const COMMAND_MAX = 2000;
 
 /** The word that begins a command. */
 export const COMMAND = "/play";

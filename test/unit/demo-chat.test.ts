@@ -11,6 +11,7 @@ import { message } from "../harness/sample-events";
 const ME = { id: "u-me", name: "Me" };
 const MESSAGE = message();
 const LINK = { mode: "poll", isCut: false, isSwitching: false, whyFixed: null, problem: null } as const;
+const ignore = () => undefined;
 const GENERAL = { id: "general", name: "general" };
 
 function postOf(id: number, edits: number, conversation = "general"): ServicePost {
@@ -45,7 +46,7 @@ test("posts for one member alone, or in a DM, are seen by that member only", () 
 });
 
 test("a room keeps the last 300 posts of a conversation, and ignores posts to unknown conversations", () => {
-  const room = createRoom([GENERAL]);
+  const room = createRoom([GENERAL], ignore);
   const shown = Array.from({ length: 305 }, () => room.show("general", MESSAGE));
   room.show("elsewhere", MESSAGE);
   room.edit(shown[0] ?? 0, { ...MESSAGE, text: "late" });
@@ -53,7 +54,7 @@ test("a room keeps the last 300 posts of a conversation, and ignores posts to un
 });
 
 test("a full room removes the member who has been absent longest, with their DM, and never one who is present", () => {
-  const room = createRoom([GENERAL]);
+  const room = createRoom([GENERAL], ignore);
   const joined = Array.from({ length: 500 }, (_, i) => {
     const each = room.join(`member ${i}`);
     if (each === undefined) throw new Error("it was full");
@@ -87,7 +88,7 @@ const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
 const REPORT = exchange("report", "{}", 202);
 
 test("the wire log merges consecutive empty polls, and keeps the last 100 entries", () => {
-  const log = createWireLog();
+  const log = createWireLog(ignore);
   const all = [EMPTY, EMPTY, REPORT, EMPTY, exchange("poll", "{}", 503), EMPTY];
   for (const each of all) log.add(each);
   const kept = log.exchanges.map(({ id, times }) => `${id}: ${times}`);
@@ -117,7 +118,7 @@ test("an observation has the end of a long chat, in little over 1 MiB: oldest fi
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {
     const texts = each.map((length, i) => `${i} ${"ü".repeat(length)}`);
-    const room = createRoom([GENERAL]);
+    const room = createRoom([GENERAL], ignore);
     const ids = texts.map(() => room.show("general", MESSAGE));
     for (const [i, text] of texts.entries()) room.edit(ids[i] ?? 0, { ...MESSAGE, text });
     const { body } = createObservation(room, SECRETS)({ "service-signature": sign("", SECRETS) }, "");
@@ -132,7 +133,7 @@ test("an observation has the end of a long chat, in little over 1 MiB: oldest fi
 });
 
 test("during a rotation an observation accepts a signature under either secret, and no other", () => {
-  const observe = createObservation(createRoom([]), SECRETS);
+  const observe = createObservation(createRoom([], ignore), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);
 });

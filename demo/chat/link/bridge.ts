@@ -1,19 +1,17 @@
 import type { Logger } from "pino";
-import { createCatchUp } from "../../../bridge/catch-up";
-import { cursorInMemory } from "../../../bridge/cursor-store";
-import type { InboundEvent } from "../../../bridge/inbound-event";
+import { createCatchUp, type Chat } from "../../../bridge/catch-up";
+import { dmChannel, type InboundEvent } from "../../../bridge/inbound-event";
 import { createPushReceiver } from "../../../bridge/receive-push";
 import { createSender, type SendResult } from "../../../bridge/sender";
 import type { ChatConfig } from "../config";
 import type { Room } from "../room/room";
-import type { LinkMode, LinkState } from "../shapes";
+import type { LinkMode, LinkState, StreamEvent } from "../shapes";
 import { listenForPushes, PUSH_PATH } from "../wire/push-listener";
 import { startTap } from "../wire/tap";
 import type { WireLog } from "../wire/wire-log";
 import { setTargetUrl } from "./mode-switch";
 import { createObservation } from "./observation";
 import { createPolling } from "./polling";
-import { chatOf } from "./room-chat";
 
 /**
  * The room's bridge: reports what members do, and applies the service's events,
@@ -42,20 +40,50 @@ export interface BridgeOptions {
   readonly room: Room;
   readonly wire: WireLog;
   readonly log: Logger;
-  readonly onState: (state: LinkState) => void;
-  /** Called when events expired before the bridge fetched them. */
-  readonly onMissed: () => void;
+  /** Called with each new state, and when events expired before the bridge fetched them. */
+  readonly tell: (event: StreamEvent) => void;
 }
 
-export async function startBridge({
-  config,
-  room,
-  wire,
-  log,
-  onState,
-  onMissed,
-}: BridgeOptions): Promise<Bridge> {
+/**
+ * Binds the room as the kit's chat: the part that the author of a bridge writes
+ * first. A message for an unknown channel or member is accepted and shown to
+ * nobody, because a rejection would block all events behind it.
+ */
+function chatOf(room: Room): Chat {
+  return {
+    post: async ({ channel, message }) => String(room.show(channel, message)),
+    dm: async ({ user, message }) => String(room.show(dmChannel(user), message)),
+    edit: async (chatMessageId, { message }) => room.edit(Number(chatMessageId), message),
+    ephemeral: async ({ channel, user, message }) => void room.show(channel, message, user),
+  };
+}
+
+export async function startBridge({ config, room, wire, log, tell }: BridgeOptions): Promise<Bridge> {
   const { workspaceId, signingSecret: secrets, push, modeSocket } = config;
+  const tap = await startTap(config.baseUrl, wire);
+  const { baseUrl } = tap;
+  const report = (error: Error): void =>
+    log.info({ problem: error.message }, "the bridge continues after a problem");
+
+  const over = new AbortController();
+  const sender = createSender({ baseUrl, workspaceId, secrets });
+  const catchUp = createCatchUp({
+    chat: chatOf(room),
+    report,
+    onEffect: ({ type }) => type === "missed" && tell({ type: "missed" }),
+  });
+  const polling = createPolling({
+    baseUrl,
+    workspaceId,
+    secrets,
+    handle: catchUp.handlePage,
+    onProblem: (problem) => problem !== state.problem && change({ problem }),
+  });
+  const receiver = createPushReceiver({ secrets, handle: catchUp.handleEvent, report });
+  const observe = push?.isObserved === true ? createObservation(room, secrets) : undefined;
+  const listener = push && (await listenForPushes({ push, receiver, observe, wire }));
+  const targetUrl = push?.targetUrl ?? `https://127.0.0.1:${listener?.port}${PUSH_PATH}`;
+
   let state: LinkState = {
     mode: "poll",
     isCut: false,
@@ -65,41 +93,16 @@ export async function startBridge({
   };
   function change(to: Partial<LinkState>): void {
     state = { ...state, ...to };
-    onState(state);
+    tell({ type: "link", link: state });
   }
-  const report = (error: Error): void =>
-    log.info({ problem: error.message }, "the bridge continues after a problem");
-
-  const over = new AbortController();
-  const tap = await startTap(config.baseUrl, wire);
-  const sender = createSender({ baseUrl: tap.baseUrl, workspaceId, secrets });
-  const catchUp = createCatchUp({
-    chat: chatOf(room),
-    report,
-    onEffect: ({ type }) => type === "missed" && onMissed(),
-  });
-  const polling = createPolling({
-    baseUrl: tap.baseUrl,
-    workspaceId,
-    secrets,
-    cursors: cursorInMemory(),
-    handle: catchUp.handlePage,
-    onProblem: (problem) => problem !== state.problem && change({ problem }),
-  });
-  const receiver = createPushReceiver({ secrets, handle: catchUp.handleEvent, report });
-  const observe = push?.isObserved === true ? createObservation(room, secrets) : undefined;
-  const listener = push && (await listenForPushes({ ...push, receiver, observe, wire }));
-  const targetUrl = push?.targetUrl ?? `https://127.0.0.1:${listener?.port}${PUSH_PATH}`;
 
   async function turnTo(mode: LinkMode): Promise<void> {
     if (mode === "push") {
       await polling.stop();
       // The service never pushes events that it already holds, so the bridge fetches them before it switches.
       await polling.fetchAll();
-      await setTargetUrl(modeSocket ?? "", targetUrl);
-    } else {
-      await setTargetUrl(modeSocket ?? "", "");
     }
+    await setTargetUrl(modeSocket ?? "", mode === "push" ? targetUrl : "");
     change({ mode, problem: null });
   }
 

@@ -25,14 +25,9 @@ export function createObservation(
     return {
       status: 200,
       headers: { "content-type": "application/json", "cache-control": "no-store" },
-      body: JSON.stringify({ messages: endOf(room.allPosts()) }),
+      body: JSON.stringify({ messages: newestThatFit(room.allPosts().map(shown), BODY_MAX_BYTES) }),
     };
   };
-}
-
-/** The newest posts that fit, oldest first. */
-function endOf(posts: readonly Post[]): readonly ShownMessage[] {
-  return newestThatFit(posts.toReversed(), BODY_MAX_BYTES, shown).toReversed();
 }
 
 function shown(post: Post): ShownMessage {

@@ -1,5 +1,5 @@
-import { REAL_TIMING } from "../../../bridge/back-off";
-import type { CursorStore } from "../../../bridge/cursor-store";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cursorInMemory } from "../../../bridge/cursor-store";
 import type { EventPage } from "../../../bridge/events";
 import { createPoll, type PollOptions } from "../../../bridge/poll";
 import { runPoller } from "../../../bridge/poller";
@@ -15,7 +15,6 @@ export interface Polling {
 }
 
 export interface PollingOptions extends PollOptions {
-  readonly cursors: CursorStore;
   /** Applies a page; the same page is polled again when this rejects. */
   readonly handle: (page: EventPage) => Promise<void>;
   /** Called with the reason when a poll fails, and with null when a poll succeeds. */
@@ -26,37 +25,38 @@ export interface PollingOptions extends PollOptions {
 const REFUSED_PAUSE_MS = 10_000;
 
 export function createPolling(options: PollingOptions): Polling {
-  const { cursors, onProblem } = options;
-  let run: { readonly over: AbortController; readonly ended: Promise<void> } | undefined;
+  const { onProblem } = options;
+  const cursors = cursorInMemory();
+  const report = ({ message }: Error): void => onProblem(message);
+  let over = new AbortController();
+  let ended: Promise<void> | undefined;
 
   async function handle(page: EventPage): Promise<void> {
     onProblem(null);
     await options.handle(page);
   }
 
-  async function pollOn(signal: AbortSignal): Promise<void> {
-    const report = ({ message }: Error): void => onProblem(message);
+  async function pollUntil(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await runPoller({ ...options, handle, report, signal });
+        await runPoller({ ...options, cursors, handle, report, signal });
       } catch (error) {
-        onProblem(error instanceof Error ? error.message : String(error));
-        await REAL_TIMING.pause(REFUSED_PAUSE_MS, signal);
+        report(error as Error);
+        await sleep(REFUSED_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
   return {
     start() {
-      if (run !== undefined) return;
-      const over = new AbortController();
-      run = { over, ended: pollOn(over.signal) };
+      if (ended !== undefined) return;
+      over = new AbortController();
+      ended = pollUntil(over.signal);
     },
     async stop() {
-      const stopped = run;
-      run = undefined;
-      stopped?.over.abort();
-      await stopped?.ended;
+      over.abort();
+      await ended;
+      ended = undefined;
     },
     async fetchAll() {
       const poll = createPoll(options);

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { COMMAND, TEXT_MAX, type Post } from "../shapes";
+import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../bridge/contract";
+import { COMMAND, type Post } from "../shapes";
 import { ChatError, type ChatClient } from "./chat-client";
 import { Icon } from "./icon";
 import { excerpt } from "./post-view";
@@ -90,7 +91,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
           ref={field}
           rows={1}
           value={text}
-          maxLength={TEXT_MAX}
+          maxLength={MESSAGE_TEXT_MAX_CHARACTERS}
           aria-label={`Message ${title}`}
           aria-describedby="composer-fault"
           placeholder={isDm ? `Message ${title}` : `Message ${title}, or ${COMMAND} …`}

@@ -1,20 +1,12 @@
 /**
- * Returns the newest items that fit in `maxBytes` of JSON, newest first. A bound
- * in posts would not bound the bytes, because posts differ in length.
+ * Returns the newest items, oldest first, that fit in `maxBytes` of JSON. A
+ * bound in posts would not bound the bytes, because posts differ in length.
  */
-export function newestThatFit<Item, Shown>(
-  newestFirst: readonly Item[],
-  maxBytes: number,
-  show: (item: Item) => Shown,
-): readonly Shown[] {
-  const fitting: Shown[] = [];
+export function newestThatFit<Item>(oldestFirst: readonly Item[], maxBytes: number): readonly Item[] {
   let bytes = 0;
-  for (const item of newestFirst) {
-    const shown = show(item);
-    // One byte for the comma after it.
-    bytes += Buffer.byteLength(JSON.stringify(shown)) + 1;
-    if (bytes > maxBytes) break;
-    fitting.push(shown);
-  }
-  return fitting;
+  const tooOld = oldestFirst.findLastIndex((item) => {
+    bytes += Buffer.byteLength(JSON.stringify(item)) + 1; // and a comma
+    return bytes > maxBytes;
+  });
+  return oldestFirst.slice(tooOld + 1);
 }

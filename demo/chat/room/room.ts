@@ -1,7 +1,16 @@
 import { randomBytes } from "node:crypto";
+import { DM_PREFIX } from "../../../bridge/contract";
 import type { Message } from "../../../bridge/events";
 import { dmChannel } from "../../../bridge/inbound-event";
-import { NAME_MAX, type Channel, type Member, type Post, type Report, type TypedPost } from "../shapes";
+import {
+  NAME_MAX,
+  type Channel,
+  type Member,
+  type Post,
+  type Report,
+  type StreamEvent,
+  type TypedPost,
+} from "../shapes";
 
 /** The chat tool itself: members and posts, in memory only. It does not depend on the service. */
 export interface Room {
@@ -21,7 +30,7 @@ export interface Room {
   allPosts(): readonly Post[];
   say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost;
   setReport(postId: number, report: Report): void;
-  /** Shows a message of the service; returns the id of its post. */
+  /** Shows a message of the service; returns the id of its post. A message for an unknown conversation is not shown. */
   show(conversation: string, message: Message, onlyFor?: string): number;
   /** Replaces a message of the service in place. */
   edit(postId: number, message: Message): void;
@@ -29,49 +38,52 @@ export interface Room {
   here(): readonly Member[];
   /** Records that a member opened the page; returns a function that records that they closed it. */
   enter(member: Member): () => void;
-  /** Calls `look` with each change; returns a function that stops it. */
-  watch(look: (change: RoomChange) => void): () => void;
 }
 
-export type RoomChange = { readonly type: "post"; readonly post: Post } | { readonly type: "members" };
+interface Seat {
+  readonly member: Member;
+  readonly key: string;
+  /** Number of pages that the member has open. */
+  pages: number;
+}
 
 const MEMBERS_MAX = 500;
+/** Most posts of one conversation. */
 const POSTS_MAX = 300;
 
-export function createRoom(channels: readonly Channel[]): Room {
-  const members = new Map<string, Member>();
+/** `tell` is called with each change of the posts and of the members who are here. */
+export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void): Room {
+  /** By member's id. Of the members who are away, the longest away is first. */
+  const seats = new Map<string, Seat>();
+  /** By id, oldest first. */
   const posts = new Map<number, Post>();
-  const byConversation = new Map<string, number[]>(channels.map(({ id }) => [id, []]));
-  /** The keys of members, by their ids. */
-  const keys = new Map<string, string>();
-  /** Ids of members who do not have the page open, longest away first. */
-  const away = new Set<string>();
-  const visits = new Map<string, number>();
-  const watching = new Set<(change: RoomChange) => void>();
   let lastId = 0;
 
-  function tell(change: RoomChange): void {
-    for (const look of watching) look(change);
-  }
+  const here = (): readonly Member[] =>
+    [...seats.values()].filter(({ pages }) => pages > 0).map(({ member }) => member);
 
   function put(post: Post): void {
-    const ids = byConversation.get(post.conversation);
-    if (ids === undefined) return;
-    if (!posts.has(post.id)) ids.push(post.id);
     posts.set(post.id, post);
-    for (const old of ids.splice(0, Math.max(0, ids.length - POSTS_MAX))) posts.delete(old);
     tell({ type: "post", post });
   }
 
-  function forgetLongestAway(): void {
-    const [id] = away;
-    if (id === undefined) return;
-    const conversation = dmChannel(id);
-    away.delete(id);
-    members.delete(keys.get(id) ?? "");
-    keys.delete(id);
-    for (const postId of byConversation.get(conversation) ?? []) posts.delete(postId);
-    byConversation.delete(conversation);
+  function add(post: Post): void {
+    const { conversation } = post;
+    const isKnown = [...channels.map(({ id }) => id), ...[...seats.keys()].map(dmChannel)].includes(
+      conversation,
+    );
+    if (!isKnown) return;
+    const older = [...posts.values()].filter((each) => each.conversation === conversation);
+    for (const { id } of older.slice(0, Math.max(0, older.length - POSTS_MAX + 1))) posts.delete(id);
+    put(post);
+  }
+
+  function removeLongestAway(): void {
+    const longestAway = [...seats.values()].find(({ pages }) => pages === 0);
+    if (longestAway === undefined) return;
+    const { id } = longestAway.member;
+    seats.delete(id);
+    for (const post of posts.values()) if (post.conversation === dmChannel(id)) posts.delete(post.id);
   }
 
   const head = (conversation: string, onlyFor: string | null) =>
@@ -80,26 +92,21 @@ export function createRoom(channels: readonly Channel[]): Room {
   return {
     channels,
     join(name) {
-      if (members.size >= MEMBERS_MAX) forgetLongestAway();
-      if (members.size >= MEMBERS_MAX) return undefined;
-      const key = randomBytes(24).toString("base64url");
+      if (seats.size >= MEMBERS_MAX) removeLongestAway();
+      if (seats.size >= MEMBERS_MAX) return undefined;
       const member = {
         id: `u-${randomBytes(6).toString("hex")}`,
         name: [...name].slice(0, NAME_MAX).join(""),
       };
-      members.set(key, member);
-      keys.set(member.id, key);
-      away.add(member.id);
-      byConversation.set(dmChannel(member.id), []);
+      const key = randomBytes(24).toString("base64url");
+      seats.set(member.id, { member, key, pages: 0 });
       return { member, key };
     },
-    memberOf: (key) => members.get(key),
+    memberOf: (key) => [...seats.values()].find((seat) => seat.key === key)?.member,
     isOpenTo: (memberId, conversation) =>
       conversation === dmChannel(memberId) || channels.some(({ id }) => id === conversation),
     post: (postId) => posts.get(postId),
-    postsFor: (memberId) =>
-      [...posts.values()].filter((post) => isSeenBy(memberId, post)).toSorted((a, b) => a.id - b.id),
-    // An edit keeps a post's place in the map, so the posts are in the order of their ids.
+    postsFor: (memberId) => [...posts.values()].filter((post) => isSeenBy(memberId, post)),
     allPosts: () => [...posts.values()],
     say({ author, conversation, ...said }) {
       const post: TypedPost = {
@@ -109,7 +116,7 @@ export function createRoom(channels: readonly Channel[]): Room {
         author,
         report: { is: "sending" },
       };
-      put(post);
+      add(post);
       return post;
     },
     setReport(postId, report) {
@@ -118,7 +125,7 @@ export function createRoom(channels: readonly Channel[]): Room {
     },
     show(conversation, message, onlyFor) {
       const post: Post = { ...head(conversation, onlyFor ?? null), by: "service", message, edits: 0 };
-      put(post);
+      add(post);
       return post.id;
     },
     edit(postId, message) {
@@ -126,25 +133,20 @@ export function createRoom(channels: readonly Channel[]): Room {
       // A post that the bound removed is no longer shown, so its edit is ignored.
       if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
     },
-    here: () => [...members.values()].filter(({ id }) => visits.has(id)),
+    here,
     enter({ id }) {
-      visits.set(id, (visits.get(id) ?? 0) + 1);
-      away.delete(id);
-      tell({ type: "members" });
+      const seat = seats.get(id);
+      if (seat === undefined) return () => undefined;
+      seat.pages++;
+      tell({ type: "members", members: here() });
       return () => {
-        const left = (visits.get(id) ?? 1) - 1;
-        if (left > 0) {
-          visits.set(id, left);
-        } else {
-          visits.delete(id);
-          away.add(id);
+        seat.pages--;
+        if (seat.pages === 0) {
+          seats.delete(id);
+          seats.set(id, seat);
         }
-        tell({ type: "members" });
+        tell({ type: "members", members: here() });
       };
-    },
-    watch(look) {
-      watching.add(look);
-      return () => watching.delete(look);
     },
   };
 }
@@ -154,5 +156,3 @@ export function isSeenBy(memberId: string, { conversation, onlyFor }: Post): boo
   if (onlyFor !== null && onlyFor !== memberId) return false;
   return !conversation.startsWith(DM_PREFIX) || conversation === dmChannel(memberId);
 }
-
-const DM_PREFIX = dmChannel("");

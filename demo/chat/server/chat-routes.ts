@@ -1,17 +1,22 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
+import {
+  ACTION_MAX_CHARACTERS,
+  COMMAND_TEXT_MAX_CHARACTERS,
+  DM_CHANNEL_MAX_CHARACTERS,
+  DM_PREFIX,
+  MESSAGE_TEXT_MAX_CHARACTERS,
+} from "../../../bridge/contract";
+import type { Channel } from "../../../bridge/inbound-event";
 import type { SendResult } from "../../../bridge/sender";
-import { COMMAND, COMMAND_MAX, NAME_MAX, TEXT_MAX, type LinkMode, type Member, type Report } from "../shapes";
-import type { PageContext } from "./page-context";
+import { COMMAND, NAME_MAX, type LinkMode, type Report } from "../shapes";
+import type { PageContext } from "./page-server";
 
 const ID = { type: "integer", minimum: 1 } as const;
 
+/** The options of a route whose body has exactly these properties. */
 function bodyOf(properties: Record<string, object>, required = Object.keys(properties)): object {
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
-
-const NOTHING_SAID = { message: "The message is empty." };
-const NO_CONVERSATION = { message: "You are not in that conversation." };
-const NO_BUTTON = { message: "That button no longer exists: the message has changed." };
 
 /** Adds `POST /join`, which adds a member and returns their key. */
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
@@ -27,82 +32,76 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
 }
 
 /** Adds the routes by which members type, press buttons, switch the bridge's mode and cut its network. */
-export function addChatRoutes(
-  app: FastifyInstance,
-  { room, link }: PageContext,
-  memberOf: (request: FastifyRequest) => Member,
-): void {
+export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
+  const SAY = bodyOf(
+    {
+      conversation: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS },
+      text: { type: "string", maxLength: MESSAGE_TEXT_MAX_CHARACTERS },
+      replyTo: ID,
+    },
+    ["conversation", "text"],
+  );
   app.post<{ Body: { conversation: string; text: string; replyTo?: number } }>(
     "/say",
-    bodyOf(
-      {
-        conversation: { type: "string", maxLength: 131 },
-        text: { type: "string", maxLength: TEXT_MAX },
-        replyTo: ID,
-      },
-      ["conversation", "text"],
-    ),
+    SAY,
     (request, reply) => {
-      const { conversation, replyTo } = request.body;
-      const author = memberOf(request);
-      const text = request.body.text.trim();
+      const { member: author, body } = request;
+      const { conversation, replyTo } = body;
+      const text = body.text.trim();
+      const refuse = (status: number, message: string) => reply.code(status).send({ message });
+      if (text === "") return refuse(400, "The message is empty.");
+      if (!room.isOpenTo(author.id, conversation)) return refuse(404, "You are not in that conversation.");
       const command = readCommand(text);
-      if (text === "") return reply.code(400).send(NOTHING_SAID);
-      if (!room.isOpenTo(author.id, conversation)) return reply.code(404).send(NO_CONVERSATION);
-      const isDm = conversation.startsWith("dm:");
-      if (command !== undefined && isDm) {
-        return reply.code(400).send({ message: `${COMMAND} works in channels.` });
+      if (command !== undefined && conversation.startsWith(DM_PREFIX)) {
+        return refuse(400, `${COMMAND} works in channels.`);
       }
-      if (command !== undefined && [...command].length > COMMAND_MAX) {
-        return reply.code(400).send({ message: `A command has at most ${COMMAND_MAX} characters.` });
+      if (command !== undefined && [...command].length > COMMAND_TEXT_MAX_CHARACTERS) {
+        return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);
       }
-      const replied = replyTo === undefined ? undefined : room.post(replyTo);
-      const isReply = replied?.by === "service" && replied.conversation === conversation;
+      const answered = replyTo === undefined ? undefined : room.post(replyTo);
+      const replied =
+        answered?.by === "service" && answered.conversation === conversation ? answered : undefined;
       const post = room.say({
         author,
         conversation,
         text,
         isCommand: command !== undefined,
-        replyTo: isReply ? replied.id : null,
+        replyTo: replied?.id ?? null,
       });
-      const channel = isDm ? conversation : channelOf(conversation);
-      const event =
+      const from = { channel: channelOf(conversation), user: author };
+      const reported = bridge.report(
         command === undefined
-          ? { type: "message" as const, text, ...(isReply ? { replyTo: replied.message.id } : {}) }
-          : { type: "command" as const, text: command };
+          ? { type: "message", ...from, text, ...(replied && { replyTo: replied.message.id }) }
+          : { type: "command", ...from, text: command },
+      );
       // The chat shows the post at once, and the result of its report later.
-      void link
-        .report({ ...event, channel, user: author })
-        .then((result) => room.setReport(post.id, toReport(result)));
+      void reported.then((result) => room.setReport(post.id, toReport(result)));
       return reply.code(204).send();
     },
   );
 
-  app.post<{ Body: { post: number; action: string } }>(
-    "/press",
-    bodyOf({ post: ID, action: { type: "string", maxLength: 512 } }),
-    async (request, reply) => {
-      const user = memberOf(request);
-      const { action } = request.body;
-      const post = room.post(request.body.post);
-      const isThere =
-        post?.by === "service" &&
-        room.postsFor(user.id).includes(post) &&
-        post.message.buttons.flat().some((button) => "action" in button && button.action === action);
-      if (!isThere) return reply.code(409).send(NO_BUTTON);
-      const { conversation, message } = post;
-      const channel = conversation.startsWith("dm:") ? conversation : channelOf(conversation);
-      const result = await link.report({ type: "action", channel, user, messageId: message.id, action });
-      return done(reply, toReport(result));
-    },
-  );
+  const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX_CHARACTERS } });
+  app.post<{ Body: { post: number; action: string } }>("/press", PRESS, async (request, reply) => {
+    const { member: user, body } = request;
+    const post = room.postsFor(user.id).find(({ id }) => id === body.post);
+    const buttons = post?.by === "service" ? post.message.buttons.flat() : [];
+    if (post?.by !== "service" || !buttons.some((each) => "action" in each && each.action === body.action)) {
+      return reply.code(409).send({ message: "That button no longer exists: the message has changed." });
+    }
+    const channel = channelOf(post.conversation);
+    const press = { type: "action", channel, user, messageId: post.message.id, action: body.action } as const;
+    const report = toReport(await bridge.report(press));
+    return report.is === "failed"
+      ? reply.code(502).send({ message: `The press failed: ${report.why}.` })
+      : reply.code(204).send();
+  });
 
   app.put<{ Body: { mode: LinkMode } }>(
     "/link/mode",
     bodyOf({ mode: { enum: ["poll", "push"] } }),
     async (request, reply) => {
       try {
-        await link.setMode(request.body.mode);
+        await bridge.setMode(request.body.mode);
         return await reply.code(204).send();
       } catch (error) {
         return reply.code(409).send({ message: error instanceof Error ? error.message : String(error) });
@@ -114,13 +113,14 @@ export function addChatRoutes(
     "/link/cut",
     bodyOf({ isCut: { type: "boolean" } }),
     async (request, reply) => {
-      await link.setCut(request.body.isCut);
+      await bridge.setCut(request.body.isCut);
       return reply.code(204).send();
     },
   );
 
-  function channelOf(id: string): { id: string; name: string } {
-    return { id, name: room.channels.find((each) => each.id === id)?.name ?? id };
+  /** The channel of an event: the id of a direct conversation, or the id and the name of a channel. */
+  function channelOf(id: string): Channel {
+    return room.channels.find((each) => each.id === id) ?? id;
   }
 }
 
@@ -139,10 +139,4 @@ function toReport(result: SendResult): Report {
     case "given-up":
       return { is: "failed", why: "the service could not be reached" };
   }
-}
-
-function done(reply: FastifyReply, report: Report): FastifyReply {
-  return report.is === "failed"
-    ? reply.code(502).send({ message: `The press failed: ${report.why}.` })
-    : reply.code(204).send();
 }

@@ -2,18 +2,31 @@ import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
-import fastify, { type FastifyRequest } from "fastify";
+import fastify from "fastify";
 import type { Logger } from "pino";
 import type { ChatConfig } from "../config";
-import type { Member } from "../shapes";
-import { addChatRoutes, addJoinRoute } from "./chat-routes";
-import type { PageContext } from "./page-context";
+import type { Bridge } from "../link/bridge";
+import type { Room } from "../room/room";
+import type { Member, StreamEvent } from "../shapes";
+import type { WireLog } from "../wire/wire-log";
+import { addJoinRoute, addChatRoutes } from "./chat-routes";
 import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
 
-export interface PageServer {
-  readonly port: number;
-  close(): Promise<void>;
+/** The parts of the chat that the page's server uses. */
+export interface PageContext {
+  readonly room: Room;
+  readonly wire: WireLog;
+  readonly bridge: Bridge;
+  /** The open pages; each is called with every change. */
+  readonly pages: Set<(event: StreamEvent) => void>;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The member who sent the request. Only requests that need no key have none. */
+    member: Member;
+  }
 }
 
 const REQUEST_WITHIN_MS = 10_000;
@@ -22,11 +35,7 @@ const BODY_MAX_BYTES = 32 * 1024;
 const PAGE = join(__dirname, "../page");
 
 /** Serves the page, and its API under /api. Throws when the page is not built. */
-export async function startPageServer(
-  config: ChatConfig,
-  context: PageContext,
-  log: Logger,
-): Promise<PageServer> {
+export async function startPageServer(config: ChatConfig, context: PageContext, log: Logger) {
   if (!existsSync(join(PAGE, "index.html"))) throw new Error("the page is not built: run npm run build");
   const app = fastify({
     requestTimeout: REQUEST_WITHIN_MS,
@@ -36,7 +45,6 @@ export async function startPageServer(
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   });
   guardPage(app, config);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found." }));
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const { statusCode: status = 500 } = error;
     if (status >= 500) log.error({ err: error, where: request.routeOptions.url }, "a request failed");
@@ -48,21 +56,14 @@ export async function startPageServer(
     async (api) => {
       addJoinRoute(api, context);
       await api.register(async (joined) => {
-        const keyOf = ({ headers }: FastifyRequest): string =>
-          /^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
         joined.addHook("onRequest", async (request, reply) => {
-          const isKnown = context.room.memberOf(keyOf(request)) !== undefined;
-          if (!isKnown)
-            return reply.code(401).send({ message: "You are not a member of this chat; join again." });
+          const [, key = ""] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
+          const member = context.room.memberOf(key);
+          if (member !== undefined) request.member = member;
+          else return reply.code(401).send({ message: "You are not a member of this chat; join again." });
         });
-        const memberOf = (request: FastifyRequest): Member => {
-          const member = context.room.memberOf(keyOf(request));
-          // A full chat may have removed the member since the hook, while the body arrived.
-          if (member === undefined) throw Object.assign(new Error("unknown member"), { statusCode: 401 });
-          return member;
-        };
-        addChatRoutes(joined, context, memberOf);
-        addStreamRoute(joined, context, memberOf);
+        addChatRoutes(joined, context);
+        addStreamRoute(joined, context);
       });
     },
     { prefix: "/api" },

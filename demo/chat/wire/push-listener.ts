@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { readBody } from "../../../bridge/read-body";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import type { PushAnswer, PushReceiver } from "../../../bridge/receive-push";
-import type { HostPort } from "../../../runtime/settings";
+import type { PushConfig } from "../config";
+import { bytesOf, createRawServer } from "./raw-server";
 import { wireSide, type WireLog } from "./wire-log";
 
 /** The HTTPS listener that receives pushes. */
@@ -15,9 +13,7 @@ export interface PushListener {
 }
 
 export interface PushListenerOptions {
-  readonly listen: HostPort;
-  /** In PEM. */
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer };
+  readonly push: PushConfig;
   readonly receiver: Pick<PushReceiver, "receive">;
   /** Answers a request for everything that the chat shows, by its headers and query string; undefined when off. */
   readonly observe: ((headers: IncomingHttpHeaders, query: string) => PushAnswer) | undefined;
@@ -26,78 +22,53 @@ export interface PushListenerOptions {
 
 /** The path of the target URL. */
 export const PUSH_PATH = "/pushes";
-/** The path for `chat-bridge-check`. Its requests are not part of the wire log, because the service sends none. */
-const OBSERVE_PATH = "/observe";
-
-const BODY_BOUNDS = { maxBytes: 1024 * 1024, withinMs: 5_000 };
 
 export async function listenForPushes({
-  listen,
-  tls,
+  push,
   receiver,
   observe,
   wire,
 }: PushListenerOptions): Promise<PushListener> {
-  let isCut = false;
-
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [path, query = ""] = splitAtQuery(request.url ?? "");
-    if (observe !== undefined && request.method === "GET" && path === OBSERVE_PATH) {
-      request.resume();
-      const { status, headers, body } = observe(request.headers, query);
-      return void response.writeHead(status, headers).end(body);
-    }
-    if (request.method !== "POST" || request.url !== PUSH_PATH) {
-      request.resume();
-      return void response
-        .writeHead(404, { "content-type": "text/plain" })
-        .end("Not found: pushes go to /pushes.\n");
-    }
+  const { app, listen } = createRawServer(push.tls);
+  app.post(PUSH_PATH, async (request, reply) => {
     const at = new Date().toISOString();
     const began = performance.now();
-    const body = await readBody(request, BODY_BOUNDS);
-    if (typeof body === "string") return void request.destroy();
-    const answer = await receiver.receive(request.headers, body);
+    const { headers } = request;
+    const body = bytesOf(request);
+    const answer = await receiver.receive(headers, body);
     wire.add({
       at,
       what: "push",
       method: "POST",
       path: PUSH_PATH,
-      request: wireSide(request.headers, body),
+      request: wireSide(headers, body),
       answer: { status: answer.status, ...wireSide(answer.headers, Buffer.from(answer.body)) },
       failure: null,
       ms: Math.round(performance.now() - began),
     });
-    response.writeHead(answer.status, answer.headers).end(answer.body);
+    return reply.code(answer.status).headers(answer.headers).send(answer.body);
+  });
+  if (observe !== undefined) {
+    // For `chat-bridge-check`. Its requests are not part of the wire log, because the service sends none.
+    app.get("/observe", (request, reply) => {
+      // The query stays exactly as sent, because the signature covers its bytes.
+      const [, query = ""] = /\?(.*)$/.exec(request.url) ?? [];
+      const { status, headers, body } = observe(request.headers, query);
+      return reply.code(status).headers(headers).send(body);
+    });
   }
 
-  const server = createServer(tls, (request, response) => {
-    response.on("error", () => undefined);
-    take(request, response).catch(() => request.destroy());
-  });
   // A cut network drops connections before the TLS handshake.
-  server.on("connection", (socket: Socket) => {
+  let isCut = false;
+  app.server.on("connection", (socket: Socket) => {
     if (isCut) socket.destroy();
   });
-  server.on("tlsClientError", () => undefined);
-  server.listen(listen.port, listen.host);
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(push.listen),
     setCut(cut) {
       isCut = cut;
-      if (cut) server.closeAllConnections();
+      if (cut) app.server.closeAllConnections();
     },
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
+    close: () => app.close(),
   };
-}
-
-/** Splits a URL at its first `?`. The query stays exactly as sent, because the signature covers its bytes. */
-function splitAtQuery(url: string): readonly [path: string, query?: string] {
-  const at = url.indexOf("?");
-  return at < 0 ? [url] : [url.slice(0, at), url.slice(at + 1)];
 }

@@ -1,8 +1,5 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { exchange } from "../../../bridge/http-exchange";
-import { readBody } from "../../../bridge/read-body";
+import { bytesOf, createRawServer } from "./raw-server";
 import { wireSide, type WireLog } from "./wire-log";
 
 /**
@@ -17,7 +14,6 @@ export interface Tap {
   close(): Promise<void>;
 }
 
-const BODY_MAX_BYTES = 1024 * 1024;
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 const PASS_WITHIN_MS = 30_000;
 const PASSED_ON = ["content-type", "service-signature"];
@@ -28,49 +24,45 @@ export async function startTap(serviceUrl: string, wire: WireLog): Promise<Tap> 
   /** Aborted while the network is cut. */
   let network = new AbortController();
 
-  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method, url: path = "/" } = request;
-    const isReport = method === "POST";
-    const at = new Date().toISOString();
-    const began = performance.now();
-    const body = await readBody(request, { maxBytes: BODY_MAX_BYTES, withinMs: PASS_WITHIN_MS });
-    if (typeof body === "string") return void request.destroy();
-    const { signal } = network;
-    const answer = await exchange({
-      url: new URL(path, service.origin).href,
-      method: isReport ? "POST" : "GET",
-      headers: only(PASSED_ON, (name) => request.headers[name]?.toString()),
-      ...(isReport ? { body } : {}),
-      timeoutMs: PASS_WITHIN_MS,
-      answerMaxBytes: ANSWER_MAX_BYTES,
-      signal,
-    });
-    const isAnswer = "status" in answer;
-    wire.add({
-      at,
-      what: isReport ? "report" : "poll",
-      method: isReport ? "POST" : "GET",
-      path,
-      request: wireSide(request.headers, body),
-      answer: isAnswer ? { status: answer.status, ...wireSide(answer.headers, answer.body) } : null,
-      failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.failed}`,
-      ms: Math.round(performance.now() - began),
-    });
-    if (!isAnswer) return void request.destroy();
-    response.writeHead(
-      answer.status,
-      only(PASSED_BACK, (name) => answer.headers.get(name) ?? undefined),
-    );
-    response.end(answer.body);
-  }
-
-  const server = createServer((request, response) => {
-    response.on("error", () => undefined);
-    pass(request, response).catch(() => request.destroy());
+  const { app, listen } = createRawServer(null);
+  app.route({
+    method: ["GET", "POST"],
+    url: "/*",
+    async handler(request, reply) {
+      const method = request.method === "POST" ? "POST" : "GET";
+      const at = new Date().toISOString();
+      const began = performance.now();
+      const body = bytesOf(request);
+      const { signal } = network;
+      const answer = await exchange({
+        url: service.origin + request.url,
+        method,
+        headers: only(PASSED_ON, (name) => request.headers[name]?.toString()),
+        ...(method === "POST" ? { body } : {}),
+        timeoutMs: PASS_WITHIN_MS,
+        answerMaxBytes: ANSWER_MAX_BYTES,
+        signal,
+      });
+      const isAnswer = "status" in answer;
+      wire.add({
+        at,
+        what: method === "POST" ? "report" : "poll",
+        method,
+        path: request.url,
+        request: wireSide(request.headers, body),
+        answer: isAnswer ? { status: answer.status, ...wireSide(answer.headers, answer.body) } : null,
+        failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.failed}`,
+        ms: Math.round(performance.now() - began),
+      });
+      if (!isAnswer) {
+        request.raw.destroy();
+        return reply.hijack();
+      }
+      const headers = only(PASSED_BACK, (name) => answer.headers.get(name) ?? undefined);
+      return reply.code(answer.status).headers(headers).send(answer.body);
+    },
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listen({ host: "127.0.0.1", port: 0 });
   return {
     baseUrl: `http://127.0.0.1:${port}${service.pathname}`,
     setCut(isCut) {
@@ -79,13 +71,12 @@ export async function startTap(serviceUrl: string, wire: WireLog): Promise<Tap> 
     },
     async close() {
       network.abort();
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
+      await app.close();
     },
   };
 }
 
+/** The headers of `names` that have a value. */
 function only(
   names: readonly string[],
   valueOf: (name: string) => string | undefined,

@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Exchange, WireSide } from "../shapes";
+import type { Exchange, StreamEvent, WireSide } from "../shapes";
 
 /** The latest exchanges between the bridge and the service, to be shown in the page; `wireSide` removes secrets. */
 export interface WireLog {
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
   add(exchange: Omit<Exchange, "id" | "times">): void;
-  watch(look: (exchange: Exchange) => void): () => void;
 }
 
 const EXCHANGES_MAX = 100;
@@ -20,8 +19,8 @@ const SHOWN_HEADERS = [
   "retry-after",
 ] as const;
 
-export function createWireLog(): WireLog {
-  const watching = new Set<(exchange: Exchange) => void>();
+/** `tell` is called with each exchange. */
+export function createWireLog(tell: (event: StreamEvent) => void): WireLog {
   let exchanges: readonly Exchange[] = [];
   let lastId = 0;
   return {
@@ -35,11 +34,7 @@ export function createWireLog(): WireLog {
         ? { ...fresh, id: before.id, times: before.times + 1 }
         : { ...fresh, id: ++lastId, times: 1 };
       exchanges = [exchange, ...(again ? older : exchanges)].slice(0, EXCHANGES_MAX);
-      for (const look of watching) look(exchange);
-    },
-    watch(look) {
-      watching.add(look);
-      return () => watching.delete(look);
+      tell({ type: "exchange", exchange });
     },
   };
 }
