@@ -15,11 +15,6 @@ import { drawQuestions } from "./questions/draw-questions";
 import type { Output } from "./rules/input-output";
 import { createWorkspaces } from "./workspaces";
 
-export interface Trivia {
-  /** Ends the games, publishes their ends, sends the last acks, and closes. Closing twice is harmless. */
-  close(): Promise<void>;
-}
-
 /** Age above which an event is dropped, because after an outage nobody still waits for its outputs. */
 const STALE_AFTER_MS = 5 * 60_000;
 /** Number of handled events that are remembered for redelivery; more than can be unacked at once. */
@@ -27,7 +22,7 @@ const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
 /** Starts the game service. Resolves when it follows; rejects when core rejects it or `stopping` is aborted first. */
-export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal): Promise<Trivia> {
+export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { group, consumer } = config;
   const pictures = await listenForPictures(config.picturesListen);
   const picturesUrl =
@@ -101,6 +96,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const health = await listenForProbes(config.healthListen, async () =>
     closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
   );
+  /** Ends the games, publishes their ends, sends the last acks, and closes. Closing twice is harmless. */
   const close = (): Promise<void> =>
     (closing ??= (async () => {
       follower.pause();

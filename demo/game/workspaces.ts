@@ -1,16 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Input, Output } from "./rules/input-output";
 import { nextTickAt, play } from "./rules/play";
-import { EMPTY_WORKSPACE, type Rules, type Workspace } from "./rules/workspace";
-
-/** The states of all workspaces, and the timers of their games. */
-export interface Workspaces {
-  /** Plays an input; returns the outputs in order. */
-  play(workspaceId: string, input: Input): readonly Output[];
-  forget(workspaceId: string): void;
-  /** Ends every game and stops all timers. Calls `onOwn` with the outputs. */
-  close(): void;
-}
+import { emptyWorkspace, type Rules, type Workspace } from "./rules/workspace";
 
 export interface WorkspacesOptions {
   readonly rules: Rules;
@@ -22,11 +13,12 @@ export interface WorkspacesOptions {
 const WORKSPACES_MAX = 5_000;
 
 interface Entry {
-  state: Workspace;
+  readonly workspace: Workspace;
   timer: NodeJS.Timeout | undefined;
 }
 
-export function createWorkspaces({ rules, onOwn }: WorkspacesOptions): Workspaces {
+/** The states of all workspaces, and the timers of their games. */
+export function createWorkspaces({ rules, onOwn }: WorkspacesOptions) {
   const entries = new LRUCache<string, Entry>({
     max: WORKSPACES_MAX,
     dispose: ({ timer }) => clearTimeout(timer),
@@ -35,20 +27,22 @@ export function createWorkspaces({ rules, onOwn }: WorkspacesOptions): Workspace
   const now = (): number => performance.timeOrigin + performance.now();
 
   function step(workspaceId: string, input: Input): readonly Output[] {
-    const entry = entries.get(workspaceId) ?? { state: EMPTY_WORKSPACE, timer: undefined };
-    const { workspace, outputs } = play(rules, entry.state, input, now());
+    const entry: Entry = entries.get(workspaceId) ?? { workspace: emptyWorkspace(), timer: undefined };
+    entries.set(workspaceId, entry);
+    const outputs = play(rules, entry.workspace, input, now());
     clearTimeout(entry.timer);
-    const atMs = nextTickAt(workspace);
+    const atMs = nextTickAt(entry.workspace);
     const tick = (): void => onOwn(workspaceId, step(workspaceId, { type: "tick" }));
-    const timer = atMs === Infinity ? undefined : setTimeout(tick, Math.max(1, Math.ceil(atMs - now())));
-    entries.set(workspaceId, { state: workspace, timer });
+    if (atMs < Infinity) entry.timer = setTimeout(tick, Math.max(1, Math.ceil(atMs - now())));
     return outputs;
   }
 
   return {
+    /** Plays an input; returns the outputs in order. */
     play: step,
-    forget: (workspaceId) => void entries.delete(workspaceId),
-    close() {
+    forget: (workspaceId: string): void => void entries.delete(workspaceId),
+    /** Ends every game and stops all timers. */
+    close(): void {
       for (const id of [...entries.keys()]) onOwn(id, step(id, { type: "closing" }));
       entries.clear();
     },

@@ -2,7 +2,7 @@ import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import type { Question } from "../../demo/game/rules/game-state";
 import type { Input, Output } from "../../demo/game/rules/input-output";
 import { play } from "../../demo/game/rules/play";
-import { EMPTY_WORKSPACE, type Rules } from "../../demo/game/rules/workspace";
+import { emptyWorkspace, type Rules } from "../../demo/game/rules/workspace";
 
 export const CHOICE = {
   kind: "choice",
@@ -31,14 +31,10 @@ const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
 
 /** Returns a workspace to play in. Its functions return the game's outputs. The id of the first event is "e1". */
 export function table() {
-  let workspace = EMPTY_WORKSPACE;
+  const workspace = emptyWorkspace();
   let nowMs = 0;
   let events = 0;
-  function feed(input: Input): readonly Output[] {
-    const step = play(RULES, workspace, input, nowMs);
-    workspace = step.workspace;
-    return step.outputs;
-  }
+  const feed = (input: Input): readonly Output[] => play(RULES, workspace, input, nowMs);
   const from = (id: string, channel = "c1") => ({
     eventId: `e${++events}`,
     channel,

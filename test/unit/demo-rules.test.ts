@@ -6,7 +6,7 @@ import { drawQuestions } from "../../demo/game/questions/draw-questions";
 import { readAction, writeAction } from "../../demo/game/rules/button-action";
 import type { Input, Output } from "../../demo/game/rules/input-output";
 import { nextTickAt, play } from "../../demo/game/rules/play";
-import { EMPTY_WORKSPACE, type Rules, type Workspace } from "../../demo/game/rules/workspace";
+import { emptyWorkspace, type Rules } from "../../demo/game/rules/workspace";
 import { MessageKind } from "../../proto/gen/chatbridge/v1/event";
 import { forAll } from "../harness/for-all";
 
@@ -66,15 +66,13 @@ const anyStep: fc.Arbitrary<Step> = fc
 
 /** Opens a lobby and plays the steps from there, with a tick whenever one is due. */
 function playAll(steps: readonly Step[]) {
-  let workspace: Workspace = EMPTY_WORKSPACE;
+  const workspace = emptyWorkspace();
   let nowMs = 1_000_000;
   const sent: { readonly atMs: number; readonly output: Output }[] = [];
 
   function feed(input: Input, atMs: number): void {
     nowMs = atMs;
-    const step = play(RULES, workspace, input, nowMs);
-    workspace = step.workspace;
-    for (const output of step.outputs) sent.push({ atMs, output });
+    for (const output of play(RULES, workspace, input, nowMs)) sent.push({ atMs, output });
   }
 
   function tickUntil(untilMs: number): void {

@@ -10,18 +10,13 @@ import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
 import { channelCredentials } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 
-/** The client of core's `GameService`. */
-export interface CoreClient {
-  /** Publishes 1 to 100 events; rejects with a ServiceError. */
-  publishEvents(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
-  follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
-  close(): void;
-}
+export type CoreClient = ReturnType<typeof connectToCore>;
 
 const PUBLISH_WITHIN_MS = 10_000;
 const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
 
-export function connectToCore({ address, token, tls }: CoreConnection): CoreClient {
+/** The client of core's `GameService`. */
+export function connectToCore({ address, token, tls }: CoreConnection) {
   const client = new GameServiceClient(address, channelCredentials(tls), {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 5_000,
@@ -33,15 +28,16 @@ export function connectToCore({ address, token, tls }: CoreConnection): CoreClie
   metadata.set("authorization", `Bearer ${token}`);
 
   return {
-    publishEvents: (events) =>
+    /** Publishes 1 to 100 events; rejects with a ServiceError. */
+    publishEvents: (events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> =>
       new Promise((resolve, reject) => {
         const options = { deadline: Date.now() + PUBLISH_WITHIN_MS };
         client.publishEvents({ events: [...events] }, metadata, options, (error, response) =>
           error === null ? resolve(response.results) : reject(error),
         );
       }),
-    follow: () => client.follow(metadata),
-    close: () => client.close(),
+    follow: (): ClientDuplexStream<FollowRequest, FollowResponse> => client.follow(metadata),
+    close: (): void => client.close(),
   };
 }
 

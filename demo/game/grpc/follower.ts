@@ -9,23 +9,6 @@ import {
 } from "../../../proto/gen/chatbridge/v1/game";
 import { isRefused, pauseAfter, type CoreClient } from "./core-client";
 
-/**
- * Follows inbound events, opening a new stream whenever one ends.
- *
- *     open ─▶ opened ─▶ deliveries, each acked once it is handled ─▶ end
- *      ▲                                                              │
- *      └───────────────────────────── back off ◀──────────────────────┘
- */
-export interface Follower {
-  /** Resolves when the first stream is opened; rejects when core rejects the game, or `close` is called, first. */
-  readonly opened: Promise<void>;
-  readonly isFollowing: boolean;
-  /** Ignores further deliveries. Those in progress are still acked. */
-  pause(): void;
-  /** Sends the last acks and closes the stream. Core redelivers unacked events to the group's next stream. */
-  close(): Promise<void>;
-}
-
 export interface FollowerOptions {
   readonly core: CoreClient;
   readonly group: string;
@@ -38,7 +21,14 @@ export interface FollowerOptions {
 const WINDOW = 200;
 const CLOSE_WITHIN_MS = 1_000;
 
-export function startFollower({ core, group, consumer, log, handle }: FollowerOptions): Follower {
+/**
+ * Follows inbound events, opening a new stream whenever one ends.
+ *
+ *     open ─▶ opened ─▶ deliveries, each acked once it is handled ─▶ end
+ *      ▲                                                              │
+ *      └───────────────────────────── back off ◀──────────────────────┘
+ */
+export function startFollower({ core, group, consumer, log, handle }: FollowerOptions) {
   const over = new AbortController();
   let open = (): void => undefined;
   let refuse = (_reason: Error): void => undefined;
@@ -109,14 +99,17 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
 
   const ended = run();
   return {
+    /** Resolves when the first stream is opened; rejects when core rejects the game, or `close` is called, first. */
     opened,
     get isFollowing() {
       return isFollowing;
     },
-    pause() {
+    /** Ignores further deliveries. Those in progress are still acked. */
+    pause(): void {
       isPaused = true;
     },
-    async close() {
+    /** Sends the last acks and closes the stream. Core redelivers unacked events to the group's next stream. */
+    async close(): Promise<void> {
       over.abort();
       refuse(new Error("closed"));
       // Events that were just handled are acked first.

@@ -5,22 +5,6 @@ import { PublishRefusal, type PublishResult } from "../../../proto/gen/chatbridg
 import { pauseAfter, type CoreClient } from "./core-client";
 import { toOutboundEvent, type Posting } from "./outbound-event";
 
-/**
- * Publishes outputs in order, one call at a time. A call is retried until core
- * answers it, which the idempotency keys make harmless. Waiting outputs do not
- * pile up, because an update replaces the waiting update of the same message.
- */
-export interface Publisher {
-  /** Resolves when the event is stored, rejected or dropped, or when a later update has replaced it. */
-  publish(posting: Posting): Promise<void>;
-  /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
-  refOf(workspaceId: string, messageId: string): string | undefined;
-  /** Resolves when no event waits. */
-  idle(): Promise<void>;
-  /** Drops all events that are not published yet. */
-  close(): void;
-}
-
 export interface PublisherOptions {
   readonly core: CoreClient;
   readonly log: Logger;
@@ -37,7 +21,12 @@ const BATCH_MAX = 100;
 /** Number of messages whose ids are remembered. */
 const MESSAGES_MAX = 20_000;
 
-export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOptions): Publisher {
+/**
+ * Publishes outputs in order, one call at a time. A call is retried until core
+ * answers it, which the idempotency keys make harmless. Waiting outputs do not
+ * pile up, because an update replaces the waiting update of the same message.
+ */
+export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOptions) {
   const waiting: Waiting[] = [];
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
@@ -106,15 +95,20 @@ export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOpti
   }
 
   return {
-    publish: (posting) =>
+    /** Resolves when the event is stored, rejected or dropped, or when a later update has replaced it. */
+    publish: (posting: Posting): Promise<void> =>
       new Promise((resolve) => {
         add({ posting, settle: resolve });
         // Outputs published in the same turn of the event loop go out in one call.
         running ??= Promise.resolve().then(run);
       }),
-    idle: async () => running,
-    refOf: (workspaceId, messageId) => refs.get(`${workspaceId} ${messageId}`),
-    close: () => over.abort(),
+    /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
+    refOf: (workspaceId: string, messageId: string): string | undefined =>
+      refs.get(`${workspaceId} ${messageId}`),
+    /** Resolves when no event waits. */
+    idle: async (): Promise<void> => running,
+    /** Drops all events that are not published yet. */
+    close: (): void => over.abort(),
   };
 }
 

@@ -6,7 +6,7 @@ export interface Member {
 }
 
 export interface Player extends Member {
-  readonly points: number;
+  points: number;
 }
 
 /** A question as it is asked, with its options in the order of the buttons. */
@@ -30,9 +30,6 @@ export type Question =
       readonly more: string;
     };
 
-/** Answers by member's id, first answer first. */
-export type Answers = ReadonlyMap<string, Answer>;
-
 export interface Answer {
   /** The index of the option, or the number that was typed. */
   readonly value: number;
@@ -49,22 +46,22 @@ export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
  */
 export type Phase =
   | { readonly name: "lobby"; readonly untilMs: number }
-  | {
-      readonly name: "question";
-      readonly index: number;
-      readonly fromMs: number;
-      readonly untilMs: number;
-      readonly answers: Answers;
-    }
-  | {
+  | (Asked & { readonly name: "question"; readonly fromMs: number })
+  | (Asked & {
       readonly name: "reveal";
-      readonly index: number;
-      readonly untilMs: number;
-      readonly answers: Answers;
       /** The points that each member won with this question. */
       readonly gains: ReadonlyMap<string, number>;
-    }
+    })
   | { readonly name: "over"; readonly why: EndReason };
+
+interface Asked {
+  /** The number of the question, from 0. */
+  readonly index: number;
+  readonly question: Question;
+  readonly untilMs: number;
+  /** By member's id, first answer first. */
+  readonly answers: Map<string, Answer>;
+}
 
 /** A game in a channel: one live message, from its lobby to its final board. */
 export interface Game {
@@ -76,14 +73,14 @@ export interface Game {
   readonly secondsPerQuestion: number;
   readonly revealMs: number;
   /** By member's id, in the order of joining. */
-  readonly players: ReadonlyMap<string, Player>;
-  readonly phase: Phase;
+  readonly players: Map<string, Player>;
+  phase: Phase;
   /** Number of consecutive questions without an answer, up to the latest. */
-  readonly unanswered: number;
+  unanswered: number;
   /** Time of the last update of the live message, in ms since the epoch. */
-  readonly shownAtMs: number;
+  shownAtMs: number;
   /** Whether the live message does not show the latest state. */
-  readonly isStale: boolean;
+  isStale: boolean;
 }
 
 /** Returns the players, most points first. */

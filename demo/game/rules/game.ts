@@ -1,14 +1,8 @@
 import { notice } from "../view/cards";
 import { showGame, showReceipt } from "../view/game-message";
 import type { EndReason, Game, Member, Phase } from "./game-state";
-import { tellMember, type MessageContent, type Output } from "./input-output";
+import { tellMember, type MessageContent, type Turn } from "./input-output";
 import { gainsOf } from "./scoring";
-
-/** A game after a step, and the outputs to show. */
-export interface GameStep {
-  readonly game: Game;
-  readonly outputs: readonly Output[];
-}
 
 /** Minimum time between two updates of a live message within a phase: at most two updates a second. */
 const UPDATE_GAP_MS = 500;
@@ -21,8 +15,8 @@ const UNANSWERED_MAX = 2;
 export function openGame(
   plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
   lobbyMs: number,
-  nowMs: number,
-): GameStep {
+  { nowMs, outputs }: Turn,
+): Game {
   const game: Game = {
     ...plan,
     players: new Map([[plan.host.id, { ...plan.host, points: 0 }]]),
@@ -31,65 +25,61 @@ export function openGame(
     shownAtMs: nowMs,
     isStale: false,
   };
-  const { channel, id: ref } = plan;
-  return { game, outputs: [{ type: "message.create", channel, ref, content: showGame(game) }] };
+  outputs.push({ type: "message.create", channel: plan.channel, ref: plan.id, content: showGame(game) });
+  return game;
 }
 
-export function join(game: Game, member: Member, nowMs: number): GameStep {
-  if (game.players.has(member.id)) return told(game, member, notice("already-in"));
-  if (game.players.size >= PLAYERS_MAX) return told(game, member, notice("full"));
-  return also(changed(withPlayer(game, member), nowMs), tell(game, member, notice("joined")));
+export function join(game: Game, member: Member, turn: Turn): void {
+  if (game.players.has(member.id)) return tell(game, member, notice("already-in"), turn);
+  if (game.players.size >= PLAYERS_MAX) return tell(game, member, notice("full"), turn);
+  addPlayer(game, member);
+  showSoon(game, turn);
+  tell(game, member, notice("joined"), turn);
 }
 
 /** Ends the lobby when a player presses Start. */
-export function begin(game: Game, member: Member, nowMs: number): GameStep {
-  if (game.phase.name !== "lobby") return told(game, member, notice("has-begun"));
-  if (!game.players.has(member.id)) return told(game, member, notice("join-first"));
-  return ask(game, 0, nowMs);
+export function begin(game: Game, member: Member, turn: Turn): void {
+  if (game.phase.name !== "lobby") return tell(game, member, notice("has-begun"), turn);
+  if (!game.players.has(member.id)) return tell(game, member, notice("join-first"), turn);
+  ask(game, 0, turn);
 }
 
 /** Records an answer to a question. A member's first answer counts, and answering joins the game. */
-export function answer(game: Game, member: Member, index: number, value: number, nowMs: number): GameStep {
-  const { phase } = game;
-  const question = game.questions[index];
-  if (
-    question === undefined ||
-    phase.name !== "question" ||
-    phase.index !== index ||
-    nowMs >= phase.untilMs
-  ) {
-    return told(game, member, notice("too-late"));
+export function answer(game: Game, member: Member, index: number, value: number, turn: Turn): void {
+  const { phase, players } = game;
+  if (phase.name !== "question" || phase.index !== index || turn.nowMs >= phase.untilMs) {
+    return tell(game, member, notice("too-late"), turn);
   }
-  if (question.kind === "choice" && question.options[value] === undefined) return { game, outputs: [] };
-  const first = phase.answers.get(member.id);
-  if (first !== undefined)
-    return told(game, member, showReceipt("You have already answered", question, first));
-  if (!game.players.has(member.id) && game.players.size >= PLAYERS_MAX)
-    return told(game, member, notice("full"));
-  const given = { value, atMs: nowMs };
-  const answers = new Map(phase.answers).set(member.id, given);
-  const after = { ...withPlayer(game, member), phase: { ...phase, answers } };
-  const next = answers.size === after.players.size ? reveal(after, nowMs) : changed(after, nowMs);
-  return also(next, tell(game, member, showReceipt("Locked in", question, given)));
+  const { question, answers } = phase;
+  if (question.kind === "choice" && question.options[value] === undefined) return;
+  const first = answers.get(member.id);
+  if (first !== undefined) {
+    return tell(game, member, showReceipt("You have already answered", question, first), turn);
+  }
+  if (!players.has(member.id) && players.size >= PLAYERS_MAX) {
+    return tell(game, member, notice("full"), turn);
+  }
+  const given = { value, atMs: turn.nowMs };
+  answers.set(member.id, given);
+  addPlayer(game, member);
+  if (answers.size === players.size) reveal(game, phase, turn);
+  else showSoon(game, turn);
+  tell(game, member, showReceipt("Locked in", question, given), turn);
 }
 
 /** Ends the phase if its time is over, or else shows changes that are due. */
-export function tick(game: Game, nowMs: number): GameStep {
+export function tick(game: Game, turn: Turn): void {
   const { phase } = game;
-  if (phase.name !== "over" && nowMs >= phase.untilMs) {
-    switch (phase.name) {
-      case "lobby":
-        return ask(game, 0, nowMs);
-      case "question":
-        return reveal(game, nowMs);
-      case "reveal":
-        if (phase.index + 1 >= game.questions.length) return end(game, "played", nowMs);
-        return game.unanswered >= UNANSWERED_MAX
-          ? end(game, "nobody-answers", nowMs)
-          : ask(game, phase.index + 1, nowMs);
-    }
+  if (phase.name === "over" || turn.nowMs < phase.untilMs) {
+    if (game.isStale) showSoon(game, turn);
+  } else if (phase.name === "question") {
+    reveal(game, phase, turn);
+  } else {
+    const next = phase.name === "lobby" ? 0 : phase.index + 1;
+    const isIdle = game.unanswered >= UNANSWERED_MAX && next < game.questions.length;
+    if (isIdle) end(game, "nobody-answers", turn);
+    else ask(game, next, turn);
   }
-  return game.isStale && nowMs >= game.shownAtMs + UPDATE_GAP_MS ? shown(game, nowMs) : { game, outputs: [] };
 }
 
 /** Returns the time of the next `tick`, in ms since the epoch; Infinity when the game is over. */
@@ -98,62 +88,51 @@ export function nextTickOf({ phase, isStale, shownAtMs }: Game): number {
   return isStale ? Math.min(phase.untilMs, shownAtMs + UPDATE_GAP_MS) : phase.untilMs;
 }
 
-export function end(game: Game, why: EndReason, nowMs: number): GameStep {
-  return enter(game, { name: "over", why }, nowMs);
+export function end(game: Game, why: EndReason, turn: Turn): void {
+  enter(game, { name: "over", why }, turn);
 }
 
-function ask(game: Game, index: number, nowMs: number): GameStep {
-  const untilMs = nowMs + game.secondsPerQuestion * 1000;
-  return enter(game, { name: "question", index, fromMs: nowMs, untilMs, answers: new Map() }, nowMs);
+/** Asks the next question, or ends the game after the last one. */
+function ask(game: Game, index: number, turn: Turn): void {
+  const question = game.questions[index];
+  if (question === undefined) return end(game, "played", turn);
+  const fromMs = turn.nowMs;
+  const untilMs = fromMs + game.secondsPerQuestion * 1000;
+  enter(game, { name: "question", index, question, fromMs, untilMs, answers: new Map() }, turn);
 }
 
-function reveal(game: Game, nowMs: number): GameStep {
-  const { phase, questions, revealMs } = game;
-  const question = phase.name === "question" ? questions[phase.index] : undefined;
-  if (phase.name !== "question" || question === undefined) return { game, outputs: [] };
-  const { index, answers } = phase;
+function reveal(game: Game, phase: Extract<Phase, { name: "question" }>, turn: Turn): void {
+  const { index, question, answers } = phase;
   const gains = gainsOf(question, answers, phase);
-  const players = new Map(game.players);
-  for (const [id, player] of players) {
-    players.set(id, { ...player, points: player.points + (gains.get(id) ?? 0) });
-  }
-  const unanswered = answers.size === 0 ? game.unanswered + 1 : 0;
-  const untilMs = nowMs + revealMs;
-  return enter({ ...game, players, unanswered }, { name: "reveal", index, untilMs, answers, gains }, nowMs);
+  for (const [id, player] of game.players) player.points += gains.get(id) ?? 0;
+  game.unanswered = answers.size === 0 ? game.unanswered + 1 : 0;
+  const untilMs = turn.nowMs + game.revealMs;
+  enter(game, { name: "reveal", index, question, untilMs, answers, gains }, turn);
 }
 
-function enter(game: Game, phase: Phase, nowMs: number): GameStep {
-  return shown({ ...game, phase }, nowMs);
+/** Shows a new phase at once. */
+function enter(game: Game, phase: Phase, turn: Turn): void {
+  game.phase = phase;
+  show(game, turn);
 }
 
-function withPlayer(game: Game, { id, name }: Member): Game {
-  const points = game.players.get(id)?.points ?? 0;
-  return { ...game, players: new Map(game.players).set(id, { id, name, points }) };
+function addPlayer(game: Game, { id, name }: Member): void {
+  game.players.set(id, { id, name, points: game.players.get(id)?.points ?? 0 });
 }
 
 /** Shows a change within a phase, once `UPDATE_GAP_MS` has passed since the last update, with those made meanwhile. */
-function changed(game: Game, nowMs: number): GameStep {
-  return nowMs >= game.shownAtMs + UPDATE_GAP_MS
-    ? shown(game, nowMs)
-    : { game: { ...game, isStale: true }, outputs: [] };
+function showSoon(game: Game, turn: Turn): void {
+  game.isStale = true;
+  if (turn.nowMs >= game.shownAtMs + UPDATE_GAP_MS) show(game, turn);
 }
 
-function shown(game: Game, nowMs: number): GameStep {
+function show(game: Game, { nowMs, outputs }: Turn): void {
   const { channel, id: ref } = game;
-  return {
-    game: { ...game, shownAtMs: nowMs, isStale: false },
-    outputs: [{ type: "message.update", channel, target: { ref }, content: showGame(game) }],
-  };
+  game.shownAtMs = nowMs;
+  game.isStale = false;
+  outputs.push({ type: "message.update", channel, target: { ref }, content: showGame(game) });
 }
 
-function told(game: Game, member: Member, content: MessageContent): GameStep {
-  return { game, outputs: [tell(game, member, content)] };
-}
-
-function tell({ channel }: Game, { id: user }: Member, content: MessageContent): Output {
-  return tellMember(channel, user, content);
-}
-
-function also({ game, outputs }: GameStep, ...more: readonly Output[]): GameStep {
-  return { game, outputs: [...outputs, ...more] };
+function tell({ channel }: Game, { id: user }: Member, content: MessageContent, turn: Turn): void {
+  tellMember(turn, channel, user, content);
 }

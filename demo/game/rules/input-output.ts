@@ -2,11 +2,6 @@ import { DM_PREFIX } from "../../../contract/forms";
 import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 import type { Member } from "./game-state";
 
-/** An action of a member, a tick of the clock, or the shutdown of this process. */
-export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "closing" };
-
-export type MemberInput = CommandInput | ActionInput | MessageInput;
-
 interface FromMember {
   /** The same on every delivery of the event; seeds all randomness. */
   readonly eventId: string;
@@ -15,23 +10,25 @@ interface FromMember {
   readonly member: Member;
 }
 
-export interface CommandInput extends FromMember {
-  readonly type: "command";
-  readonly text: string;
-}
+export type CommandInput = FromMember & { readonly type: "command"; readonly text: string };
 
-export interface ActionInput extends FromMember {
+export type ActionInput = FromMember & {
   readonly type: "action";
   readonly messageId: string;
   readonly action: string;
-}
+};
 
-export interface MessageInput extends FromMember {
+export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
   /** Ref of the message replied to; null if this game did not publish it, undefined if the message is no reply. */
   readonly replyTo: string | null | undefined;
-}
+};
+
+export type MemberInput = CommandInput | ActionInput | MessageInput;
+
+/** An action of a member, a tick of the clock, or the shutdown of this process. */
+export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "closing" };
 
 /** A message to publish, without an id; `Message.create` fills in missing fields. */
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
@@ -70,9 +67,17 @@ export type Output =
       readonly lifetimeSeconds?: number;
     };
 
-/** Returns a message to one member: ephemeral in a channel, an ordinary message in a direct conversation. */
-export function tellMember(channel: string, user: string, content: MessageContent): Output {
-  return channel.startsWith(DM_PREFIX)
-    ? { type: "dm.create", user, content }
-    : { type: "message.ephemeral", channel, user, content };
+/** The time of an input, in ms since the epoch, and the outputs that it has caused so far. */
+export interface Turn {
+  readonly nowMs: number;
+  readonly outputs: Output[];
+}
+
+/** Sends a message to one member: ephemeral in a channel, an ordinary message in a direct conversation. */
+export function tellMember(turn: Turn, channel: string, user: string, content: MessageContent): void {
+  turn.outputs.push(
+    channel.startsWith(DM_PREFIX)
+      ? { type: "dm.create", user, content }
+      : { type: "message.ephemeral", channel, user, content },
+  );
 }

@@ -1,8 +1,8 @@
 import { DM_PREFIX } from "../../../contract/forms";
 import { notice, showTopic, showTopicThanks } from "../view/cards";
 import { answer } from "./game";
-import { tellMember, type MessageInput } from "./input-output";
-import { withGame, type Step, type Workspace } from "./workspace";
+import { tellMember, type MessageInput, type Turn } from "./input-output";
+import type { Workspace } from "./workspace";
 
 const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
@@ -11,42 +11,36 @@ const TOPIC_MAX = 300;
  * Accepts a typed message as an answer if a question or prompt waits for one. A
  * bridge may report every message of a channel, so most have no output.
  */
-export function playMessage(workspace: Workspace, input: MessageInput, nowMs: number): Step {
-  return (
-    playNumber(workspace, input, nowMs) ?? playTopic(workspace, input, nowMs) ?? { workspace, outputs: [] }
-  );
+export function playMessage(workspace: Workspace, input: MessageInput, turn: Turn): void {
+  if (input.channel.startsWith(DM_PREFIX)) playTopic(workspace, input, turn);
+  else playNumber(workspace, input, turn);
 }
 
 /** Accepts a number for the channel's current question. `replyTo` is optional, because some chats have no replies. */
-function playNumber(workspace: Workspace, input: MessageInput, nowMs: number): Step | undefined {
-  const { channel, member, replyTo } = input;
-  const game = workspace.games.get(channel);
-  if (game === undefined || game.phase.name !== "question") return undefined;
-  if (game.questions[game.phase.index]?.kind !== "number") return undefined;
-  if (replyTo !== undefined && replyTo !== game.id) return undefined;
-  const value = readNumber(input.text);
-  if (value !== undefined) return withGame(workspace, answer(game, member, game.phase.index, value, nowMs));
+function playNumber(
+  { games }: Workspace,
+  { channel, member, text, replyTo }: MessageInput,
+  turn: Turn,
+): void {
+  const game = games.get(channel);
+  if (game?.phase.name !== "question" || game.phase.question.kind !== "number") return;
+  if (replyTo !== undefined && replyTo !== game.id) return;
+  const value = readNumber(text);
+  if (value !== undefined) answer(game, member, game.phase.index, value, turn);
   // A reply was meant for the game, so its member is told; other text is ordinary conversation.
-  if (replyTo === undefined) return undefined;
-  return { workspace, outputs: [tellMember(channel, member.id, notice("not-a-number"))] };
+  else if (replyTo !== undefined) tellMember(turn, channel, member.id, notice("not-a-number"));
 }
 
-/** Accepts a topic for the member's latest prompt, in a direct conversation, whichever message it replies to. */
-function playTopic(workspace: Workspace, { channel, member, text }: MessageInput, nowMs: number) {
-  const prompt = workspace.prompts.get(member.id);
+/** Accepts a topic for the member's latest prompt, whichever message it replies to. */
+function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInput, turn: Turn): void {
+  const prompt = prompts.get(member.id);
   const topic = [...text.trim()].slice(0, TOPIC_MAX).join("");
-  if (prompt === undefined || channel !== DM_PREFIX + member.id || topic === "") return undefined;
-  if (nowMs >= prompt.untilMs) return undefined;
-  const prompts = new Map(workspace.prompts);
+  if (prompt === undefined || turn.nowMs >= prompt.untilMs || topic === "") return;
   prompts.delete(member.id);
-  const thanks = showTopicThanks(topic);
-  return {
-    workspace: { ...workspace, prompts },
-    outputs: [
-      { type: "message.update", channel, target: { ref: prompt.ref }, content: thanks },
-      { type: "message.create", channel: prompt.channel, content: showTopic(member, topic) },
-    ],
-  } satisfies Step;
+  turn.outputs.push(
+    { type: "message.update", channel, target: { ref: prompt.ref }, content: showTopicThanks(topic) },
+    { type: "message.create", channel: prompt.channel, content: showTopic(member, topic) },
+  );
 }
 
 /** Parses a number with optional spaces, commas or underscores between thousands; undefined if it is not a number. */

@@ -1,23 +1,19 @@
 import { notice, showRematchAnswer } from "../view/cards";
 import { readAction } from "./button-action";
 import { answer, begin, join } from "./game";
-import { tellMember, type ActionInput, type MessageContent, type Output } from "./input-output";
-import { openGameIn, withGame, type Rules, type Step, type Workspace } from "./workspace";
+import { tellMember, type ActionInput, type MessageContent, type Turn } from "./input-output";
+import { openGameIn, type Rules, type Workspace } from "./workspace";
 
 /** Runs the action of a pressed button. */
-export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, nowMs: number): Step {
+export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, turn: Turn): void {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
   // Every group gets all events of a workspace, so this is another game's button.
-  if (action === undefined) return { workspace, outputs: [] };
+  if (action === undefined) return;
 
-  /** Returns an update that replaces the message with the button. */
-  const replace = (content: MessageContent): Output => ({
-    type: "message.update",
-    channel,
-    target: { messageId },
-    content,
-  });
+  /** Replaces the message with the button. */
+  const replace = (content: MessageContent): void =>
+    void turn.outputs.push({ type: "message.update", channel, target: { messageId }, content });
 
   switch (action.do) {
     case "join":
@@ -25,20 +21,19 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
     case "answer": {
       const game = workspace.games.get(channel);
       if (game?.id !== action.gameId) {
-        return { workspace, outputs: [tellMember(channel, member.id, notice("game-is-over"))] };
+        return tellMember(turn, channel, member.id, notice("game-is-over"));
       }
-      if (action.do === "join") return withGame(workspace, join(game, member, nowMs));
-      if (action.do === "begin") return withGame(workspace, begin(game, member, nowMs));
-      if (game.questions[action.question]?.kind !== "choice") return { workspace, outputs: [] };
-      return withGame(workspace, answer(game, member, action.question, action.option, nowMs));
+      if (action.do === "join") return join(game, member, turn);
+      if (action.do === "begin") return begin(game, member, turn);
+      if (game.questions[action.question]?.kind !== "choice") return;
+      return answer(game, member, action.question, action.option, turn);
     }
     case "rematch": {
-      const opened = openGameIn(rules, workspace, { channel: action.channel, host: member, eventId }, nowMs);
-      return typeof opened === "string"
-        ? { workspace, outputs: [replace(showRematchAnswer("game-is-on"))] }
-        : { ...opened, outputs: [...opened.outputs, replace(showRematchAnswer("opened"))] };
+      const where = { channel: action.channel, host: member, eventId };
+      const why = openGameIn(rules, workspace, where, turn);
+      return replace(showRematchAnswer(why === undefined ? "opened" : "game-is-on"));
     }
     case "no-rematch":
-      return { workspace, outputs: [replace(showRematchAnswer("declined"))] };
+      return replace(showRematchAnswer("declined"));
   }
 }

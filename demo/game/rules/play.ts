@@ -1,27 +1,54 @@
+import { showRematchOffer } from "../view/cards";
 import { end, tick, nextTickOf } from "./game";
-import type { Input } from "./input-output";
+import { standings, type Game } from "./game-state";
+import type { Input, Output, Turn } from "./input-output";
 import { playCommand } from "./play-command";
 import { playMessage } from "./play-message";
 import { playPress } from "./play-press";
-import { eachGame, type Rules, type Step, type Workspace } from "./workspace";
+import type { Rules, Workspace } from "./workspace";
+
+/** Most winners, with equal points, who are offered a rematch. */
+const OFFERS_MAX = 3;
 
 /**
- * The whole game without its surroundings: returns the next state of a workspace
- * after an input, and the outputs to show. Pure, so an event that is redelivered
- * to a new process has the same outputs if the state is the same.
+ * The whole game without its surroundings: changes the state of a workspace by
+ * an input, and returns the outputs to show. Both depend on nothing else, so an
+ * event that is redelivered to a new process has the same outputs if the state
+ * is the same.
  */
-export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: number): Step {
+export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: number): readonly Output[] {
+  const turn: Turn = { nowMs, outputs: [] };
+  const games = [...workspace.games.values()];
   switch (input.type) {
     case "command":
-      return playCommand(rules, workspace, input, nowMs);
+      playCommand(rules, workspace, input, turn);
+      break;
     case "action":
-      return playPress(rules, workspace, input, nowMs);
+      playPress(rules, workspace, input, turn);
+      break;
     case "message":
-      return playMessage(workspace, input, nowMs);
+      playMessage(workspace, input, turn);
+      break;
     case "tick":
-      return eachGame(workspace, (game) => tick(game, nowMs));
+      for (const game of games) tick(game, turn);
+      break;
     case "closing":
-      return eachGame(workspace, (game) => end(game, "closing", nowMs));
+      for (const game of games) end(game, "closing", turn);
+      break;
+  }
+  for (const game of games) {
+    if (game.phase.name !== "over") continue;
+    workspace.games.delete(game.channel);
+    if (game.phase.why === "played") offerRematch(game, turn);
+  }
+  return turn.outputs;
+}
+
+function offerRematch(game: Game, { outputs }: Turn): void {
+  const players = standings(game);
+  const winners = players.filter(({ points }) => points > 0 && points === players[0]?.points);
+  for (const { id: user, points } of winners.slice(0, OFFERS_MAX)) {
+    outputs.push({ type: "dm.create", user, content: showRematchOffer(points, game.channel) });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Answers, Question } from "./game-state";
+import type { Answer, Question } from "./game-state";
 
 const RIGHT_POINTS = 100;
 const SPEED_POINTS = 50;
@@ -8,7 +8,7 @@ const EXACT_POINTS = 50;
 /** Returns the points of each member who wins any, by member's id, first answer first. */
 export function gainsOf(
   question: Question,
-  answers: Answers,
+  answers: ReadonlyMap<string, Answer>,
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 ): ReadonlyMap<string, number> {
   if (question.kind === "choice") {

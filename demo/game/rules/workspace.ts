@@ -1,7 +1,6 @@
-import { showRematchOffer } from "../view/cards";
-import { openGame, type GameStep } from "./game";
-import { standings, type Game, type Member, type Question } from "./game-state";
-import type { Output } from "./input-output";
+import { openGame } from "./game";
+import type { Game, Member, Question } from "./game-state";
+import type { Turn } from "./input-output";
 
 /** Settings and functions that all workspaces share. */
 export interface Rules {
@@ -25,67 +24,30 @@ export interface Prompt {
 /** The state of a workspace. Each map is bounded. */
 export interface Workspace {
   /** Live games, by channel. */
-  readonly games: ReadonlyMap<string, Game>;
+  readonly games: Map<string, Game>;
   /** The latest prompt of each member, by member's id. */
-  readonly prompts: ReadonlyMap<string, Prompt>;
-}
-
-export const EMPTY_WORKSPACE: Workspace = { games: new Map(), prompts: new Map() };
-
-/** A workspace after an input, and the outputs to show. */
-export interface Step {
-  readonly workspace: Workspace;
-  readonly outputs: readonly Output[];
+  readonly prompts: Map<string, Prompt>;
 }
 
 /** Most live games of one workspace. */
 const GAMES_MAX = 100;
-/** Most winners, with equal points, who are offered a rematch. */
-const OFFERS_MAX = 3;
 
-/** Opens a game in a channel, or returns the reason why it cannot. */
+export function emptyWorkspace(): Workspace {
+  return { games: new Map(), prompts: new Map() };
+}
+
+/** Opens a game in a channel. Returns the reason if it cannot. */
 export function openGameIn(
   rules: Rules,
-  workspace: Workspace,
+  { games }: Workspace,
   { channel, host, eventId }: { readonly channel: string; readonly host: Member; readonly eventId: string },
-  nowMs: number,
-): Step | "game-is-on" | "too-many-games" {
-  if (workspace.games.has(channel)) return "game-is-on";
-  if (workspace.games.size >= GAMES_MAX) return "too-many-games";
+  turn: Turn,
+): "game-is-on" | "too-many-games" | undefined {
+  if (games.has(channel)) return "game-is-on";
+  if (games.size >= GAMES_MAX) return "too-many-games";
   const { rounds, secondsPerQuestion, revealMs, lobbyMs } = rules;
   const questions = rules.drawQuestions(rounds, eventId);
   const plan = { id: eventId, channel, host, questions, secondsPerQuestion, revealMs };
-  return withGame(workspace, openGame(plan, lobbyMs, nowMs));
-}
-
-/** Puts a game back into its workspace after a step. A game that is over is removed, and its winners get an offer. */
-export function withGame(workspace: Workspace, { game, outputs }: GameStep): Step {
-  const { channel, phase } = game;
-  const games = new Map(workspace.games);
-  if (phase.name !== "over") return { workspace: { ...workspace, games: games.set(channel, game) }, outputs };
-  games.delete(channel);
-  return {
-    workspace: { ...workspace, games },
-    outputs: phase.why === "played" ? [...outputs, ...offersToWinners(game)] : outputs,
-  };
-}
-
-/** Applies `act` to every game of a workspace. */
-export function eachGame(workspace: Workspace, act: (game: Game) => GameStep): Step {
-  let step: Step = { workspace, outputs: [] };
-  for (const game of workspace.games.values()) {
-    const { workspace: next, outputs } = withGame(step.workspace, act(game));
-    step = { workspace: next, outputs: [...step.outputs, ...outputs] };
-  }
-  return step;
-}
-
-function offersToWinners(game: Game): readonly Output[] {
-  const players = standings(game);
-  const winners = players.filter(({ points }) => points > 0 && points === players[0]?.points);
-  return winners.slice(0, OFFERS_MAX).map(({ id: user, points }) => ({
-    type: "dm.create",
-    user,
-    content: showRematchOffer(points, game.channel),
-  }));
+  games.set(channel, openGame(plan, lobbyMs, turn));
+  return undefined;
 }

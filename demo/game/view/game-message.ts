@@ -22,12 +22,17 @@ export function showGame(game: Game): MessageContent {
 }
 
 function showPhase(game: Game): MessageContent {
-  const { phase, questions } = game;
-  if (phase.name === "lobby") return showLobby(game);
-  if (phase.name === "over") return showEnd(game, phase.why);
-  const question = questions[phase.index];
-  if (question === undefined) return showEnd(game, "closing");
-  return phase.name === "question" ? showQuestion(game, phase, question) : showReveal(game, phase, question);
+  const { phase } = game;
+  switch (phase.name) {
+    case "lobby":
+      return showLobby(game);
+    case "question":
+      return showQuestion(game, phase);
+    case "reveal":
+      return showReveal(game, phase);
+    case "over":
+      return showEnd(game, phase.why);
+  }
 }
 
 function showLobby({ id: gameId, host, questions, secondsPerQuestion, players }: Game): MessageContent {
@@ -43,11 +48,7 @@ function showLobby({ id: gameId, host, questions, secondsPerQuestion, players }:
   };
 }
 
-function showQuestion(
-  game: Game,
-  { index, answers }: PhaseOf<"question">,
-  question: Question,
-): MessageContent {
+function showQuestion(game: Game, { index, question, answers }: PhaseOf<"question">): MessageContent {
   const unit = question.kind === "number" && question.unit !== "" ? ` of ${plain(question.unit)}` : "";
   return {
     kind: answers.size === 0 ? MessageKind.QUESTION : MessageKind.ANSWER_UPDATE,
@@ -72,8 +73,8 @@ function optionRows(gameId: string, question: number, options: readonly string[]
   return rows;
 }
 
-function showReveal(game: Game, phase: PhaseOf<"reveal">, question: Question): MessageContent {
-  const { index, answers, gains } = phase;
+function showReveal(game: Game, phase: PhaseOf<"reveal">): MessageContent {
+  const { index, question, answers, gains } = phase;
   const winners = [...gains].map(
     ([id, points]) => `${plainName(game.players.get(id)?.name ?? "")} +${points}`,
   );
