@@ -7,18 +7,13 @@ import { startPageServer } from "./server/page-server";
 import type { StreamEvent } from "./shapes";
 import { createWireLog } from "./wire/wire-log";
 
-export interface ChatDemo {
-  /** Closes the page, then the bridge. Closing twice is harmless. */
-  close(): Promise<void>;
-}
-
 const CHANNELS = [
   { id: "general", name: "general" },
   { id: "lounge", name: "lounge" },
 ];
 
 /** Starts the chat: a room, its bridge and the page. Resolves when the page is served. */
-export async function startChat(config: ChatConfig, log: Logger): Promise<ChatDemo> {
+export async function startChat(config: ChatConfig, log: Logger) {
   /** The open pages; each is called with every change. */
   const pages = new Set<(event: StreamEvent) => void>();
   const tell = (event: StreamEvent): void => pages.forEach((page) => page(event));
@@ -28,6 +23,7 @@ export async function startChat(config: ChatConfig, log: Logger): Promise<ChatDe
 
   const closers = [() => bridge.close()];
   let closing: Promise<void> | undefined;
+  /** Closes the page, then the bridge. Closing twice is harmless. */
   const close = (): Promise<void> =>
     (closing ??= (async () => {
       for (const closeOne of closers.toReversed()) await closeOne();

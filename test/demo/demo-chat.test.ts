@@ -159,6 +159,7 @@ describe("the chat serves only its own page", () => {
     const headers = { "sec-fetch-site": "cross-site" };
     expect(await statusOf("/api/join", { method: "POST", headers })).toBe(403);
     expect(await statusOf("/api/stream", {})).toBe(401);
+    expect(await statusOf("/api/stream?key=nobody", {})).toBe(401);
     expect(await statusOf("/api/stream", { headers: { authorization: "Bearer nobody" } })).toBe(401);
   });
 });

@@ -30,11 +30,13 @@ export async function joinChat(url: string, name: string) {
     if (event.type === "exchange") exchanges.set(event.exchange.id, event.exchange);
     if (event.type === "link") ({ link } = event);
   }
-  const stream = await fetch(`${url}/api/stream`, { headers: { authorization }, signal: over.signal });
+  const stream = await fetch(`${url}/api/stream?key=${key}`, { signal: over.signal });
   const input = Readable.fromWeb(stream.body as ReadableStream);
   input.on("error", () => undefined);
   const lines = createInterface({ input });
-  lines.on("line", (line) => line !== "" && apply(JSON.parse(line) as StreamEvent));
+  lines.on("line", (line) => {
+    if (line.startsWith("data: ")) apply(JSON.parse(line.slice("data: ".length)) as StreamEvent);
+  });
   lines.on("error", () => undefined);
   await until("the stream has sent its welcome", () => link !== undefined);
 

@@ -13,27 +13,7 @@ import { setTargetUrl } from "./mode-switch";
 import { createObservation } from "./observation";
 import { createPolling } from "./polling";
 
-/**
- * The room's bridge: reports what members do, and applies the service's events,
- * polled or pushed, to the room.
- *
- *     poll ── one last poll, target URL set ──▶ push
- *      ▲                                         │
- *      └───────── target URL cleared ◀───────────┘
- *
- * The network can be cut in both modes. In poll mode the bridge polls again as
- * soon as the network is restored.
- */
-export interface Bridge {
-  readonly state: LinkState;
-  /** Undefined when this bridge cannot receive pushes. */
-  readonly pushPort: number | undefined;
-  report(event: InboundEvent): Promise<SendResult>;
-  /** Rejects with an Error whose message can be shown to members. */
-  setMode(mode: LinkMode): Promise<void>;
-  setCut(isCut: boolean): Promise<void>;
-  close(): Promise<void>;
-}
+export type Bridge = Awaited<ReturnType<typeof startBridge>>;
 
 export interface BridgeOptions {
   readonly config: ChatConfig;
@@ -58,7 +38,18 @@ function chatOf(room: Room): Chat {
   };
 }
 
-export async function startBridge({ config, room, wire, log, tell }: BridgeOptions): Promise<Bridge> {
+/**
+ * Starts the room's bridge, which reports what members do, and applies the
+ * service's events, polled or pushed, to the room.
+ *
+ *     poll ── one last poll, target URL set ──▶ push
+ *      ▲                                         │
+ *      └───────── target URL cleared ◀───────────┘
+ *
+ * The network can be cut in both modes. In poll mode the bridge polls again as
+ * soon as the network is restored.
+ */
+export async function startBridge({ config, room, wire, log, tell }: BridgeOptions) {
   const { workspaceId, signingSecret: secrets, push, modeSocket } = config;
   const tap = await startTap(config.baseUrl, wire);
   const { baseUrl } = tap;
@@ -117,9 +108,12 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
     get state() {
       return state;
     },
+    /** Undefined when this bridge cannot receive pushes. */
     pushPort: listener?.port,
-    report: (event) => sender.send(event, { signal: over.signal }),
-    async setMode(mode) {
+    report: (event: InboundEvent): Promise<SendResult> => sender.send(event, { signal: over.signal }),
+
+    /** Rejects with an Error whose message can be shown to members. */
+    async setMode(mode: LinkMode): Promise<void> {
       if (state.whyFixed !== null) throw new Error(state.whyFixed);
       if (state.isSwitching) throw new Error("The mode is already being changed.");
       if (state.isCut) throw new Error("The network is cut; restore it first.");
@@ -132,7 +126,8 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
         follow();
       }
     },
-    async setCut(isCut) {
+
+    async setCut(isCut: boolean): Promise<void> {
       if (isCut === state.isCut) return;
       tap.setCut(isCut);
       listener?.setCut(isCut);
@@ -140,7 +135,8 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
       if (isCut) await polling.stop();
       else follow();
     },
-    async close() {
+
+    async close(): Promise<void> {
       over.abort();
       await polling.stop();
       // Without a target URL, the service holds events until the next run.

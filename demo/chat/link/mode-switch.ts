@@ -1,4 +1,8 @@
-import { request } from "node:http";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+
+const ANSWER_WITHIN_MS = 15_000;
 
 /**
  * Asks the program that started this chat to set the workspace's target URL, or
@@ -8,21 +12,12 @@ import { request } from "node:http";
  *
  * Rejects with an Error whose message can be shown to members.
  */
-export function setTargetUrl(socketPath: string, targetUrl: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const body = JSON.stringify({ targetUrl });
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const asked = request({ socketPath, method: "PUT", path: "/target-url", headers, timeout: 15_000 });
-    asked.on("response", (answer) => {
-      let text = "";
-      answer.setEncoding("utf8");
-      answer.on("data", (chunk: string) => (text += chunk));
-      answer.on("end", () => (answer.statusCode === 204 ? resolve() : reject(new Error(text.trim()))));
-    });
-    asked.on("timeout", () => asked.destroy(new Error("no answer within 15 seconds")));
-    asked.on("error", (error) =>
-      reject(new Error(`the mode could not be changed: ${error.message}`, { cause: error })),
-    );
-    asked.end(body);
-  });
+export async function setTargetUrl(socketPath: string, targetUrl: string): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const asked = request({ socketPath, method: "PUT", path: "/target-url", headers, signal });
+  asked.end(JSON.stringify({ targetUrl }));
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  if (answer.statusCode !== 204) throw new Error((await text(answer)).trim());
+  answer.resume();
 }

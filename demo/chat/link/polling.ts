@@ -4,16 +4,6 @@ import type { EventPage } from "../../../bridge/events";
 import { createPoll, type PollOptions } from "../../../bridge/poll";
 import { runPoller } from "../../../bridge/poller";
 
-/** A poller that can be stopped, and then started again from its cursor. */
-export interface Polling {
-  /** Starts polling. Harmless when it is already started. */
-  start(): void;
-  /** Resolves when no poll is in progress. */
-  stop(): Promise<void>;
-  /** Fetches all held events, once. Call it while polling is stopped. Rejects when a poll or the handler fails. */
-  fetchAll(): Promise<void>;
-}
-
 export interface PollingOptions extends PollOptions {
   /** Applies a page; the same page is polled again when this rejects. */
   readonly handle: (page: EventPage) => Promise<void>;
@@ -24,7 +14,8 @@ export interface PollingOptions extends PollOptions {
 /** Pause after an answer that retries do not change, e.g. 404; somebody may fix the cause in the meantime. */
 const REFUSED_PAUSE_MS = 10_000;
 
-export function createPolling(options: PollingOptions): Polling {
+/** A poller that can be stopped, and then started again from its cursor. */
+export function createPolling(options: PollingOptions) {
   const { onProblem } = options;
   const cursors = cursorInMemory();
   const report = ({ message }: Error): void => onProblem(message);
@@ -48,17 +39,22 @@ export function createPolling(options: PollingOptions): Polling {
   }
 
   return {
-    start() {
+    /** Starts polling. Harmless when it is already started. */
+    start(): void {
       if (ended !== undefined) return;
       over = new AbortController();
       ended = pollUntil(over.signal);
     },
-    async stop() {
+
+    /** Resolves when no poll is in progress. */
+    async stop(): Promise<void> {
       over.abort();
       await ended;
       ended = undefined;
     },
-    async fetchAll() {
+
+    /** Fetches all held events, once. Call it while polling is stopped. Rejects when a poll or the handler fails. */
+    async fetchAll(): Promise<void> {
       const poll = createPoll(options);
       for (let hasMore = true; hasMore;) {
         const polled = await poll(await cursors.load(), AbortSignal.timeout(REFUSED_PAUSE_MS));

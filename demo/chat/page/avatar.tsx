@@ -1,13 +1,14 @@
+import type { Member } from "../shapes";
 import { Icon } from "./icon";
 
 const HUES = 8;
 
 /** A member's mark: the first letter of the name, on a colour derived from the id. */
-export function Avatar({ id, name }: { readonly id: string; readonly name: string }) {
-  const hue = [...id].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 7) % HUES;
+export function Avatar({ id, name }: Member) {
+  const sum = [...id].reduce((before, letter) => before + (letter.codePointAt(0) ?? 0), 0);
   const [letter = "?"] = name.trim();
   return (
-    <span class={`avatar hue-${hue}`} aria-hidden="true">
+    <span class={`avatar hue-${sum % HUES}`} aria-hidden="true">
       {letter.toUpperCase()}
     </span>
   );

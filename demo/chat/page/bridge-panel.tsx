@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Exchange, LinkMode, LinkState } from "../shapes";
-import { ChatError, type ChatClient } from "./chat-client";
+import type { ChatClient } from "./chat-client";
 import { ExchangeView } from "./exchange-view";
 import { Icon } from "./icon";
+import { useRequest } from "./use-request";
 
 const MODES: readonly (readonly [LinkMode, string, string])[] = [
   ["poll", "Polls", "The bridge asks for events every two seconds."],
@@ -21,7 +22,7 @@ export interface BridgePanelProps {
 
 /** The panel of the bridge: its mode, its network and its latest exchanges. */
 export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelProps) {
-  const [fault, setFault] = useState("");
+  const { fault, send } = useRequest();
   const { mode, isCut, isSwitching, whyFixed, problem } = link;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -34,14 +35,6 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [onClose]);
-  async function ask(what: () => Promise<unknown>): Promise<void> {
-    setFault("");
-    try {
-      await what();
-    } catch (error) {
-      setFault(error instanceof ChatError ? error.message : String(error));
-    }
-  }
   return (
     <aside class="panel" aria-label="The bridge">
       <div class="panel-head">
@@ -60,7 +53,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
               type="radio"
               name="mode"
               checked={mode === each}
-              onChange={() => void ask(() => client.setMode(each))}
+              onChange={() => void send(() => client.setMode(each))}
             />
             <span>
               <strong>{label}</strong>
@@ -74,7 +67,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
         type="button"
         class={isCut ? "button cut is-cut" : "button cut"}
         aria-pressed={isCut}
-        onClick={() => void ask(() => client.setCut(!isCut))}
+        onClick={() => void send(() => client.setCut(!isCut))}
       >
         {isCut ? "Restore the network" : "Cut the network"}
       </button>

@@ -1,44 +1,48 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Announcer } from "./announcer";
+import { DM_PREFIX, PHASE_KINDS } from "../../../bridge/contract";
+import type { Post, ServicePost } from "../shapes";
 import { BridgePanel, WIDE } from "./bridge-panel";
 import type { ChatClient } from "./chat-client";
 import type { ChatState } from "./chat-state";
 import { Composer } from "./composer";
 import { Conversations } from "./conversations";
 import { Icon } from "./icon";
-import { linkWords } from "./link-words";
-import { dismissNotice } from "./session";
+import { plainText } from "./rich-text";
 import { Timeline } from "./timeline";
 import { TopBar } from "./top-bar";
 
 export interface ChatPageProps {
   readonly state: ChatState;
   readonly client: ChatClient;
+  /** Called when the member dismisses the notice of missed events. */
+  onDismiss(): void;
 }
 
-export function ChatPage({ state, client }: ChatPageProps) {
-  const { channels, posts, me, link, isLive, notice } = state;
+export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
+  const { channels, posts, members, me, link, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
+  /** Id of the last post seen, by conversation. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
   const [replyTo, setReplyTo] = useState<number | undefined>(undefined);
   const [isPanelOpen, setPanelOpen] = useState(() => matchMedia(WIDE).matches);
+  const panelButton = useRef<HTMLButtonElement>(null);
+
   const shown = posts.filter(({ conversation }) => conversation === active);
   const newest = shown.at(-1)?.id ?? 0;
   useEffect(() => setSeen((before) => ({ ...before, [active]: newest })), [active, newest]);
-  const isDm = active === `dm:${me.id}`;
+  const isDm = active.startsWith(DM_PREFIX);
   const title = isDm ? "Games" : `#${channels.find(({ id }) => id === active)?.name ?? active}`;
   useEffect(() => {
     document.title = `${title} · Demo chat`;
   }, [title]);
 
-  const panelButton = useRef<HTMLButtonElement>(null);
-  function closePanel(): void {
-    setPanelOpen(false);
-    panelButton.current?.focus();
-  }
   function open(conversation: string): void {
     setActive(conversation);
     setReplyTo(undefined);
+  }
+  function closePanel(): void {
+    setPanelOpen(false);
+    panelButton.current?.focus();
   }
 
   return (
@@ -47,50 +51,55 @@ export function ChatPage({ state, client }: ChatPageProps) {
       <div class="room">
         <TopBar
           title={title}
-          members={isDm ? [] : state.members}
+          members={isDm ? [] : members}
           me={me}
-          words={linkWords(link)}
+          link={link}
           isPanelOpen={isPanelOpen}
           panelButton={panelButton}
           onPanel={() => setPanelOpen(!isPanelOpen)}
         />
         <main class="talk" aria-label={title}>
-          {!isLive && (
+          {!state.isLive && (
             <p class="banner bad" role="alert">
               The chat's server is unavailable. This page reconnects automatically.
             </p>
           )}
-          {notice !== null && (
+          {state.hasMissed && (
             <p class="banner" role="status">
-              {notice}{" "}
-              <button type="button" class="button quiet-button" aria-label="Dismiss" onClick={dismissNotice}>
+              Some messages expired before the bridge fetched them.{" "}
+              <button type="button" class="button quiet-button" aria-label="Dismiss" onClick={onDismiss}>
                 <Icon name="close" />
               </button>
             </p>
           )}
-          <Timeline
-            key={active}
-            posts={shown}
-            all={posts}
-            state={state}
-            client={client}
-            onReply={(post) => setReplyTo(post)}
-          />
+          <Timeline key={active} posts={shown} me={me} client={client} onReply={setReplyTo} />
           <Composer
             key={`composer-${active}`}
             conversation={active}
             title={title}
             isDm={isDm}
             client={client}
-            replied={posts.find(({ id }) => id === replyTo)}
+            replied={shown.find(({ id }) => id === replyTo)}
             onReplied={(post) => setReplyTo((now) => (now === post ? undefined : now))}
           />
         </main>
       </div>
-      {isPanelOpen && (
-        <BridgePanel link={link} exchanges={state.exchanges} client={client} onClose={closePanel} />
-      )}
-      <Announcer conversation={active} />
+      {isPanelOpen && <BridgePanel link={link} exchanges={exchanges} client={client} onClose={closePanel} />}
+      <Announcer posts={shown} />
+    </div>
+  );
+}
+
+/** Has screen readers read out each new phase of a live message, because a `log` region announces only additions. */
+function Announcer({ posts }: { readonly posts: readonly Post[] }) {
+  const said = useRef("");
+  const edited = posts.findLast((post): post is ServicePost => post.by === "service" && post.edits > 0);
+  if (edited !== undefined && PHASE_KINDS.some((kind) => kind === edited.message.kind)) {
+    said.current = plainText(edited.message.text);
+  }
+  return (
+    <div class="unseen" role="status" aria-live="polite">
+      {said.current}
     </div>
   );
 }

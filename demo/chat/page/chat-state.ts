@@ -12,19 +12,18 @@ export interface ChatState {
   readonly exchanges: readonly Exchange[];
   /** Whether the stream is open. */
   readonly isLive: boolean;
-  /** A notice above the posts, until the member dismisses it; null when there is none. */
-  readonly notice: string | null;
+  /** Whether events expired before the bridge fetched them, until the member dismisses the notice. */
+  readonly hasMissed: boolean;
 }
 
 const POSTS_MAX = 900;
 const EXCHANGES_MAX = 100;
-const MISSED = "Some messages expired before the bridge fetched them.";
 
 /** Returns the state after an event; undefined before the first welcome. */
 export function applyEvent(state: ChatState | undefined, event: StreamEvent): ChatState | undefined {
   if (event.type === "welcome") {
     const { type: _, ...seen } = event;
-    return { ...seen, isLive: true, notice: null };
+    return { ...seen, isLive: true, hasMissed: false };
   }
   if (state === undefined) return undefined;
   switch (event.type) {
@@ -39,7 +38,7 @@ export function applyEvent(state: ChatState | undefined, event: StreamEvent): Ch
       return { ...state, exchanges: [event.exchange, ...others].slice(0, EXCHANGES_MAX) };
     }
     case "missed":
-      return { ...state, notice: MISSED };
+      return { ...state, hasMissed: true };
   }
 }
 

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../bridge/contract";
 import { COMMAND, type Post } from "../shapes";
-import { ChatError, type ChatClient } from "./chat-client";
+import type { ChatClient } from "./chat-client";
 import { Icon } from "./icon";
 import { excerpt } from "./post-view";
+import { useRequest } from "./use-request";
 
 /** Commands with a button; others can be typed. */
 const COMMANDS = [
@@ -17,6 +18,7 @@ export interface ComposerProps {
   readonly title: string;
   readonly isDm: boolean;
   readonly client: ChatClient;
+  /** The post that the next text answers. */
   readonly replied: Post | undefined;
   /** Called when the reply to that post was sent or cancelled. */
   onReplied(post: number): void;
@@ -24,29 +26,25 @@ export interface ComposerProps {
 
 export function Composer({ conversation, title, isDm, client, replied, onReplied }: ComposerProps) {
   const [text, setText] = useState("");
-  const [fault, setFault] = useState("");
+  const { fault, send } = useRequest();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (replied !== undefined) field.current?.focus();
   }, [replied?.id]);
 
-  async function send(said: string): Promise<boolean> {
-    if (said.trim() === "") return false;
-    setFault("");
-    try {
-      const reply = replied === undefined ? {} : { replyTo: replied.id };
-      await client.say({ conversation, text: said, ...reply });
-      if (replied !== undefined) onReplied(replied.id);
-      return true;
-    } catch (error) {
-      setFault(error instanceof ChatError ? error.message : String(error));
-      return false;
-    }
+  async function say(said: string): Promise<boolean> {
+    const reply = replied === undefined ? {} : { replyTo: replied.id };
+    const isSent = await send(() => client.say({ conversation, text: said, ...reply }));
+    if (isSent && replied !== undefined) onReplied(replied.id);
+    return isSent;
   }
-  async function sendTyped(): Promise<void> {
+  async function sayTyped(): Promise<void> {
+    // The field may be newer than the state, which changes with the next rendering.
+    const typed = field.current?.value ?? text;
+    if (typed.trim() === "") return;
     // Cleared before the answer, because text typed in the meantime belongs to the next message.
     setText("");
-    if (!(await send(text))) setText((since) => (since === "" ? text : `${text}\n${since}`));
+    if (!(await say(typed))) setText((since) => (since === "" ? typed : `${typed}\n${since}`));
   }
 
   return (
@@ -54,7 +52,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
       class="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        void sendTyped();
+        void sayTyped();
       }}
     >
       {!isDm && (
@@ -65,7 +63,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
               type="button"
               class="chip"
               title={`${COMMAND} ${command}`}
-              onClick={() => void send(`${COMMAND} ${command}`)}
+              onClick={() => void say(`${COMMAND} ${command}`)}
             >
               {label}
             </button>
@@ -100,7 +98,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
             if (event.key === "Escape" && replied !== undefined) onReplied(replied.id);
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
-            void sendTyped();
+            void sayTyped();
           }}
         />
         <button type="submit" class="button primary send" aria-label="Send">

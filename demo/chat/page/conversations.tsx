@@ -1,5 +1,7 @@
-import { unreadIn, type ChatState } from "./chat-state";
+import type { ComponentChildren } from "preact";
+import { dmChannel } from "../../../bridge/inbound-event";
 import { Avatar, ServiceMark } from "./avatar";
+import { unreadIn, type ChatState } from "./chat-state";
 
 export interface ConversationsProps {
   readonly state: ChatState;
@@ -11,7 +13,7 @@ export interface ConversationsProps {
 
 export function Conversations({ state, active, seen, onOpen }: ConversationsProps) {
   const { channels, me } = state;
-  function entry(conversation: string, name: string, mark: preact.ComponentChildren) {
+  function entry(conversation: string, name: string, mark: ComponentChildren) {
     const unread = conversation === active ? 0 : unreadIn(state, conversation, seen[conversation] ?? 0);
     return (
       <li key={conversation}>
@@ -33,25 +35,20 @@ export function Conversations({ state, active, seen, onOpen }: ConversationsProp
       </li>
     );
   }
+  const hash = (
+    <span class="hash" aria-hidden="true">
+      #
+    </span>
+  );
   return (
     <nav class="conversations" aria-label="Conversations">
       <p class="chat-name">Demo chat</p>
       <h2>Channels</h2>
-      <ul>
-        {channels.map(({ id, name }) =>
-          entry(
-            id,
-            name,
-            <span class="hash" aria-hidden="true">
-              #
-            </span>,
-          ),
-        )}
-      </ul>
+      <ul>{channels.map(({ id, name }) => entry(id, name, hash))}</ul>
       <h2>Direct messages</h2>
-      <ul>{entry(`dm:${me.id}`, "Games", <ServiceMark />)}</ul>
+      <ul>{entry(dmChannel(me.id), "Games", <ServiceMark />)}</ul>
       <p class="me">
-        <Avatar id={me.id} name={me.name} />
+        <Avatar {...me} />
         <span>
           <span class="unseen">You are </span>
           {me.name}

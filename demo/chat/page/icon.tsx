@@ -7,15 +7,12 @@ const PATHS = {
   up: "M12 19V5m0 0-6 6m6-6 6 6",
   link: "M14 5h5v5M19 5l-8 8M18 14v5H5V6h5",
   eye: "M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12M12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5",
-  theme: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
   out: "M7 17 17 7M9 7h8v8",
   in: "M17 7 7 17M15 17H7V9",
 } as const;
 
-export type IconName = keyof typeof PATHS;
-
 /** A decorative icon beside text, hidden from screen readers. */
-export function Icon({ name }: { readonly name: IconName }) {
+export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />

@@ -1,28 +1,26 @@
 import { useState } from "preact/hooks";
 import { NAME_MAX } from "../shapes";
-import { ChatError } from "./chat-client";
 import { Icon } from "./icon";
-import { joinAs } from "./session";
+import { useRequest } from "./use-request";
+
+export interface JoinPageProps {
+  readonly name: string;
+  /** Why the member must join again; empty at first. */
+  readonly why: string;
+  onJoin(name: string): Promise<void>;
+}
 
 /** The form in which a member chooses a name. */
-export function JoinPage({ name, why }: { readonly name: string; readonly why: string | null }) {
+export function JoinPage({ name, why, onJoin }: JoinPageProps) {
   const [typed, setTyped] = useState(name);
-  const [fault, setFault] = useState("");
-  async function enter(): Promise<void> {
-    setFault("");
-    try {
-      await joinAs(typed);
-    } catch (error) {
-      setFault(error instanceof ChatError ? error.message : String(error));
-    }
-  }
+  const { fault, send } = useRequest();
   return (
     <main class="join">
       <form
         class="join-card"
         onSubmit={(event) => {
           event.preventDefault();
-          void enter();
+          void send(() => onJoin(typed));
         }}
       >
         <span class="service-mark large">
@@ -32,11 +30,10 @@ export function JoinPage({ name, why }: { readonly name: string; readonly why: s
         <p class="quiet">
           A chat with its own bridge. Open it in several tabs: each tab is a separate player.
         </p>
-        {why !== null && <p role="status">{why}</p>}
+        {why !== "" && <p role="status">{why}</p>}
         <label for="name">Your name</label>
         <input
           id="name"
-          name="name"
           value={typed}
           maxLength={NAME_MAX}
           required

@@ -1,5 +1,53 @@
 import { render } from "preact";
-import { App } from "./app";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { clientFor, followChat, join } from "./chat-client";
+import { ChatPage } from "./chat-page";
+import { applyEvent, type ChatState } from "./chat-state";
+import { JoinPage } from "./join-page";
+
+const KEY = "chat-key";
+const NAME = "chat-name";
+
+/** The chat of this tab's member. Each tab is a separate member, and keeps it when reloaded. */
+function App() {
+  const [key, setKey] = useState(sessionStorage.getItem(KEY) ?? "");
+  const [why, setWhy] = useState("");
+  const [state, setState] = useState<ChatState | undefined>(undefined);
+  const client = useMemo(() => clientFor(key), [key]);
+
+  useEffect(() => {
+    if (key === "") return undefined;
+    return followChat(key, {
+      onEvent: (event) => setState((before) => applyEvent(before, event)),
+      onAway: () => setState((before) => before && { ...before, isLive: false }),
+      // The key stays in the session, because Chromium also closes the stream when the page is reloaded.
+      onUnknown() {
+        setKey("");
+        setState(undefined);
+        setWhy("You are no longer a member of this chat; join again.");
+      },
+    });
+  }, [key]);
+
+  async function joinAs(name: string): Promise<void> {
+    const joined = await join(name);
+    sessionStorage.setItem(KEY, joined.key);
+    sessionStorage.setItem(NAME, joined.member.name);
+    setKey(joined.key);
+  }
+
+  if (key === "") return <JoinPage name={sessionStorage.getItem(NAME) ?? ""} why={why} onJoin={joinAs} />;
+  if (state === undefined) {
+    return (
+      <p class="opening" role="status">
+        Opening the chat …
+      </p>
+    );
+  }
+  return (
+    <ChatPage state={state} client={client} onDismiss={() => setState({ ...state, hasMissed: false })} />
+  );
+}
 
 const root = document.getElementById("app");
 if (root !== null) {

@@ -1,55 +1,47 @@
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Post, Report, ServicePost, TypedPost } from "../shapes";
+import type { Post, ServicePost, TypedPost } from "../shapes";
 import { Avatar, ServiceMark } from "./avatar";
 import { ButtonRows } from "./button-rows";
 import type { ChatClient } from "./chat-client";
 import { Countdown } from "./countdown";
 import { Icon } from "./icon";
-import { plainText } from "./plain-text";
-import { RichText } from "./rich-text";
+import { plainText, RichText } from "./rich-text";
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const EXCERPT_CHARACTERS = 90;
+
+const timeOf = ({ at }: Post): string => TIME.format(new Date(at));
+const lookOf = ({ onlyFor }: Post): string => (onlyFor === null ? "post" : "post whispered");
 
 export interface MemberPostProps {
   readonly post: TypedPost;
   readonly isMine: boolean;
   readonly replied: Post | undefined;
-  readonly isContinued: boolean;
 }
 
-export function MemberPost({ post, isMine, replied, isContinued }: MemberPostProps) {
+export function MemberPost({ post, isMine, replied }: MemberPostProps) {
   const { author, text, isCommand, report } = post;
   return (
-    <li class={`post ${isContinued ? "continued" : ""} ${post.onlyFor === null ? "" : "whispered"}`}>
-      {isContinued ? <span class="no-mark" /> : <Avatar id={author.id} name={author.name} />}
-      <article id={`post-${post.id}`} aria-label={`${author.name}, ${TIME.format(new Date(post.at))}`}>
-        {!isContinued && <Head name={author.name} post={post} />}
+    <li class={lookOf(post)}>
+      <Avatar {...author} />
+      <article id={`post-${post.id}`} aria-label={`${author.name}, ${timeOf(post)}`}>
+        <Head name={author.name} post={post} />
         {replied !== undefined && (
           <p class="replied">
             <Icon name="reply" /> {excerpt(replied)}
           </p>
         )}
         {isCommand ? <code class="command">{text}</code> : <RichText text={text} />}
-        {isMine && <Reported report={report} />}
+        {isMine && report.is === "sending" && <p class="reported">Sending to the service …</p>}
+        {isMine && report.is === "failed" && (
+          <p class="reported bad" role="alert">
+            Not sent: {report.why}.
+          </p>
+        )}
       </article>
     </li>
   );
-}
-
-function Reported({ report }: { readonly report: Report }) {
-  switch (report.is) {
-    case "sent":
-      return null;
-    case "sending":
-      return <p class="reported">Sending to the service …</p>;
-    case "failed":
-      return (
-        <p class="reported bad" role="alert">
-          Not sent: {report.why}.
-        </p>
-      );
-  }
 }
 
 export interface MessagePostProps {
@@ -71,13 +63,13 @@ export function MessagePost({ post, client, onReply }: MessagePostProps) {
   }, [message]);
   const endsAt = message.data?.["endsAt"];
   return (
-    <li class={`post ${post.onlyFor === null ? "" : "whispered"}`}>
+    <li class={lookOf(post)}>
       <ServiceMark />
       <article
         id={`post-${post.id}`}
         ref={article}
         tabIndex={-1}
-        aria-label={`Games, ${TIME.format(new Date(post.at))}`}
+        aria-label={`Games, ${timeOf(post)}`}
         onFocusIn={({ target }) => (focused.current = target as Element)}
         onFocusOut={({ relatedTarget }) => {
           if (relatedTarget !== null) focused.current = undefined;
@@ -110,7 +102,7 @@ export function MessagePost({ post, client, onReply }: MessagePostProps) {
 interface HeadProps {
   readonly name: string;
   readonly post: Post;
-  readonly children?: preact.ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 function Head({ name, post, children }: HeadProps) {
@@ -118,7 +110,7 @@ function Head({ name, post, children }: HeadProps) {
     <p class="head">
       <strong>{name}</strong>
       {children}
-      <time dateTime={post.at}>{TIME.format(new Date(post.at))}</time>
+      <time dateTime={post.at}>{timeOf(post)}</time>
       {post.onlyFor !== null && (
         <span class="only-you">
           <Icon name="eye" /> only you see this

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { parseMessageText, type Block, type Inline } from "../../../bridge/message-text";
+import { parseMessageText, toPlainText, type Block, type Inline } from "../../../bridge/message-text";
 
 /** Renders chat-flavoured Markdown as elements; HTML in it is shown as text. */
 export function RichText({ text }: { readonly text: string }) {
@@ -40,4 +40,9 @@ function inline(node: Inline): ComponentChildren {
         </a>
       );
   }
+}
+
+/** Returns a message's text without markup and quote marks, to be read out or shortened. */
+export function plainText(text: string): string {
+  return toPlainText(parseMessageText(text)).replaceAll(/^(?:> )+/gm, "");
 }

@@ -12,38 +12,14 @@ import {
   type TypedPost,
 } from "../shapes";
 
-/** The chat tool itself: members and posts, in memory only. It does not depend on the service. */
-export interface Room {
-  readonly channels: readonly Channel[];
-  /**
-   * Adds a member; the key authenticates them. A full chat first removes the member who has been away the longest,
-   * with their direct conversation. Returns undefined when the chat is full and nobody is away.
-   */
-  join(name: string): { readonly member: Member; readonly key: string } | undefined;
-  memberOf(key: string): Member | undefined;
-  /** Whether the conversation exists and this member may use it. */
-  isOpenTo(memberId: string, conversation: string): boolean;
-  post(postId: number): Post | undefined;
-  /** The posts that a member may see, oldest first. */
-  postsFor(memberId: string): readonly Post[];
-  /** All posts, also those that only one member sees, oldest first. */
-  allPosts(): readonly Post[];
-  say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost;
-  setReport(postId: number, report: Report): void;
-  /** Shows a message of the service; returns the id of its post. A message for an unknown conversation is not shown. */
-  show(conversation: string, message: Message, onlyFor?: string): number;
-  /** Replaces a message of the service in place. */
-  edit(postId: number, message: Message): void;
-  /** The members who have the page open. */
-  here(): readonly Member[];
-  /** Records that a member opened the page; returns a function that records that they closed it. */
-  enter(member: Member): () => void;
-}
+export type Room = ReturnType<typeof createRoom>;
 
+/** A member's place in the room. */
 interface Seat {
   readonly member: Member;
+  /** Authenticates the member. */
   readonly key: string;
-  /** Number of pages that the member has open. */
+  /** Number of pages that the member has open; 0 while the member is away. */
   pages: number;
 }
 
@@ -51,30 +27,34 @@ const MEMBERS_MAX = 500;
 /** Most posts of one conversation. */
 const POSTS_MAX = 300;
 
-/** `tell` is called with each change of the posts and of the members who are here. */
-export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void): Room {
+/**
+ * The chat tool itself: members and posts, in memory only. It does not depend
+ * on the service. `tell` is called with each change of a post, and of the
+ * members who are here.
+ */
+export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
   /** By member's id. Of the members who are away, the longest away is first. */
   const seats = new Map<string, Seat>();
   /** By id, oldest first. */
   const posts = new Map<number, Post>();
   let lastId = 0;
 
-  const here = (): readonly Member[] =>
-    [...seats.values()].filter(({ pages }) => pages > 0).map(({ member }) => member);
+  const head = (conversation: string, onlyFor: string | null) =>
+    ({ id: ++lastId, at: new Date().toISOString(), conversation, onlyFor }) as const;
 
+  /** Shows a post, or replaces it. */
   function put(post: Post): void {
     posts.set(post.id, post);
     tell({ type: "post", post });
   }
 
+  /** Shows a new post, unless its conversation is unknown. Removes the oldest post of a full conversation. */
   function add(post: Post): void {
-    const { conversation } = post;
-    const isKnown = [...channels.map(({ id }) => id), ...[...seats.keys()].map(dmChannel)].includes(
-      conversation,
-    );
-    if (!isKnown) return;
-    const older = [...posts.values()].filter((each) => each.conversation === conversation);
-    for (const { id } of older.slice(0, Math.max(0, older.length - POSTS_MAX + 1))) posts.delete(id);
+    const known = [...channels.map(({ id }) => id), ...[...seats.keys()].map(dmChannel)];
+    if (!known.includes(post.conversation)) return;
+    const older = [...posts.values()].filter(({ conversation }) => conversation === post.conversation);
+    const [oldest] = older;
+    if (oldest !== undefined && older.length >= POSTS_MAX) posts.delete(oldest.id);
     put(post);
   }
 
@@ -86,55 +66,33 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
     for (const post of posts.values()) if (post.conversation === dmChannel(id)) posts.delete(post.id);
   }
 
-  const head = (conversation: string, onlyFor: string | null) =>
-    ({ id: ++lastId, at: new Date().toISOString(), conversation, onlyFor }) as const;
+  /** The members who have the page open. */
+  const here = (): readonly Member[] =>
+    [...seats.values()].filter(({ pages }) => pages > 0).map(({ member }) => member);
 
   return {
     channels,
-    join(name) {
+    here,
+
+    /**
+     * Adds a member; the key authenticates them. A full chat first removes the member who has been away the longest,
+     * with their direct conversation. Returns undefined when the chat is full and nobody is away.
+     */
+    join(name: string): { readonly member: Member; readonly key: string } | undefined {
       if (seats.size >= MEMBERS_MAX) removeLongestAway();
       if (seats.size >= MEMBERS_MAX) return undefined;
-      const member = {
-        id: `u-${randomBytes(6).toString("hex")}`,
-        name: [...name].slice(0, NAME_MAX).join(""),
-      };
+      const id = `u-${randomBytes(6).toString("hex")}`;
+      const member = { id, name: [...name].slice(0, NAME_MAX).join("") };
       const key = randomBytes(24).toString("base64url");
-      seats.set(member.id, { member, key, pages: 0 });
+      seats.set(id, { member, key, pages: 0 });
       return { member, key };
     },
-    memberOf: (key) => [...seats.values()].find((seat) => seat.key === key)?.member,
-    isOpenTo: (memberId, conversation) =>
-      conversation === dmChannel(memberId) || channels.some(({ id }) => id === conversation),
-    post: (postId) => posts.get(postId),
-    postsFor: (memberId) => [...posts.values()].filter((post) => isSeenBy(memberId, post)),
-    allPosts: () => [...posts.values()],
-    say({ author, conversation, ...said }) {
-      const post: TypedPost = {
-        ...head(conversation, said.isCommand ? author.id : null),
-        ...said,
-        by: "member",
-        author,
-        report: { is: "sending" },
-      };
-      add(post);
-      return post;
-    },
-    setReport(postId, report) {
-      const post = posts.get(postId);
-      if (post?.by === "member") put({ ...post, report });
-    },
-    show(conversation, message, onlyFor) {
-      const post: Post = { ...head(conversation, onlyFor ?? null), by: "service", message, edits: 0 };
-      add(post);
-      return post.id;
-    },
-    edit(postId, message) {
-      const post = posts.get(postId);
-      // A post that the bound removed is no longer shown, so its edit is ignored.
-      if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
-    },
-    here,
-    enter({ id }) {
+
+    memberOf: (key: string): Member | undefined =>
+      [...seats.values()].find((seat) => seat.key === key)?.member,
+
+    /** Records that a member opened the page; returns a function that records that they closed it. */
+    enter({ id }: Member): () => void {
       const seat = seats.get(id);
       if (seat === undefined) return () => undefined;
       seat.pages++;
@@ -147,6 +105,46 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
         }
         tell({ type: "members", members: here() });
       };
+    },
+
+    /** Whether the conversation exists and this member may use it. */
+    isOpenTo: (memberId: string, conversation: string): boolean =>
+      conversation === dmChannel(memberId) || channels.some(({ id }) => id === conversation),
+
+    post: (postId: number): Post | undefined => posts.get(postId),
+
+    /** The posts that a member may see, oldest first. */
+    postsFor: (memberId: string): readonly Post[] =>
+      [...posts.values()].filter((post) => isSeenBy(memberId, post)),
+
+    /** All posts, also those that only one member sees, oldest first. */
+    allPosts: (): readonly Post[] => [...posts.values()],
+
+    /** Shows what a member typed. Only its author sees a command. */
+    say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost {
+      const { conversation, author, isCommand } = said;
+      const from = head(conversation, isCommand ? author.id : null);
+      const post: TypedPost = { by: "member", ...from, ...said, report: { is: "sending" } };
+      add(post);
+      return post;
+    },
+
+    setReport(postId: number, report: Report): void {
+      const post = posts.get(postId);
+      if (post?.by === "member") put({ ...post, report });
+    },
+
+    /** Shows a message of the service; returns the id of its post. */
+    show(conversation: string, message: Message, onlyFor: string | null = null): number {
+      const post: Post = { by: "service", ...head(conversation, onlyFor), message, edits: 0 };
+      add(post);
+      return post.id;
+    },
+
+    /** Replaces a message of the service in place, unless it is no longer shown. */
+    edit(postId: number, message: Message): void {
+      const post = posts.get(postId);
+      if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
     },
   };
 }

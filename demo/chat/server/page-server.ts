@@ -57,7 +57,9 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
       addJoinRoute(api, context);
       await api.register(async (joined) => {
         joined.addHook("onRequest", async (request, reply) => {
-          const [, key = ""] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
+          const [, bearer] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
+          // The browser's EventSource cannot send headers.
+          const { key = bearer ?? "" } = request.query as { key?: string };
           const member = context.room.memberOf(key);
           if (member !== undefined) request.member = member;
           else return reply.code(401).send({ message: "You are not a member of this chat; join again." });

@@ -13,7 +13,7 @@ const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /** Unread bytes above which a stream is closed: its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Adds `GET /api/stream`: everything that a member sees, as lines of JSON. An empty line is a heartbeat. */
+/** Adds `GET /api/stream`: everything that a member sees, as server-sent events. */
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
@@ -21,7 +21,7 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;
-      out.write(`${JSON.stringify(event)}\n`);
+      out.write(`data: ${JSON.stringify(event)}\n\n`);
       if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
     };
     const leave = room.enter(me);
@@ -35,12 +35,12 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
       exchanges: wire.exchanges,
     });
     pages.add(send);
-    const beat = setInterval(() => out.write("\n"), BEAT_EVERY_MS);
+    const beat = setInterval(() => out.write(": heartbeat\n\n"), BEAT_EVERY_MS);
     out.once("close", () => {
       clearInterval(beat);
       pages.delete(send);
       leave();
     });
-    return reply.type("application/x-ndjson").header("cache-control", "no-store").send(out);
+    return reply.type("text/event-stream").header("cache-control", "no-store").send(out);
   });
 }

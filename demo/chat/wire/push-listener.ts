@@ -5,13 +5,6 @@ import type { PushConfig } from "../config";
 import { bytesOf, createRawServer } from "./raw-server";
 import { wireSide, type WireLog } from "./wire-log";
 
-/** The HTTPS listener that receives pushes. */
-export interface PushListener {
-  readonly port: number;
-  setCut(isCut: boolean): void;
-  close(): Promise<void>;
-}
-
 export interface PushListenerOptions {
   readonly push: PushConfig;
   readonly receiver: Pick<PushReceiver, "receive">;
@@ -23,12 +16,8 @@ export interface PushListenerOptions {
 /** The path of the target URL. */
 export const PUSH_PATH = "/pushes";
 
-export async function listenForPushes({
-  push,
-  receiver,
-  observe,
-  wire,
-}: PushListenerOptions): Promise<PushListener> {
+/** Starts the HTTPS listener that receives pushes. */
+export async function listenForPushes({ push, receiver, observe, wire }: PushListenerOptions) {
   const { app, listen } = createRawServer(push.tls);
   app.post(PUSH_PATH, async (request, reply) => {
     const at = new Date().toISOString();
@@ -65,7 +54,7 @@ export async function listenForPushes({
   });
   return {
     port: await listen(push.listen),
-    setCut(cut) {
+    setCut(cut: boolean): void {
       isCut = cut;
       if (cut) app.server.closeAllConnections();
     },

@@ -1,25 +1,16 @@
 import { exchange } from "../../../bridge/http-exchange";
 import { bytesOf, createRawServer } from "./raw-server";
-import { wireSide, type WireLog } from "./wire-log";
-
-/**
- * A proxy on loopback between the bridge and the service. It forwards each
- * request with its exact body and records it in the wire log. While it is cut,
- * it drops the bridge's connections, as an unreachable network does.
- */
-export interface Tap {
-  /** The base URL to use instead of the service's own. */
-  readonly baseUrl: string;
-  setCut(isCut: boolean): void;
-  close(): Promise<void>;
-}
+import { contractHeaders, wireSide, type WireLog } from "./wire-log";
 
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 const PASS_WITHIN_MS = 30_000;
-const PASSED_ON = ["content-type", "service-signature"];
-const PASSED_BACK = ["content-type", "service-signature", "service-workspace", "retry-after"];
 
-export async function startTap(serviceUrl: string, wire: WireLog): Promise<Tap> {
+/**
+ * Starts a proxy on loopback between the bridge and the service. It forwards
+ * each request with its exact body and records it in the wire log. While it is
+ * cut, it drops the bridge's connections, as an unreachable network does.
+ */
+export async function startTap(serviceUrl: string, wire: WireLog) {
   const service = new URL(serviceUrl);
   /** Aborted while the network is cut. */
   let network = new AbortController();
@@ -37,7 +28,7 @@ export async function startTap(serviceUrl: string, wire: WireLog): Promise<Tap> 
       const answer = await exchange({
         url: service.origin + request.url,
         method,
-        headers: only(PASSED_ON, (name) => request.headers[name]?.toString()),
+        headers: contractHeaders(request.headers),
         ...(method === "POST" ? { body } : {}),
         timeoutMs: PASS_WITHIN_MS,
         answerMaxBytes: ANSWER_MAX_BYTES,
@@ -54,37 +45,24 @@ export async function startTap(serviceUrl: string, wire: WireLog): Promise<Tap> 
         failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.failed}`,
         ms: Math.round(performance.now() - began),
       });
-      if (!isAnswer) {
-        request.raw.destroy();
-        return reply.hijack();
+      if (isAnswer) {
+        return reply.code(answer.status).headers(contractHeaders(answer.headers)).send(answer.body);
       }
-      const headers = only(PASSED_BACK, (name) => answer.headers.get(name) ?? undefined);
-      return reply.code(answer.status).headers(headers).send(answer.body);
+      request.raw.destroy();
+      return reply.hijack();
     },
   });
   const port = await listen({ host: "127.0.0.1", port: 0 });
   return {
+    /** The base URL to use instead of the service's own. */
     baseUrl: `http://127.0.0.1:${port}${service.pathname}`,
-    setCut(isCut) {
+    setCut(isCut: boolean): void {
       if (isCut) network.abort();
       else if (network.signal.aborted) network = new AbortController();
     },
-    async close() {
+    async close(): Promise<void> {
       network.abort();
       await app.close();
     },
   };
-}
-
-/** The headers of `names` that have a value. */
-function only(
-  names: readonly string[],
-  valueOf: (name: string) => string | undefined,
-): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = valueOf(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }

@@ -1,17 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Exchange, StreamEvent, WireSide } from "../shapes";
 
-/** The latest exchanges between the bridge and the service, to be shown in the page; `wireSide` removes secrets. */
-export interface WireLog {
-  /** Newest first. */
-  readonly exchanges: readonly Exchange[];
-  add(exchange: Omit<Exchange, "id" | "times">): void;
-}
+export type WireLog = ReturnType<typeof createWireLog>;
 
 const EXCHANGES_MAX = 100;
 const BODY_MAX_CHARACTERS = 4_000;
-/** The only headers that are shown; no others, because they could hold credentials. */
-const SHOWN_HEADERS = [
+/** The headers of the contract. No others are shown, because they could hold credentials. */
+const CONTRACT_HEADERS = [
   "content-type",
   "service-signature",
   "service-event-id",
@@ -19,15 +14,18 @@ const SHOWN_HEADERS = [
   "retry-after",
 ] as const;
 
-/** `tell` is called with each exchange. */
-export function createWireLog(tell: (event: StreamEvent) => void): WireLog {
+/** The latest exchanges between the bridge and the service, to be shown in the page. `tell` is called with each. */
+export function createWireLog(tell: (event: StreamEvent) => void) {
   let exchanges: readonly Exchange[] = [];
   let lastId = 0;
   return {
+    /** Newest first. */
     get exchanges() {
       return exchanges;
     },
-    add(fresh) {
+
+    /** Adds an exchange without secrets: `wireSide` removes them. */
+    add(fresh: Omit<Exchange, "id" | "times">): void {
       const [before, ...older] = exchanges;
       const again = before !== undefined && isEmptyPoll(before) && isEmptyPoll(fresh);
       const exchange: Exchange = again
@@ -46,14 +44,12 @@ function isEmptyPoll({ what, answer }: Pick<Exchange, "what" | "answer">): boole
 
 /** One side of an exchange as it is shown. Signatures are shortened, so that no shown request can be replayed. */
 export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Array): WireSide {
-  const valueOf = (name: string): string | undefined =>
-    headers instanceof Headers ? (headers.get(name) ?? undefined) : headers[name]?.toString();
   const text = Buffer.from(body).toString("utf8");
   return {
-    headers: SHOWN_HEADERS.flatMap((name) => {
-      const value = valueOf(name);
-      return value === undefined ? [] : [[name, shortened(value)] as const];
-    }),
+    headers: Object.entries(contractHeaders(headers)).map(([name, value]) => [
+      name,
+      value.replaceAll(/(v1=[0-9a-fA-F]{8})[0-9a-fA-F]+/g, "$1…"),
+    ]),
     body:
       text.length > BODY_MAX_CHARACTERS
         ? `${text.slice(0, BODY_MAX_CHARACTERS)}… (${body.length} bytes in all)`
@@ -61,6 +57,12 @@ export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Arra
   };
 }
 
-function shortened(value: string): string {
-  return value.replaceAll(/(v1=[0-9a-fA-F]{8})[0-9a-fA-F]+/g, "$1…");
+/** The headers of the contract that a request or an answer has. */
+export function contractHeaders(headers: IncomingHttpHeaders | Headers): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of CONTRACT_HEADERS) {
+    const value = headers instanceof Headers ? headers.get(name) : headers[name];
+    if (typeof value === "string") found[name] = value;
+  }
+  return found;
 }
