@@ -1,24 +1,11 @@
-import { readCoreConnection, type CoreConnection } from "../../runtime/core-connection";
-import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
-import { readSettings, type HostPort } from "../../runtime/settings";
+import { readCoreConnection } from "../../runtime/core-connection";
+import { LOG_LEVELS } from "../../runtime/logger";
+import { readSettings } from "../../runtime/settings";
 
-export interface GameConfig {
-  readonly core: CoreConnection;
-  readonly group: string;
-  readonly consumer: string;
-  readonly healthListen: HostPort;
-  readonly picturesListen: HostPort;
-  /** Base URL of the pictures for bridges, ending in a slash; undefined if it is the address that serves them. */
-  readonly picturesUrl: string | undefined;
-  readonly lobbySeconds: number;
-  readonly revealSeconds: number;
-  readonly rounds: number;
-  readonly secondsPerQuestion: number;
-  readonly logLevel: LogLevel;
-}
+export type GameConfig = ReturnType<typeof readGameConfig>;
 
 /** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
-export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
+export function readGameConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     core: readCoreConnection(settings, "game"),
     group: settings.parsed("FOLLOW_GROUP", "name of the group that follows events", parseName, "trivia"),
@@ -33,6 +20,7 @@ export function readGameConfig(environment: NodeJS.ProcessEnv): GameConfig {
       "address of the listener for pictures, host:port",
       "127.0.0.1:8090",
     ),
+    // Ends in a slash; undefined if it is the address that serves them.
     picturesUrl: environment["PICTURES_URL"]
       ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
       : undefined,

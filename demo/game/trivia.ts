@@ -12,7 +12,6 @@ import { toInput } from "./grpc/inbound-event";
 import { createPublisher } from "./grpc/publisher";
 import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
-import type { Output } from "./rules/input-output";
 import { createWorkspaces } from "./workspaces";
 
 /** Age above which an event is dropped, because after an outage nobody still waits for its outputs. */
@@ -31,27 +30,13 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
 
   const publisher = createPublisher({
     core,
+    group,
     log,
     onUnknownWorkspace(workspaceId) {
       log.info({ workspaceId }, "core does not know the workspace, so its games are dropped");
       workspaces.forget(workspaceId);
     },
   });
-
-  /**
-   * Publishes in order. The same cause has the same idempotency keys, so the
-   * outputs of a redelivered event, even after a crash, are published once. The
-   * keys contain the group, because other games share the workspace. They contain
-   * the type, because the outputs may differ after a crash. Without it, core could
-   * answer a new message with the id of an update.
-   */
-  function publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<unknown> {
-    return Promise.all(
-      outputs.map((output, i) =>
-        publisher.publish({ workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output }),
-      ),
-    );
-  }
 
   // Outputs of the clock are never repeated by another run, so their keys contain an id of this one.
   const run = randomBytes(9).toString("base64url");
@@ -64,7 +49,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
       revealMs: config.revealSeconds * 1000,
       drawQuestions: (count, seed) => drawQuestions(count, seed, (name) => `${picturesUrl}${name}.png`),
     },
-    onOwn: (workspaceId, outputs) => void publish(workspaceId, `${run}/${++ticks}`, outputs),
+    onOwn: (workspaceId, outputs) => void publisher.publish(workspaceId, `${run}/${++ticks}`, outputs),
   });
 
   async function playEvent(deliveryId: string, received: ReceivedEvent): Promise<unknown> {
@@ -74,7 +59,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
       return undefined;
     }
     const input = toInput(deliveryId, received, (messageId) => publisher.refOf(workspaceId, messageId));
-    return input && publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
+    return input && publisher.publish(workspaceId, deliveryId, workspaces.play(workspaceId, input));
   }
 
   /** Core delivers events at least once. A redelivered event is not played again; its first handling is awaited. */
@@ -110,12 +95,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     })());
 
   stopping.addEventListener("abort", () => void close(), { once: true });
-  try {
-    await follower.opened;
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  await follower.opened;
   log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");
   return { close };
 }

@@ -47,15 +47,15 @@ function start() {
   const logged: string[] = [];
   const publisher = createPublisher({
     core,
+    group: "g",
     log: pino({ base: null, timestamp: false }, { write: (line: string) => void logged.push(line) }),
     onUnknownWorkspace: (workspaceId) => gone.push(workspaceId),
   });
-  let keys = 0;
+  let causes = 0;
   const settled: string[] = [];
-  const publish = (output: Output, workspaceId = "w1") => {
-    const idempotencyKey = `k${++keys}`;
-    const posting = { workspaceId, idempotencyKey, output };
-    return publisher.publish(posting).then(() => settled.push(idempotencyKey));
+  const publish = (outputs: readonly Output[], workspaceId = "w1") => {
+    const cause = `k${++causes}`;
+    return publisher.publish(workspaceId, cause, outputs).then(() => settled.push(cause));
   };
   return { publish, gone, logged, settled, calls, call: (i: number) => until(`call ${i}`, () => calls[i]) };
 }
@@ -68,45 +68,49 @@ const shown = ({ events }: Call): readonly string[] =>
 
 test("a failed call is retried with the same keys before anything else; an update waits for its message's id", async () => {
   const { publish, call, settled } = start();
-  const all = [publish(CREATE)];
+  const all = [publish([CREATE])];
   const first = await call(0);
-  all.push(publish(update("question")));
+  all.push(publish([update("question")]));
   first.fail();
   const again = await call(1);
   expect(again.events).toEqual(first.events);
-  expect([settled, shown(again)]).toEqual([[], ["k1  lobby"]]);
+  expect([settled, shown(again)]).toEqual([[], ["g/k1/0/message.create  lobby"]]);
   again.fail();
   (await call(2)).answer(published("msg_1"));
   const last = await call(3);
-  expect(shown(last)).toEqual(["k2 msg_1 question"]);
+  expect(shown(last)).toEqual(["g/k2/0/message.update msg_1 question"]);
   last.answer(published("msg_1"));
   await Promise.all(all);
   expect(settled).toEqual(["k1", "k2"]);
 });
 
 test("a waiting update is replaced by the next update of the same message in the same workspace", async () => {
-  const { publish, call } = start();
+  const { publish, call, settled } = start();
   const target = { messageId: "msg_1" };
-  const all = [publish(CREATE)];
+  const all = [publish([CREATE])];
   const first = await call(0);
-  all.push(publish(update("one", target)), publish(update("other", target), "w2"));
-  all.push(publish(update("two", target)));
+  all.push(publish([update("one", target)]), publish([update("other", target)], "w2"));
+  all.push(publish([update("two", target)]));
+  const other = await call(1);
+  expect(shown(other)).toEqual(["g/k3/0/message.update msg_1 other"]);
+  other.answer(published("msg_1"));
   first.answer(published("msg_9"));
-  const second = await call(1);
-  expect(shown(second)).toEqual(["k3 msg_1 other", "k4 msg_1 two"]);
-  second.answer(published("msg_1"), published("msg_1"));
+  const last = await call(2);
+  expect(shown(last)).toEqual(["g/k4/0/message.update msg_1 two"]);
+  expect(settled.toSorted()).toEqual(["k1", "k2", "k3"]);
+  last.answer(published("msg_1"));
   await Promise.all(all);
 });
 
 test("a call carries at most 100 events, in order", async () => {
   const { publish, call } = start();
-  const all = Array.from({ length: 150 }, (_, i) => publish(createOf(String(i))));
+  const done = publish(Array.from({ length: 150 }, (_, i) => createOf(String(i))));
   for (const [i, size] of [100, 50].entries()) {
     const { events, answer } = await call(i);
-    expect([events.length, events[0]?.idempotencyKey]).toEqual([size, `k${1 + i * 100}`]);
+    expect([events.length, events[0]?.idempotencyKey]).toEqual([size, `g/k1/${i * 100}/message.create`]);
     answer(...events.map(() => published("msg_1")));
   }
-  await Promise.all(all);
+  await done;
 });
 
 test.each<[string, (call: Call) => void, object]>([
@@ -114,10 +118,10 @@ test.each<[string, (call: Call) => void, object]>([
   ["rejects as invalid", ({ fail }) => fail(NEVER), { details: "why not" }],
 ])("updates of a message that core %s are not sent, and later events are", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
-  const all = [publish(CREATE), publish(update("of what was refused"))];
+  const all = [publish([CREATE]), publish([update("of what was refused")])];
   end(await call(0));
   await Promise.all(all);
-  const next = publish({ ...CREATE, ref: "next" });
+  const next = publish([{ ...CREATE, ref: "next" }]);
   (await call(1)).answer(published("msg_2"));
   await next;
   expect([calls.length, settled]).toEqual([2, ["k1", "k2", "k3"]]);
@@ -130,7 +134,7 @@ test.each<[string, (call: Call) => void, object]>([
 const PASSING = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED, status.INTERNAL];
 test.each(PASSING)("a call that fails with %i is retried; an unknown workspace is reported", async (code) => {
   const { publish, call, gone } = start();
-  const done = publish(CREATE, "w7");
+  const done = publish([CREATE], "w7");
   (await call(0)).fail(code);
   (await call(1)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
   await done;

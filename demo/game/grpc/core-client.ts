@@ -1,4 +1,4 @@
-import { Metadata, status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import { Metadata, type ClientDuplexStream } from "@grpc/grpc-js";
 import {
   GameServiceClient,
   type FollowRequest,
@@ -39,13 +39,6 @@ export function connectToCore({ address, token, tls }: CoreConnection) {
     follow: (): ClientDuplexStream<FollowRequest, FollowResponse> => client.follow(metadata),
     close: (): void => client.close(),
   };
-}
-
-/** Whether core rejected the token or the request, so that a retry fails until a setting changes. */
-export function isRefused({ code }: Pick<ServiceError, "code">): boolean {
-  return (
-    code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.INVALID_ARGUMENT
-  );
 }
 
 /** Waits before a retry, longer after each failure. Resolves early when the signal is aborted. */

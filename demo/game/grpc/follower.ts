@@ -7,7 +7,7 @@ import {
   type Delivery,
   type FollowResponse,
 } from "../../../proto/gen/chatbridge/v1/game";
-import { isRefused, pauseAfter, type CoreClient } from "./core-client";
+import { pauseAfter, type CoreClient } from "./core-client";
 
 export interface FollowerOptions {
   readonly core: CoreClient;
@@ -20,6 +20,8 @@ export interface FollowerOptions {
 
 const WINDOW = 200;
 const CLOSE_WITHIN_MS = 1_000;
+/** Core rejected the token or the request, so a retry fails until a setting changes. */
+const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVALID_ARGUMENT];
 
 /**
  * Follows inbound events, opening a new stream whenever one ends.
@@ -89,10 +91,11 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       const { code, details } = await followOnce();
       if (over.signal.aborted) return;
       const why = `${details} (${status[code]})`;
-      const isHopeless = isRefused({ code });
-      if (isHopeless)
+      const isRefused = REFUSALS.includes(code);
+      if (isRefused) {
         refuse(new Error(`core rejects this game, check that CORE_TOKEN has the role game: ${why}`));
-      log[isHopeless ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
+      }
+      log[isRefused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
       await pauseAfter(++failures, over.signal);
     }
   }

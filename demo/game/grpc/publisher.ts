@@ -2,61 +2,52 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { PublishRefusal, type PublishResult } from "../../../proto/gen/chatbridge/v1/game";
+import type { Output } from "../rules/input-output";
 import { pauseAfter, type CoreClient } from "./core-client";
 import { toOutboundEvent, type Posting } from "./outbound-event";
 
 export interface PublisherOptions {
   readonly core: CoreClient;
+  readonly group: string;
   readonly log: Logger;
-  /** Called when core does not know an event's workspace, e.g. because it was deleted. */
+  /** Called when core does not know a workspace, e.g. because it was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
 }
 
-interface Waiting {
-  readonly posting: Posting;
-  readonly settle: () => void;
-}
-
-const BATCH_MAX = 100;
+const CALL_MAX_EVENTS = 100;
 /** Number of messages whose ids are remembered. */
 const MESSAGES_MAX = 20_000;
 
 /**
- * Publishes outputs in order, one call at a time. A call is retried until core
- * answers it, which the idempotency keys make harmless. Waiting outputs do not
- * pile up, because an update replaces the waiting update of the same message.
+ * Publishes the outputs of each workspace in order, one call at a time. A call
+ * is retried until core answers it, which the idempotency keys make harmless.
  */
-export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOptions) {
-  const waiting: Waiting[] = [];
+export function createPublisher({ core, group, log, onUnknownWorkspace }: PublisherOptions) {
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
+  /** The end of the last outputs, by workspace. */
+  const pending = new Map<string, Promise<void>>();
+  /** The newest waiting update, by message. Older ones are not published, because it shows everything. */
+  const updates = new Map<string, Output>();
   const over = new AbortController();
-  let running: Promise<void> | undefined;
 
-  function add(item: Waiting): void {
-    const message = messageUpdatedBy(item.posting);
-    const i =
-      message === undefined ? -1 : waiting.findIndex(({ posting }) => messageUpdatedBy(posting) === message);
-    if (i >= 0) for (const earlier of waiting.splice(i, 1)) earlier.settle();
-    waiting.push(item);
+  async function send(postings: readonly Posting[]): Promise<void> {
+    const current = postings.filter(({ workspaceId, output }) => {
+      if (output.type !== "message.update") return true;
+      const message = messageUpdatedBy(workspaceId, output);
+      if (updates.get(message) !== output) return false;
+      updates.delete(message);
+      // Updates of a message that core rejected have no id to update.
+      return messageIdOf(workspaceId, output) !== undefined;
+    });
+    for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)
+      await call(current.slice(i, i + CALL_MAX_EVENTS));
   }
 
-  async function run(): Promise<void> {
-    while (waiting.length > 0) {
-      // A message with a ref ends its batch, because updates of the message need the id that core gives it.
-      const end = waiting.findIndex(({ posting: { output } }) => "ref" in output);
-      const batch = waiting.splice(0, end < 0 ? BATCH_MAX : Math.min(BATCH_MAX, end + 1));
-      await send(batch.map(({ posting }) => posting));
-      for (const { settle } of batch) settle();
-    }
-    running = undefined;
-  }
-
-  async function send(batch: readonly Posting[]): Promise<void> {
-    // Updates of a message that core rejected are skipped, because they have no id to update.
-    const postings = batch.filter((posting) => messageIdOf(posting) !== undefined);
-    if (postings.length === 0) return;
-    const events = postings.map((posting) => toOutboundEvent(posting, messageIdOf(posting) ?? ""));
+  async function call(postings: readonly Posting[]): Promise<void> {
+    const events = postings.map((posting) =>
+      toOutboundEvent(posting, messageIdOf(posting.workspaceId, posting.output) ?? ""),
+    );
     for (let failures = 1; !over.signal.aborted; failures++) {
       try {
         const results = await core.publishEvents(events);
@@ -74,9 +65,8 @@ export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOpti
     }
   }
 
-  /** The id of the message to update; empty for an output that is no update, undefined while the id is unknown. */
-  function messageIdOf({ workspaceId, output }: Posting): string | undefined {
-    if (output.type !== "message.update") return "";
+  function messageIdOf(workspaceId: string, output: Output): string | undefined {
+    if (output.type !== "message.update") return undefined;
     return "ref" in output.target ? ids.get(`${workspaceId} ${output.target.ref}`) : output.target.messageId;
   }
 
@@ -95,23 +85,37 @@ export function createPublisher({ core, log, onUnknownWorkspace }: PublisherOpti
   }
 
   return {
-    /** Resolves when the event is stored, rejected or dropped, or when a later update has replaced it. */
-    publish: (posting: Posting): Promise<void> =>
-      new Promise((resolve) => {
-        add({ posting, settle: resolve });
-        // Outputs published in the same turn of the event loop go out in one call.
-        running ??= Promise.resolve().then(run);
-      }),
+    /**
+     * Resolves when the outputs are stored, rejected or dropped. The same cause
+     * has the same idempotency keys, so the outputs of a redelivered event, even
+     * after a crash, are published once. The keys contain the group, because other
+     * games share the workspace. They contain the type, because the outputs may
+     * differ after a crash. Without it, core could answer a new message with the
+     * id of an update.
+     */
+    async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
+      const postings = outputs.map((output, i) => {
+        if (output.type === "message.update") updates.set(messageUpdatedBy(workspaceId, output), output);
+        return { workspaceId, idempotencyKey: `${group}/${cause}/${i}/${output.type}`, output };
+      });
+      const done = (pending.get(workspaceId) ?? Promise.resolve()).then(() => send(postings));
+      pending.set(workspaceId, done);
+      await done;
+      if (pending.get(workspaceId) === done) pending.delete(workspaceId);
+    },
     /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
     refOf: (workspaceId: string, messageId: string): string | undefined =>
       refs.get(`${workspaceId} ${messageId}`),
-    /** Resolves when no event waits. */
-    idle: async (): Promise<void> => running,
-    /** Drops all events that are not published yet. */
+    /** Resolves when no output waits. */
+    idle: (): Promise<unknown> => Promise.all(pending.values()),
+    /** Drops all outputs that are not published yet. */
     close: (): void => over.abort(),
   };
 }
 
-function messageUpdatedBy({ workspaceId, output }: Posting): string | undefined {
-  return output.type === "message.update" ? `${workspaceId} ${JSON.stringify(output.target)}` : undefined;
+function messageUpdatedBy(
+  workspaceId: string,
+  { target }: Output & { readonly type: "message.update" },
+): string {
+  return `${workspaceId} ${JSON.stringify(target)}`;
 }

@@ -6,8 +6,8 @@ import bank from "./bank.json";
  * Draws the questions of a game: multiple-choice questions, and at the end a
  * number to guess if `count` is 2 or more. The same seed gives the same questions.
  *
- * In `bank.json`, the first option of a choice is the right one. `picture` names
- * a file in `pictures/`, and `article` a page of the English Wikipedia.
+ * In `bank.json`, the first option of a choice is the right one, and `picture`
+ * names a file in `pictures/`.
  */
 export function drawQuestions(
   count: number,
@@ -17,25 +17,18 @@ export function drawQuestions(
   const last = shuffled(bank.numbers, `${seed}/numbers`).slice(0, count >= 2 ? 1 : 0);
   const first = shuffled(bank.choices, `${seed}/choices`).slice(0, count - last.length);
   return [
-    ...first.map(({ text, options, picture, article }): Question => {
-      const [right = ""] = options;
-      const inOrder = shuffled(options, `${seed}/${right}`);
+    ...first.map(({ text, options: [right = "", ...wrong], picture, more }): Question => {
+      const options = shuffled([right, ...wrong], `${seed}/${right}`);
       return {
         kind: "choice",
         text,
-        options: inOrder,
-        right: inOrder.indexOf(right),
+        options,
+        right: options.indexOf(right),
         picture: picture && pictureUrl(picture),
-        more: wikipedia(article),
+        more,
       };
     }),
-    ...last.map(({ text, right, unit, article }): Question => ({
-      kind: "number",
-      text,
-      right,
-      unit,
-      more: wikipedia(article),
-    })),
+    ...last.map((entry): Question => ({ kind: "number", ...entry })),
   ];
 }
 
@@ -45,8 +38,4 @@ function shuffled<T>(list: readonly T[], seed: string): readonly T[] {
     .map((item, i) => ({ item, rank: createHash("sha256").update(`${seed}/${i}`).digest("hex") }))
     .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
     .map(({ item }) => item);
-}
-
-function wikipedia(article: string): string {
-  return `https://en.wikipedia.org/wiki/${article}`;
 }

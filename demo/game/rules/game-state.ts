@@ -9,26 +9,23 @@ export interface Player extends Member {
   points: number;
 }
 
+interface Text {
+  readonly text: string;
+  /** URL of a page with more about it. */
+  readonly more: string;
+}
+
 /** A question as it is asked, with its options in the order of the buttons. */
 export type Question =
-  | {
+  | (Text & {
       readonly kind: "choice";
-      readonly text: string;
       readonly options: readonly string[];
       /** The index of the right option. */
       readonly right: number;
       /** URL of its picture. */
       readonly picture: string | undefined;
-      /** URL of a page with more about it. */
-      readonly more: string;
-    }
-  | {
-      readonly kind: "number";
-      readonly text: string;
-      readonly right: number;
-      readonly unit: string;
-      readonly more: string;
-    };
+    })
+  | (Text & { readonly kind: "number"; readonly right: number; readonly unit: string });
 
 export interface Answer {
   /** The index of the option, or the number that was typed. */

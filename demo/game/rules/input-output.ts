@@ -33,31 +33,24 @@ export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "
 /** A message to publish, without an id; `Message.create` fills in missing fields. */
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
+interface InChannel {
+  /** A channel's id; in an update also `dm:` and a user's id. */
+  readonly channel: string;
+  readonly content: MessageContent;
+}
+
 /**
  * An output of the rules. The types are the contract's. A `ref` names a message
  * in later outputs and inputs, because its id is not known when it is created.
  */
 export type Output =
-  | {
-      readonly type: "message.create";
-      readonly channel: string;
-      readonly ref?: string;
-      readonly content: MessageContent;
-    }
-  | {
+  | (InChannel & { readonly type: "message.create"; readonly ref?: string })
+  | (InChannel & {
       readonly type: "message.update";
-      /** The original message's channel, or `dm:` and a user's id. */
-      readonly channel: string;
       /** The message to replace, by its ref or by the id from an inbound event. */
       readonly target: { readonly ref: string } | { readonly messageId: string };
-      readonly content: MessageContent;
-    }
-  | {
-      readonly type: "message.ephemeral";
-      readonly channel: string;
-      readonly user: string;
-      readonly content: MessageContent;
-    }
+    })
+  | (InChannel & { readonly type: "message.ephemeral"; readonly user: string })
   | {
       readonly type: "dm.create";
       readonly user: string;
