@@ -21,24 +21,19 @@ export async function startChat(config: ChatConfig, log: Logger) {
   const wire = createWireLog(tell);
   const bridge = await startBridge({ config, room, wire, log, tell });
 
-  const closers = [() => bridge.close()];
+  const page = await startPageServer(config, { room, wire, bridge, pages }, log);
   let closing: Promise<void> | undefined;
-  /** Closes the page, then the bridge. Closing twice is harmless. */
-  const close = (): Promise<void> =>
-    (closing ??= (async () => {
-      for (const closeOne of closers.toReversed()) await closeOne();
-    })());
-  try {
-    const health = await listenForProbes(config.healthListen, async () =>
-      closing === undefined ? undefined : "stopping",
-    );
-    closers.unshift(() => health.close());
-    const page = await startPageServer(config, { room, wire, bridge, pages }, log);
-    closers.push(() => page.close());
-    log.info({ port: page.port, healthPort: health.port, pushPort: bridge.pushPort }, "demo/chat is ready");
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { close };
+  const health = await listenForProbes(config.healthListen, async () =>
+    closing === undefined ? undefined : "stopping",
+  );
+  log.info({ port: page.port, healthPort: health.port, pushPort: bridge.pushPort }, "demo/chat is ready");
+  return {
+    /** Closes the page, then the bridge. Closing twice is harmless. */
+    close: (): Promise<void> =>
+      (closing ??= (async () => {
+        await page.close();
+        await bridge.close();
+        await health.close();
+      })()),
+  };
 }

@@ -1,36 +1,12 @@
-import { LOG_LEVELS, type LogLevel } from "../../runtime/logger";
-import { readSettings, type HostPort, type Settings } from "../../runtime/settings";
+import { LOG_LEVELS } from "../../runtime/logger";
+import { readSettings, type Settings } from "../../runtime/settings";
 
+export type ChatConfig = ReturnType<typeof readChatConfig>;
 /** Settings of the HTTPS listener that receives pushes. */
-export interface PushConfig {
-  readonly listen: HostPort;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer };
-  /** URL under which the service reaches the listener; undefined if it is the address in `listen`. */
-  readonly targetUrl: string | undefined;
-  /** Whether holders of the signing secret may read everything that the chat shows. */
-  readonly isObserved: boolean;
-}
-
-export interface ChatConfig {
-  /** The service's base address. */
-  readonly baseUrl: string;
-  readonly workspaceId: string;
-  readonly signingSecret: string;
-  readonly listen: HostPort;
-  readonly healthListen: HostPort;
-  /** Undefined when this chat only polls. */
-  readonly push: PushConfig | undefined;
-  /** Path of the Unix socket that sets and clears the target URL. */
-  readonly modeSocket: string | undefined;
-  /** Host names, in addition to localhost, under which the page may be opened. */
-  readonly hosts: readonly string[];
-  /** Allowed sources of message images, in the syntax of a content security policy. */
-  readonly imageSources: string;
-  readonly logLevel: LogLevel;
-}
+export type PushConfig = NonNullable<ChatConfig["push"]>;
 
 /** Reads the settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
-export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
+export function readChatConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     baseUrl: settings.parsed("BASE_URL", "URL at which bridges reach the service", parseHttpUrl),
     workspaceId: settings.text("WORKSPACE_ID", "the workspace's id, from the dashboard"),
@@ -54,7 +30,8 @@ export function readChatConfig(environment: NodeJS.ProcessEnv): ChatConfig {
   }));
 }
 
-function readPush(settings: Settings, environment: NodeJS.ProcessEnv): PushConfig | undefined {
+/** Undefined when this chat only polls. */
+function readPush(settings: Settings, environment: NodeJS.ProcessEnv) {
   const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
   const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");
   const listen = settings.hostPort(
@@ -83,11 +60,8 @@ function parseHttpUrl(text: string): string {
 }
 
 function parseHosts(text: string): readonly string[] {
-  return text
-    .toLowerCase()
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
+  const names = text.toLowerCase().split(",");
+  return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
 function parseSources(text: string): string {

@@ -94,15 +94,12 @@ export type StreamEvent =
       readonly channels: readonly Channel[];
       /** Oldest first; only the newest of a long chat. */
       readonly posts: readonly Post[];
-      readonly members: readonly Member[];
       readonly link: LinkState;
       /** Newest first. */
       readonly exchanges: readonly Exchange[];
     }
   /** A new post, or one that changed. */
   | { readonly type: "post"; readonly post: Post }
-  /** The members who have the page open. */
-  | { readonly type: "members"; readonly members: readonly Member[] }
   | { readonly type: "link"; readonly link: LinkState }
   /** A new exchange, or an entry of empty polls that counts one more. */
   | { readonly type: "exchange"; readonly exchange: Exchange }

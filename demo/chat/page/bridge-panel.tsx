@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Exchange, LinkMode, LinkState } from "../shapes";
 import type { ChatClient } from "./chat-client";
 import { ExchangeView } from "./exchange-view";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
 const MODES: readonly (readonly [LinkMode, string, string])[] = [

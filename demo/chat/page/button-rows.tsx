@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ServicePost } from "../shapes";
 import type { ChatClient } from "./chat-client";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
 export interface ButtonRowsProps {

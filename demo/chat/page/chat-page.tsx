@@ -6,7 +6,7 @@ import type { ChatClient } from "./chat-client";
 import type { ChatState } from "./chat-state";
 import { Composer } from "./composer";
 import { Conversations } from "./conversations";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { plainText } from "./rich-text";
 import { Timeline } from "./timeline";
 import { TopBar } from "./top-bar";
@@ -19,7 +19,7 @@ export interface ChatPageProps {
 }
 
 export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
-  const { channels, posts, members, me, link, exchanges } = state;
+  const { channels, posts, me, link, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
   /** Id of the last post seen, by conversation. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
@@ -51,8 +51,6 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
       <div class="room">
         <TopBar
           title={title}
-          members={isDm ? [] : members}
-          me={me}
           link={link}
           isPanelOpen={isPanelOpen}
           panelButton={panelButton}

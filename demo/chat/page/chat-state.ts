@@ -6,7 +6,6 @@ export interface ChatState {
   readonly channels: readonly Channel[];
   /** Oldest first. */
   readonly posts: readonly Post[];
-  readonly members: readonly Member[];
   readonly link: LinkState;
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
@@ -29,8 +28,6 @@ export function applyEvent(state: ChatState | undefined, event: StreamEvent): Ch
   switch (event.type) {
     case "post":
       return { ...state, posts: withPost(state.posts, event.post) };
-    case "members":
-      return { ...state, members: event.members };
     case "link":
       return { ...state, link: event.link };
     case "exchange": {

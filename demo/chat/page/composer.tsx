@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { MESSAGE_TEXT_MAX_CHARACTERS } from "../../../bridge/contract";
 import { COMMAND, type Post } from "../shapes";
 import type { ChatClient } from "./chat-client";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { excerpt } from "./post-view";
 import { useRequest } from "./use-request";
 

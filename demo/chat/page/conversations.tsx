@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { dmChannel } from "../../../bridge/inbound-event";
-import { Avatar, ServiceMark } from "./avatar";
+import { Avatar, ServiceMark } from "./marks";
 import { unreadIn, type ChatState } from "./chat-state";
 
 export interface ConversationsProps {

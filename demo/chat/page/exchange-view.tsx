@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Exchange, WireSide } from "../shapes";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const WORDS: Readonly<Record<Exchange["what"], string>> = {

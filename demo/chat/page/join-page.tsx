@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { NAME_MAX } from "../shapes";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
 export interface JoinPageProps {

@@ -1,11 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { useNow } from "../../../dashboard/clock";
 import type { Post, ServicePost, TypedPost } from "../shapes";
-import { Avatar, ServiceMark } from "./avatar";
 import { ButtonRows } from "./button-rows";
 import type { ChatClient } from "./chat-client";
-import { Countdown } from "./countdown";
-import { Icon } from "./icon";
+import { Avatar, Icon, ServiceMark } from "./marks";
 import { plainText, RichText } from "./rich-text";
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
@@ -118,6 +117,16 @@ function Head({ name, post, children }: HeadProps) {
       )}
     </p>
   );
+}
+
+/** Seconds until `endsAt`. Hidden from screen readers, which would read it out every second. */
+function Countdown({ endsAt }: { readonly endsAt: string }) {
+  const left = Math.ceil((Date.parse(endsAt) - useNow(250)) / 1000);
+  return left > 0 ? (
+    <span class={left <= 5 ? "countdown soon" : "countdown"} aria-hidden="true">
+      {left} s
+    </span>
+  ) : null;
 }
 
 /** The start of a post, on one line. */

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Member, Post } from "../shapes";
 import type { ChatClient } from "./chat-client";
-import { Icon } from "./icon";
+import { Icon } from "./marks";
 import { MemberPost, MessagePost } from "./post-view";
 
 /** Distance from the end of the timeline, in pixels, within which it follows new posts. */
@@ -49,11 +49,8 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
     return () => sizes.disconnect();
   }, []);
 
-  function onScroll({
-    currentTarget: { scrollHeight, scrollTop, clientHeight },
-  }: {
-    currentTarget: Element;
-  }) {
+  function onScroll(): void {
+    const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
     follows.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
     if (follows.current && jump?.isAbove === false) setJump(undefined);
   }

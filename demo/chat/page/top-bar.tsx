@@ -1,36 +1,19 @@
 import type { RefObject } from "preact";
-import type { LinkState, Member } from "../shapes";
-import { Avatar } from "./avatar";
-
-const AVATARS_SHOWN = 5;
+import type { LinkState } from "../shapes";
 
 export interface TopBarProps {
   readonly title: string;
-  /** The members who are here; none in a direct conversation. */
-  readonly members: readonly Member[];
-  readonly me: Member;
   readonly link: LinkState;
   readonly isPanelOpen: boolean;
   readonly panelButton: RefObject<HTMLButtonElement | null>;
   onPanel(): void;
 }
 
-export function TopBar({ title, members, me, link, isPanelOpen, panelButton, onPanel }: TopBarProps) {
-  const names = members.map(({ id, name }) => (id === me.id ? "you" : name)).join(", ");
+export function TopBar({ title, link, isPanelOpen, panelButton, onPanel }: TopBarProps) {
   const [tone, words] = linkWords(link);
   return (
     <header class="top-bar">
       <h1>{title}</h1>
-      {members.length > 0 && (
-        <p class="here" title={names}>
-          {members.slice(0, AVATARS_SHOWN).map((member) => (
-            <Avatar key={member.id} {...member} />
-          ))}
-          <span>
-            {members.length} here<span class="unseen">: {names}</span>
-          </span>
-        </p>
-      )}
       <button
         ref={panelButton}
         type="button"

@@ -14,27 +14,17 @@ import {
 
 export type Room = ReturnType<typeof createRoom>;
 
-/** A member's place in the room. */
-interface Seat {
-  readonly member: Member;
-  /** Authenticates the member. */
-  readonly key: string;
-  /** Number of pages that the member has open; 0 while the member is away. */
-  pages: number;
-}
-
 const MEMBERS_MAX = 500;
 /** Most posts of one conversation. */
 const POSTS_MAX = 300;
 
 /**
  * The chat tool itself: members and posts, in memory only. It does not depend
- * on the service. `tell` is called with each change of a post, and of the
- * members who are here.
+ * on the service. `tell` is called with each change of a post.
  */
 export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
-  /** By member's id. Of the members who are away, the longest away is first. */
-  const seats = new Map<string, Seat>();
+  /** By the key that authenticates the member, in the order of joining. */
+  const members = new Map<string, Member>();
   /** By id, oldest first. */
   const posts = new Map<number, Post>();
   let lastId = 0;
@@ -50,62 +40,37 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
 
   /** Shows a new post, unless its conversation is unknown. Removes the oldest post of a full conversation. */
   function add(post: Post): void {
-    const known = [...channels.map(({ id }) => id), ...[...seats.keys()].map(dmChannel)];
-    if (!known.includes(post.conversation)) return;
+    const dms = [...members.values()].map(({ id }) => dmChannel(id));
+    if (![...channels.map(({ id }) => id), ...dms].includes(post.conversation)) return;
     const older = [...posts.values()].filter(({ conversation }) => conversation === post.conversation);
     const [oldest] = older;
     if (oldest !== undefined && older.length >= POSTS_MAX) posts.delete(oldest.id);
     put(post);
   }
 
-  function removeLongestAway(): void {
-    const longestAway = [...seats.values()].find(({ pages }) => pages === 0);
-    if (longestAway === undefined) return;
-    const { id } = longestAway.member;
-    seats.delete(id);
+  /** Removes the member who joined first, with their direct conversation. */
+  function removeOldestMember(): void {
+    const [oldest] = members;
+    if (oldest === undefined) return;
+    const [key, { id }] = oldest;
+    members.delete(key);
     for (const post of posts.values()) if (post.conversation === dmChannel(id)) posts.delete(post.id);
   }
 
-  /** The members who have the page open. */
-  const here = (): readonly Member[] =>
-    [...seats.values()].filter(({ pages }) => pages > 0).map(({ member }) => member);
-
   return {
     channels,
-    here,
 
-    /**
-     * Adds a member; the key authenticates them. A full chat first removes the member who has been away the longest,
-     * with their direct conversation. Returns undefined when the chat is full and nobody is away.
-     */
-    join(name: string): { readonly member: Member; readonly key: string } | undefined {
-      if (seats.size >= MEMBERS_MAX) removeLongestAway();
-      if (seats.size >= MEMBERS_MAX) return undefined;
+    /** Adds a member; the key authenticates them. In a full chat they replace the member who joined first. */
+    join(name: string): { readonly member: Member; readonly key: string } {
+      if (members.size >= MEMBERS_MAX) removeOldestMember();
       const id = `u-${randomBytes(6).toString("hex")}`;
       const member = { id, name: [...name].slice(0, NAME_MAX).join("") };
       const key = randomBytes(24).toString("base64url");
-      seats.set(id, { member, key, pages: 0 });
+      members.set(key, member);
       return { member, key };
     },
 
-    memberOf: (key: string): Member | undefined =>
-      [...seats.values()].find((seat) => seat.key === key)?.member,
-
-    /** Records that a member opened the page; returns a function that records that they closed it. */
-    enter({ id }: Member): () => void {
-      const seat = seats.get(id);
-      if (seat === undefined) return () => undefined;
-      seat.pages++;
-      tell({ type: "members", members: here() });
-      return () => {
-        seat.pages--;
-        if (seat.pages === 0) {
-          seats.delete(id);
-          seats.set(id, seat);
-        }
-        tell({ type: "members", members: here() });
-      };
-    },
+    memberOf: (key: string): Member | undefined => members.get(key),
 
     /** Whether the conversation exists and this member may use it. */
     isOpenTo: (memberId: string, conversation: string): boolean =>

@@ -26,7 +26,7 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
     (request, reply) => {
       const name = request.body.name.trim();
       if (name === "") return reply.code(400).send({ message: "Choose a name." });
-      return room.join(name) ?? reply.code(503).send({ message: "The chat is full." });
+      return room.join(name);
     },
   );
 }

@@ -24,13 +24,11 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
       out.write(`data: ${JSON.stringify(event)}\n\n`);
       if (out.writableLength + out.readableLength > UNREAD_MAX_BYTES) out.destroy();
     };
-    const leave = room.enter(me);
     send({
       type: "welcome",
       me,
       channels: room.channels,
       posts: newestThatFit(room.postsFor(me.id), POSTS_MAX_BYTES),
-      members: room.here(),
       link: bridge.state,
       exchanges: wire.exchanges,
     });
@@ -39,7 +37,6 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
     out.once("close", () => {
       clearInterval(beat);
       pages.delete(send);
-      leave();
     });
     return reply.type("text/event-stream").header("cache-control", "no-store").send(out);
   });

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { PushAnswer, PushReceiver } from "../../../bridge/receive-push";
 import type { PushConfig } from "../config";
-import { bytesOf, createRawServer } from "./raw-server";
+import { createRawServer } from "./raw-server";
 import { wireSide, type WireLog } from "./wire-log";
 
 export interface PushListenerOptions {
@@ -18,12 +18,11 @@ export const PUSH_PATH = "/pushes";
 
 /** Starts the HTTPS listener that receives pushes. */
 export async function listenForPushes({ push, receiver, observe, wire }: PushListenerOptions) {
-  const { app, listen } = createRawServer(push.tls);
-  app.post(PUSH_PATH, async (request, reply) => {
+  const app = createRawServer(push.tls);
+  app.post<{ Body: Buffer | undefined }>(PUSH_PATH, async (request, reply) => {
     const at = new Date().toISOString();
     const began = performance.now();
-    const { headers } = request;
-    const body = bytesOf(request);
+    const { headers, body = Buffer.alloc(0) } = request;
     const answer = await receiver.receive(headers, body);
     wire.add({
       at,
@@ -52,8 +51,9 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
   app.server.on("connection", (socket: Socket) => {
     if (isCut) socket.destroy();
   });
+  await app.listen(push.listen);
   return {
-    port: await listen(push.listen),
+    port: (app.server.address() as AddressInfo).port,
     setCut(cut: boolean): void {
       isCut = cut;
       if (cut) app.server.closeAllConnections();

@@ -1,5 +1,5 @@
 import { exchange } from "../../../bridge/http-exchange";
-import { bytesOf, createRawServer } from "./raw-server";
+import { createRawServer } from "./raw-server";
 import { contractHeaders, wireSide, type WireLog } from "./wire-log";
 
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
@@ -15,15 +15,15 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
   /** Aborted while the network is cut. */
   let network = new AbortController();
 
-  const { app, listen } = createRawServer(null);
-  app.route({
+  const app = createRawServer(null);
+  app.route<{ Body: Buffer | undefined }>({
     method: ["GET", "POST"],
     url: "/*",
     async handler(request, reply) {
       const method = request.method === "POST" ? "POST" : "GET";
       const at = new Date().toISOString();
       const began = performance.now();
-      const body = bytesOf(request);
+      const { body = Buffer.alloc(0) } = request;
       const { signal } = network;
       const answer = await exchange({
         url: service.origin + request.url,
@@ -52,10 +52,10 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
       return reply.hijack();
     },
   });
-  const port = await listen({ host: "127.0.0.1", port: 0 });
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
   return {
     /** The base URL to use instead of the service's own. */
-    baseUrl: `http://127.0.0.1:${port}${service.pathname}`,
+    baseUrl: address + service.pathname,
     setCut(isCut: boolean): void {
       if (isCut) network.abort();
       else if (network.signal.aborted) network = new AbortController();

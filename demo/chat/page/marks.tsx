@@ -1,3 +1,5 @@
+import type { Member } from "../shapes";
+
 const PATHS = {
   bridge: "M3 17h18M6 17v-4a6 6 0 0 1 12 0v4M12 7v10",
   send: "M4 12 20 4l-5 16-3.5-6.5zM11.5 13.5 20 4",
@@ -17,5 +19,26 @@ export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
+  );
+}
+
+const HUES = 8;
+
+/** A member's mark: the first letter of the name, on a colour derived from the id. */
+export function Avatar({ id, name }: Member) {
+  const sum = [...id].reduce((before, letter) => before + (letter.codePointAt(0) ?? 0), 0);
+  const [letter = "?"] = name.trim();
+  return (
+    <span class={`avatar hue-${sum % HUES}`} aria-hidden="true">
+      {letter.toUpperCase()}
+    </span>
+  );
+}
+
+export function ServiceMark() {
+  return (
+    <span class="service-mark" aria-hidden="true">
+      <Icon name="bridge" />
+    </span>
   );
 }
