@@ -94,6 +94,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
       await Promise.all([pictures.close(), health.close()]);
     })());
 
+  if (stopping.aborted) void close();
   stopping.addEventListener("abort", () => void close(), { once: true });
   await follower.opened;
   log.info({ port: pictures.port, healthPort: health.port }, "demo/game is ready");

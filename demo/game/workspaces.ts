@@ -43,7 +43,9 @@ export function createWorkspaces({ rules, onOwn }: WorkspacesOptions) {
     forget: (workspaceId: string): void => void entries.delete(workspaceId),
     /** Ends every game and stops all timers. */
     close(): void {
-      for (const id of [...entries.keys()]) onOwn(id, step(id, { type: "closing" }));
+      // Each step moves its workspace to the end of the cache.
+      const ids = [...entries.keys()];
+      for (const id of ids) onOwn(id, step(id, { type: "closing" }));
       entries.clear();
     },
   };

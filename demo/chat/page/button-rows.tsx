@@ -4,13 +4,8 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
-export interface ButtonRowsProps {
-  readonly post: ServicePost;
-  readonly client: ChatClient;
-}
-
 /** The buttons under a message. One press is in progress at a time; its effect arrives as another event. */
-export function ButtonRows({ post, client }: ButtonRowsProps) {
+export function ButtonRows({ post, client }: { readonly post: ServicePost; readonly client: ChatClient }) {
   const [pressed, setPressed] = useState<string | undefined>(undefined);
   const { fault, send } = useRequest();
   async function press(action: string): Promise<void> {

@@ -9,7 +9,7 @@ import {
 import type { Channel } from "../../../bridge/inbound-event";
 import type { SendResult } from "../../../bridge/sender";
 import { COMMAND, NAME_MAX, type LinkMode, type Report } from "../shapes";
-import type { PageContext } from "./page-server";
+import type { PageContext } from "./page-context";
 
 const ID = { type: "integer", minimum: 1 } as const;
 

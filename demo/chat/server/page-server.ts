@@ -5,29 +5,10 @@ import fastifyStatic from "@fastify/static";
 import fastify from "fastify";
 import type { Logger } from "pino";
 import type { ChatConfig } from "../config";
-import type { Bridge } from "../link/bridge";
-import type { Room } from "../room/room";
-import type { Member, StreamEvent } from "../shapes";
-import type { WireLog } from "../wire/wire-log";
 import { addJoinRoute, addChatRoutes } from "./chat-routes";
+import type { PageContext } from "./page-context";
 import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
-
-/** The parts of the chat that the page's server uses. */
-export interface PageContext {
-  readonly room: Room;
-  readonly wire: WireLog;
-  readonly bridge: Bridge;
-  /** The open pages; each is called with every change. */
-  readonly pages: Set<(event: StreamEvent) => void>;
-}
-
-declare module "fastify" {
-  interface FastifyRequest {
-    /** The member who sent the request. Only requests that need no key have none. */
-    member: Member;
-  }
-}
 
 const REQUEST_WITHIN_MS = 10_000;
 const BODY_MAX_BYTES = 32 * 1024;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { newestThatFit } from "../room/newest-that-fit";
 import { isSeenBy } from "../room/room";
 import type { StreamEvent } from "../shapes";
-import type { PageContext } from "./page-server";
+import type { PageContext } from "./page-context";
 
 const STREAMS_MAX = 500;
 /** Interval of heartbeats, which detect broken connections and keep proxies from closing idle streams. */

@@ -1,0 +1,20 @@
+import type { Bridge } from "../link/bridge";
+import type { Room } from "../room/room";
+import type { Member, StreamEvent } from "../shapes";
+import type { WireLog } from "../wire/wire-log";
+
+/** The parts of the chat that the page's server uses. */
+export interface PageContext {
+  readonly room: Room;
+  readonly wire: WireLog;
+  readonly bridge: Bridge;
+  /** The open pages; each is called with every change. */
+  readonly pages: Set<(event: StreamEvent) => void>;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The member who sent the request. Only requests that need no key have none. */
+    member: Member;
+  }
+}
