@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { status } from "@grpc/grpc-js";
+import { status, type ServiceError } from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import {
   FollowOpen,
-  FollowRequest,
   type Delivery,
+  type FollowRequest,
   type FollowResponse,
 } from "../../../proto/gen/chatbridge/v1/game";
 import { pauseAfter, type CoreClient } from "./core-client";
@@ -39,64 +39,58 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     refuse = reject;
   });
   let isFollowing = false;
-  let failures = 0;
   let isPaused = false;
-  let endStream = (): void => undefined;
+  let failures = 0;
+  let stream = core.follow();
 
-  async function deliver(delivery: Delivery, ack: (id: string) => void): Promise<void> {
+  function say(value: NonNullable<FollowRequest["say"]>): void {
+    if (stream.writable) stream.write({ say: value });
+  }
+
+  async function deliver(delivery: Delivery): Promise<void> {
     const { deliveryId } = delivery;
+    const from = stream;
     try {
       await handle(delivery);
     } catch (error) {
       // A redelivery would fail in the same way, so the event is acked, and later events are not blocked.
       log.error({ err: error, deliveryId }, "an event failed unexpectedly and is dropped");
     }
-    ack(deliveryId);
+    // A new stream does not know the deliveries of the last one.
+    if (from === stream) say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
   }
 
-  /** Runs one stream. Resolves when the stream has ended, with its status. */
-  function followOnce(): Promise<{ readonly code: status; readonly details: string }> {
-    return new Promise((resolve) => {
-      const stream = core.follow();
-      const say = (request: Parameters<typeof FollowRequest.create>[0]): void => {
-        if (stream.writable) stream.write(FollowRequest.create(request));
-      };
-      const ack = (id: string): void => say({ say: { $case: "ack", value: { deliveryIds: [id] } } });
-      stream.on("data", ({ say: told }: FollowResponse) => {
-        if (told?.$case === "opened") {
-          isFollowing = true;
-          failures = 0;
-          log.info({ group, consumer }, "following");
-          open();
-        } else if (told?.$case === "delivery" && !isPaused) {
-          void deliver(told.value, ack);
-        }
-      });
-      // The handler of "status" below gets the same failure.
-      stream.on("error", () => undefined);
-      stream.on("status", ({ code, details }) => {
-        isFollowing = false;
-        resolve({ code, details });
-      });
-      endStream = () => {
-        stream.end();
-        setTimeout(() => stream.cancel(), CLOSE_WITHIN_MS).unref();
-      };
-      say({ say: { $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) } });
-    });
+  /** Follows one stream to its end. Rejects with a ServiceError when it fails. */
+  async function followOnce(): Promise<void> {
+    say({ $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) });
+    for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {
+      if (told?.$case === "opened") {
+        isFollowing = true;
+        failures = 0;
+        log.info({ group, consumer }, "following");
+        open();
+      } else if (told?.$case === "delivery" && !isPaused) {
+        void deliver(told.value);
+      }
+    }
   }
 
   async function run(): Promise<void> {
-    while (!over.signal.aborted) {
-      const { code, details } = await followOnce();
+    for (; ; stream = core.follow()) {
+      const { code, details } = await followOnce().then(
+        () => ({ code: status.OK, details: "core ended the stream" }),
+        (error: ServiceError) => error,
+      );
+      isFollowing = false;
       if (over.signal.aborted) return;
-      const why = `${details} (${status[code]})`;
       const isRefused = REFUSALS.includes(code);
       if (isRefused) {
+        const why = `${details} (${status[code]})`;
         refuse(new Error(`core rejects this game, check that CORE_TOKEN has the role game: ${why}`));
       }
       log[isRefused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
       await pauseAfter(++failures, over.signal);
+      if (over.signal.aborted) return;
     }
   }
 
@@ -117,8 +111,10 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       refuse(new Error("closed"));
       // Events that were just handled are acked first.
       await setImmediate();
-      endStream();
+      stream.end();
+      const late = setTimeout(() => stream.cancel(), CLOSE_WITHIN_MS);
       await ended;
+      clearTimeout(late);
     },
   };
 }
