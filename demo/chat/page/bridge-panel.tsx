@@ -91,3 +91,16 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
     </aside>
   );
 }
+
+/** The state of the bridge in a few words. */
+export function linkWords({
+  mode,
+  isCut,
+  isSwitching,
+  problem,
+}: LinkState): readonly [tone: string, words: string] {
+  if (isCut) return ["bad", "Network cut"];
+  if (isSwitching) return ["warn", "Switching"];
+  if (problem !== null) return ["warn", "Not connected"];
+  return ["good", mode === "poll" ? "Polling" : "Receiving pushes"];
+}

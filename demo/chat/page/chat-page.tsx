@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DM_PREFIX, PHASE_KINDS } from "../../../bridge/contract";
 import type { Post, ServicePost } from "../shapes";
-import { BridgePanel, WIDE } from "./bridge-panel";
+import { BridgePanel, linkWords, WIDE } from "./bridge-panel";
 import type { ChatClient } from "./chat-client";
 import type { ChatState } from "./chat-state";
 import { Composer } from "./composer";
@@ -9,7 +9,6 @@ import { Conversations } from "./conversations";
 import { Icon } from "./marks";
 import { plainText } from "./rich-text";
 import { Timeline } from "./timeline";
-import { TopBar } from "./top-bar";
 
 export interface ChatPageProps {
   readonly state: ChatState;
@@ -36,6 +35,8 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
     document.title = `${title} · Demo chat`;
   }, [title]);
 
+  const [tone, words] = linkWords(link);
+
   function open(conversation: string): void {
     setActive(conversation);
     setReplyTo(undefined);
@@ -49,13 +50,21 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
     <div class={isPanelOpen ? "chat with-panel" : "chat"}>
       <Conversations state={state} active={active} seen={seen} onOpen={open} />
       <div class="room">
-        <TopBar
-          title={title}
-          link={link}
-          isPanelOpen={isPanelOpen}
-          panelButton={panelButton}
-          onPanel={() => setPanelOpen(!isPanelOpen)}
-        />
+        <header class="top-bar">
+          <h1>{title}</h1>
+          <button
+            ref={panelButton}
+            type="button"
+            class="button bridge-button"
+            aria-expanded={isPanelOpen}
+            onClick={() => setPanelOpen(!isPanelOpen)}
+          >
+            <span class={`dot ${tone}`} aria-hidden="true" />
+            <span>
+              Bridge<span class="link-words">: {words}</span>
+            </span>
+          </button>
+        </header>
         <main class="talk" aria-label={title}>
           {!state.isLive && (
             <p class="banner bad" role="alert">

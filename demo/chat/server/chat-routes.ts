@@ -18,69 +18,65 @@ function bodyOf(properties: Record<string, object>, required = Object.keys(prope
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
+const JOIN = bodyOf({ name: { type: "string", maxLength: NAME_MAX } });
+const SAY = bodyOf(
+  {
+    conversation: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS },
+    text: { type: "string", maxLength: MESSAGE_TEXT_MAX_CHARACTERS },
+    replyTo: ID,
+  },
+  ["conversation", "text"],
+);
+const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX_CHARACTERS } });
+const MODE = bodyOf({ mode: { enum: ["poll", "push"] } });
+const CUT = bodyOf({ isCut: { type: "boolean" } });
+
 /** Adds `POST /join`, which adds a member and returns their key. */
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
-  app.post<{ Body: { name: string } }>(
-    "/join",
-    bodyOf({ name: { type: "string", maxLength: NAME_MAX } }),
-    (request, reply) => {
-      const name = request.body.name.trim();
-      if (name === "") return reply.code(400).send({ message: "Choose a name." });
-      return room.join(name);
-    },
-  );
+  app.post<{ Body: { name: string } }>("/join", JOIN, ({ body }, reply) => {
+    const name = body.name.trim();
+    return name === "" ? reply.code(400).send({ message: "Choose a name." }) : room.join(name);
+  });
 }
 
 /** Adds the routes by which members type, press buttons, switch the bridge's mode and cut its network. */
 export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
-  const SAY = bodyOf(
-    {
-      conversation: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS },
-      text: { type: "string", maxLength: MESSAGE_TEXT_MAX_CHARACTERS },
-      replyTo: ID,
-    },
-    ["conversation", "text"],
-  );
-  app.post<{ Body: { conversation: string; text: string; replyTo?: number } }>(
-    "/say",
-    SAY,
-    (request, reply) => {
-      const { member: author, body } = request;
-      const { conversation, replyTo } = body;
-      const text = body.text.trim();
-      const refuse = (status: number, message: string) => reply.code(status).send({ message });
-      if (text === "") return refuse(400, "The message is empty.");
-      if (!room.isOpenTo(author.id, conversation)) return refuse(404, "You are not in that conversation.");
-      const command = readCommand(text);
-      if (command !== undefined && conversation.startsWith(DM_PREFIX)) {
-        return refuse(400, `${COMMAND} works in channels.`);
-      }
-      if (command !== undefined && [...command].length > COMMAND_TEXT_MAX_CHARACTERS) {
-        return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);
-      }
-      const answered = replyTo === undefined ? undefined : room.post(replyTo);
-      const replied =
-        answered?.by === "service" && answered.conversation === conversation ? answered : undefined;
-      const post = room.say({
-        author,
-        conversation,
-        text,
-        isCommand: command !== undefined,
-        replyTo: replied?.id ?? null,
-      });
-      const from = { channel: channelOf(conversation), user: author };
-      const reported = bridge.report(
-        command === undefined
-          ? { type: "message", ...from, text, ...(replied && { replyTo: replied.message.id }) }
-          : { type: "command", ...from, text: command },
-      );
-      // The chat shows the post at once, and the result of its report later.
-      void reported.then((result) => room.setReport(post.id, toReport(result)));
-      return reply.code(204).send();
-    },
-  );
+  type Said = { conversation: string; text: string; replyTo?: number };
+  app.post<{ Body: Said }>("/say", SAY, (request, reply) => {
+    const { member: author, body } = request;
+    const { conversation, replyTo } = body;
+    const text = body.text.trim();
+    const refuse = (status: number, message: string) => reply.code(status).send({ message });
+    if (text === "") return refuse(400, "The message is empty.");
+    if (!room.isOpenTo(author.id, conversation)) return refuse(404, "You are not in that conversation.");
+    const command = readCommand(text);
+    if (command !== undefined && conversation.startsWith(DM_PREFIX)) {
+      return refuse(400, `${COMMAND} works in channels.`);
+    }
+    if (command !== undefined && [...command].length > COMMAND_TEXT_MAX_CHARACTERS) {
+      return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);
+    }
+    const answered = replyTo === undefined ? undefined : room.post(replyTo);
+    const replied =
+      answered?.by === "service" && answered.conversation === conversation ? answered : undefined;
+    const post = room.say({
+      author,
+      conversation,
+      text,
+      isCommand: command !== undefined,
+      replyTo: replied?.id ?? null,
+    });
+    const from = { channel: channelOf(conversation), user: author };
+    const reported = bridge.report(
+      command === undefined
+        ? { type: "message", ...from, text, ...(replied && { replyTo: replied.message.id }) }
+        : { type: "command", ...from, text: command },
+    );
+    // The chat shows the post at once, and the result of its report later.
+    void reported.then((result) => room.setReport(post.id, toReport(result)));
+    return reply.code(204).send();
+  });
 
-  const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX_CHARACTERS } });
   app.post<{ Body: { post: number; action: string } }>("/press", PRESS, async (request, reply) => {
     const { member: user, body } = request;
     const post = room.postsFor(user.id).find(({ id }) => id === body.post);
@@ -96,27 +92,19 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
       : reply.code(204).send();
   });
 
-  app.put<{ Body: { mode: LinkMode } }>(
-    "/link/mode",
-    bodyOf({ mode: { enum: ["poll", "push"] } }),
-    async (request, reply) => {
-      try {
-        await bridge.setMode(request.body.mode);
-        return await reply.code(204).send();
-      } catch (error) {
-        return reply.code(409).send({ message: error instanceof Error ? error.message : String(error) });
-      }
-    },
-  );
+  app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, async ({ body }, reply) => {
+    try {
+      await bridge.setMode(body.mode);
+      return await reply.code(204).send();
+    } catch (error) {
+      return reply.code(409).send({ message: error instanceof Error ? error.message : String(error) });
+    }
+  });
 
-  app.put<{ Body: { isCut: boolean } }>(
-    "/link/cut",
-    bodyOf({ isCut: { type: "boolean" } }),
-    async (request, reply) => {
-      await bridge.setCut(request.body.isCut);
-      return reply.code(204).send();
-    },
-  );
+  app.put<{ Body: { isCut: boolean } }>("/link/cut", CUT, async ({ body }, reply) => {
+    await bridge.setCut(body.isCut);
+    return reply.code(204).send();
+  });
 
   /** The channel of an event: the id of a direct conversation, or the id and the name of a channel. */
   function channelOf(id: string): Channel {
