@@ -7,7 +7,7 @@ import type { ClientTls } from "../../runtime/core-connection";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import type { HostPort } from "../../runtime/settings";
 import type { ErrorAnswer } from "../public/error-body";
-import { addOpenApiRoutes } from "../openapi/routes";
+import { addOpenApiRoute } from "../openapi/routes";
 import { sendError } from "../public/public-listener";
 import { coreAnswer, FAULT, isServiceError, SIGNED_OUT } from "./core-answer";
 import { addHealthRoute } from "./health-route";
@@ -38,8 +38,13 @@ export interface Dashboard {
 const BODY_MAX_BYTES = 16_384;
 /** The built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
-/** The paths that the front end renders. */
-const PAGE_PATHS = ["/", "/connect", "/workspaces/:id"];
+/** The built page of each path. */
+const PAGE_AT: Readonly<Record<string, string>> = {
+  "/": "index.html",
+  "/connect": "index.html",
+  "/workspaces/:id": "index.html",
+  "/docs": "docs.html",
+};
 const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 
 /**
@@ -76,7 +81,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     return sendError(reply, answer);
   });
   await app.register(async (pages) => addPages(pages));
-  addOpenApiRoutes(app, publicUrl);
+  addOpenApiRoute(app, publicUrl);
   await app.register(
     async (api) => {
       guardApi(api);
@@ -127,9 +132,10 @@ async function addPages(app: FastifyInstance): Promise<void> {
       void reply.header("cache-control", kept ? "public, max-age=31536000, immutable" : "no-cache");
     },
     cacheControl: false,
+    preCompressed: true,
   });
-  for (const path of PAGE_PATHS) {
-    app.get(path, { exposeHeadRoute: true }, (_request, reply) => reply.sendFile("index.html"));
+  for (const [path, page] of Object.entries(PAGE_AT)) {
+    app.get(path, { exposeHeadRoute: true }, (_request, reply) => reply.sendFile(page));
   }
 }
 

@@ -89,7 +89,11 @@ const PAGES: readonly (readonly [
     "/workspaces/11111111-2222-4333-8444-555555555555",
     (page) => page.getByRole("heading", { name: "There is no such workspace" }).waitFor(),
   ],
-  ["the API reference", "/docs", async () => {}],
+  [
+    "the API reference with an operation open",
+    "/docs",
+    (page) => page.getByRole("button", { name: "Fetch held events" }).click(),
+  ],
 ];
 
 test.each(PAGES)(
@@ -138,18 +142,15 @@ test("the keyboard reaches all controls, and the focus is always visible", async
   await untilFocused(page, "Rotate");
 });
 
-test.each([
-  ["the dashboard", "/", "Skip to the page", "main"],
-  ["the API reference", "/docs", "Skip to the content", "content"],
-])("the first link of %s skips to the content", async (_name, path, words, id) => {
+test("the first link skips to the page", async () => {
   const { page } = visitor;
-  await page.goto(`${dashboardUrl}${path}`);
-  const skip = page.getByRole("link", { name: words });
-  expect(await page.getByRole("link").first().innerText()).toBe(words);
+  await page.goto(`${dashboardUrl}/`);
+  const skip = page.getByRole("link").first();
+  expect(await skip.innerText()).toBe("Skip to the page");
   await skip.focus();
   expect((await skip.boundingBox())?.x).toBeGreaterThanOrEqual(0);
   await page.keyboard.press("Enter");
-  const hasArrived = `document.activeElement.id === '${id}'`;
+  const hasArrived = "document.activeElement.id === 'main'";
   await until("the focus is on the content", () => page.evaluate<boolean>(hasArrived));
 });
 

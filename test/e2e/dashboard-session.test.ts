@@ -120,7 +120,7 @@ describe("a session", () => {
 });
 
 describe("the dashboard's listener:", () => {
-  test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555"])(
+  test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555", "/docs"])(
     "%s is a page without inline scripts and styles, which no site may frame",
     async (path) => {
       const { status, headers, body } = await send(service.dashboardUrl, path);
@@ -135,15 +135,24 @@ describe("the dashboard's listener:", () => {
     },
   );
 
-  test("files with a hash of their content in their name are cached for a year", async () => {
-    const page = (await send(service.dashboardUrl, "/")).body.toString();
-    const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
-    expect(assets).toHaveLength(2);
-    for (const path of assets) {
-      const { status, headers } = await send(service.dashboardUrl, path);
-      expect([status, headers["cache-control"]]).toEqual([200, "public, max-age=31536000, immutable"]);
-    }
-  });
+  async function assetsOf(path: string): Promise<string[]> {
+    const page = (await send(service.dashboardUrl, path)).body.toString();
+    return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, asset]) => asset ?? "");
+  }
+
+  test.each(["/", "/docs"])(
+    "the files of %s are named by a hash, cached for a year, and below 500 KB",
+    async (page) => {
+      const assets = await assetsOf(page);
+      expect(assets).toHaveLength(2);
+      for (const path of assets) {
+        const answer = await send(service.dashboardUrl, path, { headers: { "accept-encoding": "gzip" } });
+        const kept = answer.headers["cache-control"];
+        expect([answer.status, kept]).toEqual([200, "public, max-age=31536000, immutable"]);
+        expect(answer.body.length).toBeLessThan(500_000);
+      }
+    },
+  );
 
   test.each([
     "/nowhere",
@@ -158,9 +167,8 @@ describe("the dashboard's listener:", () => {
   });
 
   test("HEAD is answered like GET, without the body", async () => {
-    const page = (await send(service.dashboardUrl, "/")).body.toString();
-    const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
-    for (const path of ["/", "/connect", "/workspaces/x", "/docs", "/docs.css", "/openapi.json", ...assets]) {
+    const assets = [...(await assetsOf("/")), ...(await assetsOf("/docs"))];
+    for (const path of ["/", "/connect", "/workspaces/x", "/docs", "/openapi.json", ...assets]) {
       const { date: _date, ...headers } = (await send(service.dashboardUrl, path)).headers;
       const answer = await send(service.dashboardUrl, path, { method: "HEAD" });
       expect([answer.status, answer.body.length]).toEqual([200, 0]);

@@ -1,0 +1,26 @@
+import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import { parts } from "./parts";
+
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+function followColorScheme(): void {
+  document.documentElement.classList.toggle("dark-mode", DARK.matches);
+}
+
+followColorScheme();
+DARK.addEventListener("change", followColorScheme);
+const ui = SwaggerUI({
+  dom_id: "#docs",
+  url: "openapi.json",
+  layout: "Page",
+  deepLinking: true,
+  defaultModelRendering: "model",
+  defaultModelExpandDepth: 2,
+  // Requests must be signed, so the page cannot send any.
+  supportedSubmitMethods: [],
+  plugins: [parts],
+  onComplete() {
+    const { title, version } = ui.specSelectors.info().toJS();
+    document.title = `${title} ${version}: reference`;
+  },
+});

@@ -1,0 +1,43 @@
+/** The parts of Swagger UI that the page uses. The package contains no types. */
+declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
+  type Element = object;
+  export type Component = (props: never) => Element | null;
+
+  /** An Immutable.js collection. */
+  interface Collection<T> {
+    toJS(): T;
+  }
+  export interface System {
+    readonly React: {
+      createElement(type: string | Component, props: object | null, ...children: unknown[]): Element;
+    };
+    readonly specSelectors: {
+      loadingStatus(): string;
+      info(): Collection<Readonly<Record<"title" | "version" | "description", string>>>;
+      servers(): Collection<readonly { readonly url: string }[]>;
+      securityDefinitions(): Collection<
+        Readonly<Record<string, Readonly<Record<"name" | "description", string>>>>
+      >;
+    };
+    /** Returns a component by its name, connected to the document. */
+    getComponent(name: string, isConnected: true): Component;
+  }
+  interface Plugin {
+    readonly components: Readonly<Record<string, Component>>;
+    readonly wrapComponents: Readonly<Record<string, (original: Component) => Component>>;
+  }
+  interface Options {
+    readonly dom_id: string;
+    readonly url: string;
+    /** The component that shows the whole page. */
+    readonly layout: string;
+    readonly deepLinking: boolean;
+    readonly defaultModelRendering: "example" | "model";
+    readonly defaultModelExpandDepth: number;
+    /** The methods that the page offers to call. */
+    readonly supportedSubmitMethods: readonly string[];
+    readonly plugins: readonly ((system: System) => Plugin)[];
+    onComplete(): void;
+  }
+  export default function SwaggerUI(options: Options): System;
+}
