@@ -178,29 +178,19 @@ function isNotFound(error: unknown): boolean {
 
 export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
   const { version, code } = readLibrary();
-  const names = new Map<FunctionName, string>();
-  const fullName = (name: FunctionName): string => {
-    const known = names.get(name) ?? `${name}_${version}`;
-    names.set(name, known);
-    return known;
-  };
-  let loading: Promise<void> | undefined;
-
-  async function loadEverywhere(): Promise<void> {
-    await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
-  }
+  let loading: Promise<unknown> | undefined;
 
   // Many calls may find the library missing at the same time, so all of them share one load.
-  function load(): Promise<void> {
-    loading ??= loadEverywhere().finally(() => (loading = undefined));
-    return loading;
+  async function load(): Promise<void> {
+    loading ??= redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]).finally(() => (loading = undefined));
+    await loading;
   }
 
   async function call(name: FunctionName, shards: readonly ShardCall[]): Promise<Reply> {
     const send = CONFIRMED.has(name) ? redis.confirmed : redis.command;
     const prefixes = shards.map(({ prefix }) => prefix);
     const [prefix = ""] = prefixes;
-    const command: Argument[] = ["FCALL", fullName(name), String(shards.length), ...prefixes];
+    const command: Argument[] = ["FCALL", `${name}_${version}`, String(shards.length), ...prefixes];
     for (const { args } of shards) command.push(packArguments(args));
     for (const { bodies = [] } of shards) command.push(...bodies);
     try {
@@ -209,10 +199,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
       if (!isNotFound(error)) throw error;
     }
     // A failed load is not thrown here: it may be another master that is unavailable.
-    const fault = await load().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+    const fault: unknown = await load().catch((error: unknown) => error);
     try {
       return await send(prefix, command);
     } catch (error) {

@@ -8,30 +8,27 @@ export interface RedisAdvice {
   readonly advice: string;
 }
 
-type Settings = ReadonlyMap<string, string>;
+type Advice = Omit<RedisAdvice, "server">;
 
-const CHECKS: readonly ((settings: Settings) => Omit<RedisAdvice, "server"> | undefined)[] = [
-  (settings) => {
-    const policy = settings.get("maxmemory-policy");
-    if (policy === "noeviction") return undefined;
+function check(settings: ReadonlyMap<string, string>): readonly Advice[] {
+  const found: Advice[] = [];
+  const policy = settings.get("maxmemory-policy");
+  if (policy !== "noeviction") {
     const advice = `maxmemory-policy is ${policy}: Redis DELETES EVENTS AND WORKSPACES when memory is full; set noeviction`;
-    return { level: "warn", advice };
-  },
-  (settings) =>
-    settings.get("appendonly") === "yes"
-      ? undefined
-      : {
-          level: "warn",
-          advice: "appendonly is no: A RESTART LOSES THE DATA SINCE THE LAST SNAPSHOT, OR ALL OF IT; set yes",
-        },
-  (settings) => {
-    const fsync = settings.get("appendfsync");
-    if (fsync === "always" || settings.get("appendonly") !== "yes") return undefined;
+    found.push({ level: "warn", advice });
+  }
+  const fsync = settings.get("appendfsync");
+  if (settings.get("appendonly") !== "yes") {
+    const advice =
+      "appendonly is no: A RESTART LOSES THE DATA SINCE THE LAST SNAPSHOT, OR ALL OF IT; set yes";
+    found.push({ level: "warn", advice });
+  } else if (fsync !== "always") {
     const lost = fsync === "everysec" ? "about a second" : "half a minute or more";
     const advice = `appendfsync is ${fsync}: a machine crash loses ${lost} of confirmed writes; set always to lose none`;
-    return { level: fsync === "everysec" ? "info" : "warn", advice };
-  },
-];
+    found.push({ level: fsync === "everysec" ? "info" : "warn", advice });
+  }
+  return found;
+}
 
 /** Returns the settings of each master that may lose data. If CONFIG GET fails, returns a single advice about that. */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
@@ -43,10 +40,9 @@ export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> 
       "appendonly",
       "appendfsync",
     ]);
-    return replies.flatMap(({ server, reply }) => {
-      const settings = toSettings(reply);
-      return CHECKS.flatMap((check) => check(settings) ?? []).map((found) => ({ ...found, server }));
-    });
+    return replies.flatMap(({ server, reply }) =>
+      check(toSettings(reply)).map((found) => ({ ...found, server })),
+    );
   } catch {
     // Managed Redis services, and users with few permissions, do not allow CONFIG.
     const advice =
@@ -55,7 +51,7 @@ export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> 
   }
 }
 
-function toSettings(reply: Reply): Settings {
+function toSettings(reply: Reply): ReadonlyMap<string, string> {
   const texts = asList(reply).map(asText);
   return new Map(texts.flatMap((name, i) => (i % 2 === 0 ? [[name, texts[i + 1] ?? ""]] : [])));
 }

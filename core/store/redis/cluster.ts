@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store";
 import {
@@ -22,6 +23,7 @@ interface View {
 
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AGAIN_MS = 300;
+const READY_EVERY_MS = 10;
 const LOOK_WITHIN_MS = 1_000;
 
 /**
@@ -63,9 +65,9 @@ export async function connectCluster(
 
   async function lookAround(): Promise<void> {
     const ready = [...masters].filter(([, { isReady }]) => isReady);
-    const view = await anyView(ready.map(([name, connection]) => askKnown(name, connection))).catch(() =>
-      anyView(seeds.map(askSeed)),
-    );
+    const view = await anyView(
+      ready.map(([name, connection]) => readView(connection, addressOf(name))),
+    ).catch(() => anyView(seeds.map(askSeed)));
     if (!closing.signal.aborted) await adopt(view);
   }
 
@@ -77,10 +79,6 @@ export async function connectCluster(
     } finally {
       seed.close();
     }
-  }
-
-  async function askKnown(name: string, connection: Connection): Promise<View> {
-    return readView(connection, addressOf(name));
   }
 
   /** Connects to new masters, and disconnects from servers that are no longer masters. */
@@ -153,13 +151,7 @@ export async function connectCluster(
     }
   }
 
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {
-      if (!isWhole() && !closing.signal.aborted) return;
-      clearInterval(timer);
-      resolve();
-    }, 10);
-  });
+  while (!isWhole()) await sleep(READY_EVERY_MS);
 
   return {
     isOneMaster: false,

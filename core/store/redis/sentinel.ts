@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createWaker } from "../../domain/waker";
 import { StoreUnavailable } from "../../ports/store";
 import { answered, errorReply, type Connect, type Connection, type Redis } from "./connection";
@@ -15,6 +16,7 @@ interface Master {
 
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AGAIN_MS = 300;
+const READY_EVERY_MS = 10;
 const SENTINEL_WITHIN_MS = 1_000;
 
 /**
@@ -106,13 +108,7 @@ export async function connectSentinel(
     }
   }
 
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {
-      if (!isReady() && !closing.signal.aborted) return;
-      clearInterval(timer);
-      resolve();
-    }, 10);
-  });
+  while (!isReady()) await sleep(READY_EVERY_MS);
 
   return {
     isOneMaster: true,
@@ -145,25 +141,21 @@ function close({ commands, messages }: Master): void {
  * sentinel names the master and one of them rejects the query.
  */
 async function findMaster(sentinels: readonly Connection[], name: string): Promise<Address | undefined> {
-  const ask = async (
-    sentinel: Connection,
-  ): Promise<{ readonly epoch: number; readonly address: Address }> => {
+  const ask = async (sentinel: Connection) => {
     const reply = asList(await answered(sentinel.command(["SENTINEL", "MASTER", name]), SENTINEL_WITHIN_MS));
     const field = (wanted: string): string => {
       const at = reply.findIndex((each, i) => i % 2 === 0 && asText(each) === wanted);
       return asText(reply[at + 1]);
     };
-    const address = { host: field("ip"), port: Number(field("port")) };
+    const address: Address = { host: field("ip"), port: Number(field("port")) };
     return { epoch: Number(field("config-epoch")), address };
   };
   const answers = await Promise.allSettled(sentinels.map(ask));
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  const unknown = answers.find((answer) => answer.status === "rejected" && isNotUnavailable(answer.reason));
+  // A sentinel that answered with an error, e.g. because it does not know the master or the login.
+  const unknown = answers.find(
+    (answer) => answer.status === "rejected" && !(answer.reason instanceof StoreUnavailable),
+  );
   if (found.length === 0 && unknown?.status === "rejected") throw unknown.reason as Error;
   return found.toSorted((a, b) => b.epoch - a.epoch)[0]?.address;
-}
-
-/** Whether a sentinel rejected the query, e.g. because it does not know the master or the login. */
-function isNotUnavailable(error: unknown): boolean {
-  return !(error instanceof StoreUnavailable);
 }
