@@ -19,11 +19,6 @@ local function unpack_fields(packed)
   return fields
 end
 
-local function pack_fields(fields)
-  for i, field in ipairs(fields) do fields[i] = struct.pack('<I4c0', #field, field) end
-  return table.concat(fields)
-end
-
 -- The time of the current call, in microseconds; nil until `clock` reads it.
 local called_at
 
