@@ -60,14 +60,7 @@ export async function createCore(
   try {
     const store = await untilAborted(
       openStore({
-        redisUrl: config.redisUrl,
-        redisCa: config.redisCa,
-        waitReplicas: config.redisWaitReplicas,
-        shards: config.shards,
-        inboundLogMax: config.inboundLogMax,
-        inboundLogMaxBytes: config.inboundLogMaxBytes,
-        pushQueueMax: config.pushQueueMax,
-        pushQueueMaxBytes: config.pushQueueMaxBytes,
+        ...config,
         limits: CONTRACT_LIMITS,
         secretBox: createSecretBox(config.secretsKeys),
         onError: (error) =>

@@ -63,28 +63,29 @@ function toDropped(reply: Reply): InboundDropped {
 }
 
 export interface InboundLogOptions {
+  readonly limits: Limits;
   /** Maximum number of entries in the log of a shard. Beyond it, the oldest ones are removed. */
-  readonly logMax: number;
+  readonly inboundLogMax: number;
   /** Maximum bytes of the log of a shard. Beyond it, the oldest entries are removed. */
-  readonly logMaxBytes: number;
+  readonly inboundLogMaxBytes: number;
   /** Called when entries were removed before all groups had acked them. */
-  onDropped(dropped: InboundDropped): void;
+  onDropped?(dropped: InboundDropped): void;
 }
 
 export function createInboundLog(
   functions: Functions,
   keys: Keys,
-  limits: Limits,
-  { logMax, logMaxBytes, onDropped }: InboundLogOptions,
+  { limits, inboundLogMax, inboundLogMaxBytes, onDropped }: InboundLogOptions,
 ): InboundLog {
-  const head = [limits.address, limits.workspace, logMax, logMaxBytes, INBOUND_LOG_SECONDS].map(String);
+  const { address, workspace } = limits;
+  const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, INBOUND_LOG_SECONDS].map(String);
   const append = batchFunction<Append, Appended>(functions, keys, {
     name: "append",
     most: BATCH_MAX,
     toArguments: (appends) => [...head, ...appends.flatMap((each) => toArguments(each, keys))],
     toOutputs(reply, appends) {
       const answers = asList(reply);
-      for (const dropped of answers.slice(appends.length)) onDropped(toDropped(dropped));
+      for (const dropped of answers.slice(appends.length)) onDropped?.(toDropped(dropped));
       return answers.slice(0, appends.length).map(toAppended);
     },
   });

@@ -66,9 +66,9 @@ export interface OutboundEventsOptions {
   readonly pushQueueMax: number;
   /** Maximum bytes of the events in the push queue of a shard. */
   readonly pushQueueMaxBytes: number;
-  readonly meter: StoreMeter | undefined;
+  readonly meter?: StoreMeter;
   /** Called when an event was dropped because the push queue was full. */
-  onOverloaded(publication: Publication): void;
+  onOverloaded?(publication: Publication): void;
 }
 
 export function createOutboundEvents(
@@ -88,7 +88,7 @@ export function createOutboundEvents(
       return publications.map((publication, i) => {
         const { published, isDropped } = toPublished(answers[i], publication);
         if (published.outcome === "published") meter?.minted(published.sequence);
-        if (isDropped) onOverloaded(publication);
+        if (isDropped) onOverloaded?.(publication);
         return published;
       });
     },

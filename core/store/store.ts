@@ -1,33 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Limits } from "../domain/bounds";
 import type { Clock } from "../ports/outside";
 import {
   type Backlog,
   type DeliveryLog,
   type FollowLog,
   type HeldEvents,
-  type InboundDropped,
   type InboundLog,
   type Leases,
   type OutboundEvents,
-  type Publication,
   type PollWatch,
   type PushQueue,
   type RequestLimits,
   StoreUnavailable,
   type Workspaces,
 } from "../ports/store";
-import type { StoreMeter } from "../ports/meters";
 import { createBacklog } from "./backlog";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
 import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
 import { createHeldEvents } from "./held-events";
-import { createInboundLog } from "./inbound-log";
+import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
-import { createOutboundEvents } from "./outbound-events";
+import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { connectRedis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { asText } from "./redis/reply";
@@ -57,29 +53,17 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisUrl: string;
   /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa?: Buffer | undefined;
   /** Number of replicas that must confirm a write before core confirms it; 0 by default. */
-  readonly waitReplicas?: number;
+  readonly redisWaitReplicas?: number;
   readonly shards: number;
-  readonly inboundLogMax: number;
-  readonly inboundLogMaxBytes: number;
-  /** Maximum number of queued pushes in each shard. Further events are dropped. */
-  readonly pushQueueMax: number;
-  /** Maximum bytes of queued pushes in each shard. Further events are dropped. */
-  readonly pushQueueMaxBytes: number;
-  readonly limits: Limits;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
   /** Called at the start for each setting of the Redis servers that may lose data. */
   onAdvice?(advice: RedisAdvice): void;
-  readonly meter?: StoreMeter;
-  /** Called when inbound events were removed from the log before all groups had acked them. */
-  onDropped?(dropped: InboundDropped): void;
-  /** Called when an event was dropped because the push queue was full. */
-  onOverloaded?(publication: Publication): void;
 }
 
 /** Connects, and waits for Redis without a limit. Throws when the store was created with another number of shards. */
@@ -87,7 +71,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const redis = await connectRedis({
     url: options.redisUrl,
     ca: options.redisCa,
-    waitReplicas: options.waitReplicas ?? 0,
+    waitReplicas: options.redisWaitReplicas,
     onError: options.onError,
     meter: options.meter,
   });
@@ -117,11 +101,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const wakes = await listenForWakes(redis);
     void clock.follow(following.signal);
     const requestLimits = createRequestLimits(functions, keys, options.limits);
-    const inboundLog = createInboundLog(functions, keys, options.limits, {
-      logMax: options.inboundLogMax,
-      logMaxBytes: options.inboundLogMaxBytes,
-      onDropped: (dropped) => options.onDropped?.(dropped),
-    });
+    const inboundLog = createInboundLog(functions, keys, options);
     const heldEvents = createHeldEvents(redis, functions, keys, options.limits);
     return {
       now: clock.now,
@@ -133,12 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
-      outboundEvents: createOutboundEvents(functions, keys, {
-        pushQueueMax: options.pushQueueMax,
-        pushQueueMaxBytes: options.pushQueueMaxBytes,
-        meter: options.meter,
-        onOverloaded: (publication) => options.onOverloaded?.(publication),
-      }),
+      outboundEvents: createOutboundEvents(functions, keys, options),
       followLog: createFollowLog(functions, keys, wakes),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),

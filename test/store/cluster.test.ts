@@ -174,7 +174,7 @@ test("posts and polls make check 2 with a separate call; a post over the address
 });
 
 test("data that no replica confirms is not acknowledged, and not sent to any poll, push or follower", async () => {
-  const careful = await openTestStore(cluster.url, { waitReplicas: 1 });
+  const careful = await openTestStore(cluster.url, { redisWaitReplicas: 1 });
   const polled = await addWorkspace(store);
   const pushed = await addNeighbour(store, polled, { targetUrl: "https://bridge.example/" });
   const prefix = prefixOf(store, polled.workspace.id);

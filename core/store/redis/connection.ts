@@ -69,11 +69,15 @@ export type Connect = (address: Address, options: ConnectionOptions) => Connecti
 
 export interface ConnectorOptions {
   /** An additional root certificate for TLS, in PEM. */
-  readonly ca: Buffer | undefined;
-  /** Number of replicas that must confirm a write before `confirmed` resolves. With 0 it is the same as `command`. */
-  readonly waitReplicas: number;
+  readonly ca?: Buffer | undefined;
+  /**
+   * Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. With 0 `confirmed` is the
+   * same as `command`.
+   */
+  readonly waitReplicas?: number | undefined;
+  /** Called with connection errors. */
   onError(error: Error): void;
-  readonly meter: StoreMeter | undefined;
+  readonly meter?: StoreMeter | undefined;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -84,7 +88,7 @@ const COMMANDS_IN_FLIGHT_MAX = 10_000;
 /** Well below ANSWER_TIMEOUT_MS, because the commands queued after a WAIT must be answered in time too. */
 const REPLICAS_WITHIN_MS = 1_000;
 
-export function createConnector({ ca, waitReplicas, onError, meter }: ConnectorOptions): Connect {
+export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions): Connect {
   const template = createTemplate();
   return (address, options) => {
     const { access } = options;

@@ -1,27 +1,22 @@
-import type { StoreMeter } from "../../ports/meters";
 import { connectCluster } from "./cluster";
-import { createConnector, type Connect, type Redis } from "./connection";
+import { createConnector, type Connect, type ConnectorOptions, type Redis } from "./connection";
 import { connectSentinel } from "./sentinel";
 import { nameOf, parseRedisUrl, type RedisTarget } from "./url";
 
 export type { Argument, Redis, Reply } from "./connection";
 
-export interface RedisOptions {
+export interface RedisOptions extends ConnectorOptions {
   /** A URL in a form that `parseRedisUrl` accepts. */
   readonly url: string;
-  /** An additional root certificate for TLS, in PEM. */
-  readonly ca?: Buffer | undefined;
-  /** Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. */
-  readonly waitReplicas?: number;
-  /** Called with connection errors, at most once in three seconds for the same message. */
-  onError(error: Error): void;
-  readonly meter?: StoreMeter | undefined;
 }
 
 const SAME_ERROR_EVERY_MS = 3_000;
 
-/** Connects, and waits until the connection is ready. Reconnects automatically until it is closed. */
-export function connectRedis({ url, ca, waitReplicas = 0, ...options }: RedisOptions): Promise<Redis> {
+/**
+ * Connects, and waits until the connection is ready. Reconnects automatically until it is closed. Calls `onError` at
+ * most once in three seconds for the same message.
+ */
+export function connectRedis({ url, ...options }: RedisOptions): Promise<Redis> {
   const target = parseRedisUrl(url);
   const toldAt = new Map<string, number>();
   const onError = (error: Error): void => {
@@ -30,7 +25,7 @@ export function connectRedis({ url, ca, waitReplicas = 0, ...options }: RedisOpt
     toldAt.set(error.message, now);
     options.onError(error);
   };
-  const connect = createConnector({ ca, waitReplicas, onError, meter: options.meter });
+  const connect = createConnector({ ...options, onError });
   switch (target.kind) {
     case "server":
       return connectServer(target, connect);
