@@ -1,52 +1,18 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "./domain/public-address";
 import { parseCoreToken } from "../runtime/core-connection";
-import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
-import { readSettings, type HostPort, type Settings } from "../runtime/settings";
+import { LOG_LEVELS } from "../runtime/logger";
+import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
+import { ROLES, type KnownToken } from "./rpc/authorization";
+import type { ServerTls } from "./rpc/listener";
 import { parseRedisUrl } from "./store/redis/url";
 
-/** The roles of callers of core. Each role may call its own services only. */
-export const ROLES = ["edge", "game", "operator"] as const;
-export type Role = (typeof ROLES)[number];
-
-/** Certificates in PEM. With `clientCa`, callers must present a certificate that this CA has signed. */
-export interface ServerTls {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  readonly clientCa: Buffer | undefined;
-}
-
-export interface CoreConfig {
-  readonly redisUrl: string;
-  /** An additional root certificate for Redis over TLS, in PEM. */
-  readonly redisCa: Buffer | undefined;
-  /** The number of replicas that must have a write before core answers. */
-  readonly redisWaitReplicas: number;
-  readonly listen: HostPort;
-  readonly healthListen: HostPort;
-  readonly tokens: readonly { readonly role: Role; readonly token: string }[];
-  /** Keys of 32 bytes. The first encrypts; all decrypt. */
-  readonly secretsKeys: readonly Buffer[];
-  readonly tls: ServerTls | undefined;
-  readonly shards: number;
-  readonly inboundLogMax: number;
-  readonly inboundLogMaxBytes: number;
-  readonly pushQueueMax: number;
-  readonly pushQueueMaxBytes: number;
-  readonly pushAllow: readonly AddressBlock[];
-  /** An additional root certificate for target URLs, in PEM. */
-  readonly pushCa: Buffer | undefined;
-  /** Name servers for target URLs as `address:port`; empty to use those of the system. */
-  readonly dnsServers: readonly string[];
-  /** The mail server and the sender; undefined to log emails instead. */
-  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  readonly logLevel: LogLevel;
-}
+export type CoreConfig = ReturnType<typeof readCoreConfig>;
 
 /** Reads core's settings from the environment; docs/operator-guide.md describes them. Throws `SettingsError`. */
-export function readCoreConfig(environment: NodeJS.ProcessEnv): CoreConfig {
+export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => {
-    const config: CoreConfig = {
+    const config = {
       redisUrl: settings.parsed(
         "REDIS_URL",
         "address of Redis: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
@@ -139,7 +105,7 @@ function checkRedisUrl(text: string): string {
 
 const TOKEN_MIN_CHARACTERS = 16;
 
-function parseTokens(text: string): CoreConfig["tokens"] {
+function parseTokens(text: string): readonly KnownToken[] {
   return parseList(text).map((pair) => {
     const at = pair.indexOf("=");
     const role = ROLES.find((each) => each === pair.slice(0, at));
@@ -167,14 +133,8 @@ function parseBlocks(text: string): readonly AddressBlock[] {
   });
 }
 
-function parseList(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
-}
-
-function readMail(settings: Settings): CoreConfig["mail"] {
+/** Returns the mail server and the sender; undefined to log emails instead. */
+function readMail(settings: Settings) {
   const smtpUrl = settings.parsed(
     "SMTP_URL",
     "mail server, smtp://user:password@host:port or smtps://…",
@@ -207,8 +167,4 @@ function readTls(settings: Settings): ServerTls | undefined {
     settings.fault("CORE_TLS_CERT and CORE_TLS_KEY must be set together; CORE_TLS_CLIENT_CA requires both");
   }
   return undefined;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
 }

@@ -1,23 +1,12 @@
 import ipaddr from "ipaddr.js";
-import { LOG_LEVELS, type LogLevel } from "../runtime/logger";
-import { readCoreConnection, type CoreConnection } from "../runtime/core-connection";
-import { readSettings, type HostPort } from "../runtime/settings";
+import { LOG_LEVELS } from "../runtime/logger";
+import { readCoreConnection } from "../runtime/core-connection";
+import { parseList, readSettings } from "../runtime/settings";
 
-export interface EdgeConfig {
-  readonly listen: HostPort;
-  readonly healthListen: HostPort;
-  readonly core: CoreConnection;
-  /** Proxies whose X-Forwarded-For header is trusted. */
-  readonly trustProxy: readonly string[];
-  /** The address of the dashboard; undefined when the dashboard is off. */
-  readonly dashboardListen: HostPort | undefined;
-  /** The URL at which bridges reach this edge, without a trailing slash; undefined when it is not set. */
-  readonly publicUrl: string | undefined;
-  readonly logLevel: LogLevel;
-}
+export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
 
 /** Reads the edge's settings from the environment; docs/operator-guide.md describes them. Throws SettingsError. */
-export function readEdgeConfig(environment: NodeJS.ProcessEnv): EdgeConfig {
+export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({
     listen: settings.hostPort(
       "EDGE_LISTEN",
@@ -57,10 +46,7 @@ function parseBase(text: string): string {
 }
 
 function parseBlocks(text: string): readonly string[] {
-  const blocks = text
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
+  const blocks = parseList(text);
   if (!blocks.every((block) => ipaddr.isValid(block) || ipaddr.isValidCIDR(block))) {
     throw new Error("has an entry that is neither an address nor a CIDR such as 10.0.0.0/8");
   }

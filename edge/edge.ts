@@ -1,9 +1,8 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
-import ipaddr from "ipaddr.js";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
-import { formatHostPort } from "../runtime/settings";
+import { formatHostPort, isLoopback } from "../runtime/settings";
 import { createAddressShield } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
@@ -107,10 +106,6 @@ export async function createEdge(
       return closing;
     },
   };
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
 }
 
 function portOf({ server }: FastifyInstance): number {

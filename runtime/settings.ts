@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import ipaddr from "ipaddr.js";
 
 /** An address to listen on or to connect to. */
 export interface HostPort {
@@ -110,4 +111,17 @@ function parseHostPort(text: string): HostPort {
 /** The address in the form that URLs and gRPC targets use. */
 export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether only this machine can reach a listener on the host. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
+}
+
+/** Returns the entries of a comma-separated list. */
+export function parseList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
 }

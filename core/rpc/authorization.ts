@@ -8,8 +8,9 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 
-/** A caller's role. `ROLE_OF_SERVICE` says which services a role may call. */
-export type CallerRole = "edge" | "game" | "operator";
+/** The roles of callers. `ROLE_OF_SERVICE` says which services a role may call. */
+export const ROLES = ["edge", "game", "operator"] as const;
+type CallerRole = (typeof ROLES)[number];
 
 /** A token that core accepts. */
 export interface KnownToken {

@@ -3,13 +3,18 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createAuthorization, type Connection, type KnownToken } from "./authorization";
 
+/** Certificates in PEM. With `clientCa`, callers must present a certificate that this CA has issued. */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly clientCa: Buffer | undefined;
+}
+
 export interface ListenerOptions {
   /** Port 0 selects a free port. */
   readonly at: { readonly host: string; readonly port: number };
   readonly tokens: readonly KnownToken[];
-  /** In PEM. With a client CA, callers must present a certificate that this CA has issued. */
-  readonly tls:
-    { readonly cert: Buffer; readonly key: Buffer; readonly clientCa: Buffer | undefined } | undefined;
+  readonly tls: ServerTls | undefined;
 }
 
 /** How long a connection may be silent. */
