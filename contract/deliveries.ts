@@ -46,6 +46,10 @@ export const DROP_REASONS = DELIVERY_RESULTS.filter(
   (result): result is DropReason => RESULTS[result].outcome === "dropped",
 );
 
+/** The steps of an attempt to push, in order. */
+export const ATTEMPT_STEPS = ["name", "address", "connect", "tls", "send", "status"] as const;
+export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
+
 /** Attempts and drops in the log of a workspace's deliveries. */
 export const PUSHES_LOGGED_MAX = 1_000;
 /** Entries of polls in the log. */

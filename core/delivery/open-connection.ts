@@ -1,7 +1,6 @@
 import { type LookupFunction, isIPv6 } from "node:net";
 import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
-import type { Failure } from "../../contract/deliveries";
-import type { AttemptStep } from "../ports/outside";
+import type { AttemptStep, Failure } from "../../contract/deliveries";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
 import type { TlsSessions } from "./tls-sessions";
 import { tlsFailure } from "./tls-words";

@@ -1,6 +1,7 @@
+import type { AttemptStep } from "../../contract/deliveries";
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
 import type { PushOutcome } from "../domain/delivery";
-import type { AttemptStep, PushAttempt, PushTracer } from "../ports/outside";
+import type { PushAttempt, PushTracer } from "../ports/outside";
 import { openConnection, PushFault, type PushConnectionOptions } from "./open-connection";
 import { createPushConnections, type PushConnections } from "./push-connections";
 import { sendPush, type PushProgress } from "./push-request";

@@ -1,11 +1,11 @@
 import { POLLED_LATELY_MS } from "../../contract/numbers";
-import { type Failure } from "../../contract/deliveries";
+import { ATTEMPT_STEPS, type AttemptStep, type Failure } from "../../contract/deliveries";
 import { deliveryOf, type LoggedDelivery, type PushOutcome } from "../domain/delivery";
 import { renderEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode } from "../domain/workspace";
-import type { Clock, Ids, AttemptStep, PushTracer } from "../ports/outside";
+import type { Clock, Ids, PushTracer } from "../ports/outside";
 import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
 
@@ -108,15 +108,13 @@ const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>
   body: "status",
 };
 
-const STEPS: readonly AttemptStep[] = ["name", "address", "connect", "tls", "send", "status"];
-
 /** A timeout counts as a failure of the step after the last completed one. */
 function failedStep(outcome: PushOutcome, steps: readonly DoneStep[]) {
   if (outcome.ok) return undefined;
   const last = steps.at(-1);
   const step =
     outcome.failure === "timeout"
-      ? (STEPS[last === undefined ? 0 : STEPS.indexOf(last.step) + 1] ?? "status")
+      ? (ATTEMPT_STEPS[last === undefined ? 0 : ATTEMPT_STEPS.indexOf(last.step) + 1] ?? "status")
       : STEP_OF_FAILURE[outcome.failure];
   return { step, why: outcome.detail };
 }

@@ -1,3 +1,4 @@
+import type { AttemptStep } from "../../contract/deliveries";
 import type { PushOutcome } from "../domain/delivery";
 
 /** Returns the service time in ms since the epoch. It comes from the store, so all cores agree on it. */
@@ -66,9 +67,6 @@ export interface PushAttempt {
   /** The event's wire bytes. */
   readonly envelope: Uint8Array;
 }
-
-/** Steps of an attempt, in order. */
-export type AttemptStep = "name" | "address" | "connect" | "tls" | "send" | "status";
 
 /** Pushes on a separate connection and reports each step. */
 export interface PushTracer {

@@ -1,28 +1,19 @@
-import { RESULT_CODES } from "../../proto/delivery-result";
+import { RESULT_CODES, STEP_CODES } from "../../proto/codes";
 import {
-  LoggedDelivery as DeliveryMessage,
   PushStep,
-  SendTestEventResponse,
-  WorkspaceHealth as HealthMessage,
+  type LoggedDelivery as DeliveryMessage,
+  type SendTestEventResponse,
+  type WorkspaceHealth as HealthMessage,
 } from "../../proto/gen/chatbridge/v1/workspace";
-import type { Delivery, LoggedDelivery } from "../domain/delivery";
+import type { LoggedDelivery } from "../domain/delivery";
 import type { WorkspaceHealth } from "../operations/read-health";
 import type { TestEventOutcome } from "../operations/send-test-event";
-import type { AttemptStep } from "../ports/outside";
 
-const STEP_CODES: Readonly<Record<AttemptStep, PushStep>> = {
-  name: PushStep.NAME,
-  address: PushStep.ADDRESS,
-  connect: PushStep.CONNECT,
-  tls: PushStep.TLS,
-  send: PushStep.SEND,
-  status: PushStep.STATUS,
-};
-
-export function toDeliveryMessage(delivery: Delivery | LoggedDelivery): DeliveryMessage {
-  const polled = "polled" in delivery ? delivery.polled : undefined;
-  return DeliveryMessage.create({
-    ...("id" in delivery ? { id: delivery.id, at: new Date(delivery.atMs) } : {}),
+export function toDeliveryMessage(delivery: LoggedDelivery): DeliveryMessage {
+  const { polled } = delivery;
+  return {
+    id: delivery.id,
+    at: new Date(delivery.atMs),
     polls: polled?.polls ?? 0,
     lastAt: toDate(polled?.lastAtMs),
     events: polled?.events ?? 0,
@@ -33,15 +24,15 @@ export function toDeliveryMessage(delivery: Delivery | LoggedDelivery): Delivery
     status: delivery.status ?? 0,
     latencyMs: Math.round(delivery.latencyMs),
     address: delivery.address ?? "",
-  });
+  };
 }
 
 export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
   switch (health?.mode) {
     case undefined:
-      return HealthMessage.create();
+      return { mode: undefined };
     case "poll":
-      return HealthMessage.create({
+      return {
         mode: {
           $case: "poll",
           value: {
@@ -52,9 +43,9 @@ export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
             oldestWaitingAt: toDate(health.oldestWaitingAtMs),
           },
         },
-      });
+      };
     case "push":
-      return HealthMessage.create({
+      return {
         mode: {
           $case: "push",
           value: {
@@ -67,7 +58,7 @@ export function toHealthMessage(health: WorkspaceHealth): HealthMessage {
             latencyP99Ms: health.latencyMs.p99,
           },
         },
-      });
+      };
   }
 }
 
@@ -76,7 +67,7 @@ export function toTestMessage(outcome: TestEventOutcome): SendTestEventResponse 
   if (outcome.mode === "poll") {
     const { polledWithinLastMinute, lastPollAtMs } = outcome;
     const value = { polledWithinLastMinute, lastPollAt: toDate(lastPollAtMs) };
-    return SendTestEventResponse.create({ eventId, outcome: { $case: "poll", value } });
+    return { eventId, outcome: { $case: "poll", value } };
   }
   const { delivery, steps, failed } = outcome;
   const value = {
@@ -89,7 +80,7 @@ export function toTestMessage(outcome: TestEventOutcome): SendTestEventResponse 
     failedStep: failed === undefined ? PushStep.UNSPECIFIED : STEP_CODES[failed.step],
     failure: failed?.why ?? "",
   };
-  return SendTestEventResponse.create({ eventId, outcome: { $case: "push", value } });
+  return { eventId, outcome: { $case: "push", value } };
 }
 
 function toDate(ms: number | undefined): Date | undefined {

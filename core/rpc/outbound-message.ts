@@ -1,17 +1,8 @@
-import { MESSAGE_KINDS, type MessageKind } from "../../contract/messages";
+import { KIND_WORDS } from "../../proto/codes";
 import type { Message } from "../../proto/gen/chatbridge/v1/event";
-import { MessageKind as KindCode } from "../../proto/gen/chatbridge/v1/event";
 import type { OutboundEvent as EventMessage } from "../../proto/gen/chatbridge/v1/game";
 import type { Button, MessageBody, OutboundContent, OutboundEvent } from "../domain/outbound-event";
 import type { OutboundFault } from "../domain/outbound-rules";
-
-/** The content's field names in the proto, which faults use. */
-const CONTENT_FIELDS: Readonly<Record<OutboundContent["type"], string>> = {
-  "message.create": "message_create",
-  "message.update": "message_update",
-  "message.ephemeral": "message_ephemeral",
-  "dm.create": "dm_create",
-};
 
 const MESSAGE_PATHS = {
   messageCreate: "message_create.message",
@@ -23,9 +14,9 @@ const MESSAGE_PATHS = {
 /** Fields that belong to the event itself, not to its content. */
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
-/** The full name of the invalid field, as in the proto. */
-export function faultField(event: OutboundEvent, fault: OutboundFault): string {
-  return EVENT_FIELDS.has(fault.field) ? fault.field : `${CONTENT_FIELDS[event.content.type]}.${fault.field}`;
+/** The full name of the invalid field, as in the proto. There the content's field is its type, with an underscore. */
+export function faultField({ content }: OutboundEvent, { field }: OutboundFault): string {
+  return EVENT_FIELDS.has(field) ? field : `${content.type.replace(".", "_")}.${field}`;
 }
 
 /** Returns the event in the form that the rules of `core/domain` judge, or its first fault. */
@@ -75,7 +66,7 @@ function toContent(
 
 /** The message, or the name of the first missing field. */
 function readMessage(message: Message): MessageBody | string {
-  const kind = KIND_NAMES.get(message.kind);
+  const kind = KIND_WORDS.get(message.kind);
   if (kind === undefined) return "kind";
   const buttons: Button[][] = [];
   for (const [r, row] of message.rows.entries()) {
@@ -95,11 +86,6 @@ function readMessage(message: Message): MessageBody | string {
     data: message.data ?? null,
   };
 }
-
-/** The contract's name of each kind: the name in the proto, in lower case. */
-const KIND_NAMES: ReadonlyMap<KindCode, MessageKind> = new Map(
-  MESSAGE_KINDS.map((kind) => [KindCode[kind.toUpperCase() as keyof typeof KindCode], kind]),
-);
 
 function fault(field: string, message: string): { readonly fault: OutboundFault } {
   return { fault: { field, message } };

@@ -1,6 +1,6 @@
-import type { DeliveryResult } from "../../contract/deliveries";
+import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 import { PUSH_DEADLINE_MS } from "../../contract/numbers";
-import type { DeliveryShape, Step } from "../../edge/dashboard/shapes";
+import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
 const DEADLINE_SECONDS = PUSH_DEADLINE_MS / 1_000;
 
@@ -31,7 +31,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
  */
 export function adviceFor(
   delivery: Pick<DeliveryShape, "result" | "status" | "address">,
-  failedStep?: Step | null,
+  failedStep?: AttemptStep | null,
 ): string | undefined {
   const { result } = delivery;
   if (result === "success") return undefined;
@@ -47,7 +47,7 @@ export function adviceForLast(delivery: DeliveryShape): string {
 /** `address` is empty when no connection was made. */
 function timeoutAdvice(
   { status, address }: Pick<DeliveryShape, "status" | "address">,
-  failedStep: Step | null | undefined,
+  failedStep: AttemptStep | null | undefined,
 ): string {
   if (address === "") {
     return `No connection was made within ${DEADLINE_SECONDS} seconds. Check the host and the port of the target URL, and open that port in the bridge's firewall.`;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { STEPS, type Step, type TestOutcome, type WorkspaceShape } from "../../edge/dashboard/shapes";
+import { ATTEMPT_STEPS, type AttemptStep } from "../../contract/deliveries";
+import type { TestOutcome, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
 import { FormFault } from "../parts/field";
@@ -8,7 +9,7 @@ import { Instant } from "../parts/instant";
 import { useAction } from "../use-action";
 import { adviceFor } from "../words/advice";
 
-const STEP_WORDS: Readonly<Record<Step, string>> = {
+const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   name: "Name looked up",
   address: "Address is public",
   connect: "Connected",
@@ -65,11 +66,11 @@ function PollOutcome({ outcome: { polledWithinLastMinute, lastPollAt } }: Of<"po
 }
 
 function PushOutcome({ outcome: { steps, failedStep, failure, delivery } }: Of<"push">) {
-  const failedAt = failedStep === null ? STEPS.length : STEPS.indexOf(failedStep);
+  const failedAt = failedStep === null ? ATTEMPT_STEPS.length : ATTEMPT_STEPS.indexOf(failedStep);
   return (
     <>
       <ol class="steps">
-        {STEPS.map((step, at) => {
+        {ATTEMPT_STEPS.map((step, at) => {
           const done = steps.find((each) => each.step === step);
           const state =
             at === failedAt ? "failed" : at < failedAt && done !== undefined ? "done" : "not-reached";

@@ -1,14 +1,10 @@
-import type { DeliveryResult } from "../../contract/deliveries";
+import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 
 /**
  * The JSON between the dashboard's front end and its server. Times are ISO 8601 in UTC. Null means unknown or absent.
  */
 
 export type Mode = "poll" | "push" | "none";
-
-/** The steps of a push, in order. */
-export const STEPS = ["name", "address", "connect", "tls", "send", "status"] as const;
-export type Step = (typeof STEPS)[number];
 
 export interface WorkspaceShape {
   readonly id: string;
@@ -102,9 +98,13 @@ export type TestOutcome =
   | {
       readonly mode: "push";
       readonly delivery: DeliveryShape;
-      readonly steps: readonly { readonly step: Step; readonly detail: string; readonly afterMs: number }[];
+      readonly steps: readonly {
+        readonly step: AttemptStep;
+        readonly detail: string;
+        readonly afterMs: number;
+      }[];
       /** The step that failed; null on success. */
-      readonly failedStep: Step | null;
+      readonly failedStep: AttemptStep | null;
       readonly failure: string;
     }
   | {

@@ -1,10 +1,7 @@
-import { DELIVERY_RESULTS, type DeliveryResult } from "../../contract/deliveries";
-import { RESULT_CODES } from "../../proto/delivery-result";
+import { RESULT_WORDS, STEP_WORDS } from "../../proto/codes";
 import {
   DeliveryMode,
-  type DeliveryResult as Code,
   Platform,
-  PushStep,
   type LoggedDelivery,
   type SendTestEventResponse,
   type Workspace,
@@ -14,7 +11,6 @@ import type {
   DeliveryShape,
   HealthShape,
   Mode,
-  Step,
   TestOutcome,
   WorkspaceShape,
   WorkspaceWithSecret,
@@ -24,20 +20,6 @@ const MODES: Readonly<Record<DeliveryMode, Mode>> = {
   [DeliveryMode.UNSPECIFIED]: "none",
   [DeliveryMode.POLL]: "poll",
   [DeliveryMode.PUSH]: "push",
-};
-
-const RESULTS: ReadonlyMap<Code, DeliveryResult> = new Map(
-  DELIVERY_RESULTS.map((result) => [RESULT_CODES[result], result]),
-);
-
-const STEP_NAMES: Readonly<Record<PushStep, Step | undefined>> = {
-  [PushStep.UNSPECIFIED]: undefined,
-  [PushStep.NAME]: "name",
-  [PushStep.ADDRESS]: "address",
-  [PushStep.CONNECT]: "connect",
-  [PushStep.TLS]: "tls",
-  [PushStep.SEND]: "send",
-  [PushStep.STATUS]: "status",
 };
 
 export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceShape {
@@ -74,7 +56,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     eventId,
     eventType,
     attempt,
-    result: there(RESULTS.get(result)),
+    result: there(RESULT_WORDS.get(result)),
     status,
     latencyMs,
     address,
@@ -122,8 +104,8 @@ export function toTestOutcome(answer: SendTestEventResponse): TestOutcome {
   return {
     mode: "push",
     delivery: toDeliveryShape(there(delivery)),
-    steps: steps.map(({ step, detail, afterMs }) => ({ step: there(STEP_NAMES[step]), detail, afterMs })),
-    failedStep: STEP_NAMES[failedStep] ?? null,
+    steps: steps.map(({ step, detail, afterMs }) => ({ step: there(STEP_WORDS.get(step)), detail, afterMs })),
+    failedStep: STEP_WORDS.get(failedStep) ?? null,
     failure,
   };
 }

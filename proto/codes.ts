@@ -1,0 +1,24 @@
+import { ATTEMPT_STEPS, DELIVERY_RESULTS } from "../contract/deliveries";
+import { MESSAGE_KINDS } from "../contract/messages";
+import { MessageKind } from "./gen/chatbridge/v1/event";
+import { DeliveryResult, PushStep } from "./gen/chatbridge/v1/workspace";
+
+/** Returns the code of each word in an enum of the protos. The name of a code is its word, in capitals. */
+function codesOf<Word extends string, Code extends number>(
+  words: readonly Word[],
+  codes: Readonly<Record<string, Code | string>>,
+): Readonly<Record<Word, Code>> {
+  const entries = words.map((word) => [word, codes[word.toUpperCase().replaceAll("-", "_")]]);
+  return Object.fromEntries(entries) as Readonly<Record<Word, Code>>;
+}
+
+/** Returns the word of each code. */
+function wordsOf<Word extends string, Code>(codes: Readonly<Record<Word, Code>>): ReadonlyMap<Code, Word> {
+  return new Map((Object.keys(codes) as Word[]).map((word) => [codes[word], word]));
+}
+
+export const RESULT_CODES = codesOf(DELIVERY_RESULTS, DeliveryResult);
+export const RESULT_WORDS = wordsOf(RESULT_CODES);
+export const STEP_CODES = codesOf(ATTEMPT_STEPS, PushStep);
+export const STEP_WORDS = wordsOf(STEP_CODES);
+export const KIND_WORDS = wordsOf(codesOf(MESSAGE_KINDS, MessageKind));
