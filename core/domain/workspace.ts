@@ -64,14 +64,11 @@ export function activeKeys(workspace: Workspace, nowMs: number): readonly KeyObj
 }
 
 /**
- * Returns the workspace with `fresh` as its newest secret. The previous secret stays valid for
- * `ROTATION_OVERLAP_MS` from now. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
+ * Returns the workspace with `fresh`, which was just created, as its newest secret. The previous secret stays valid
+ * for `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
  */
-export function withRotatedSecret(
-  workspace: Workspace,
-  fresh: SigningSecret,
-  nowMs: number,
-): Workspace | undefined {
+export function withRotatedSecret(workspace: Workspace, fresh: SigningSecret): Workspace | undefined {
+  const nowMs = fresh.createdAtMs;
   const active = activeSecrets(workspace, nowMs);
   if (active.length >= ACTIVE_SECRETS_MAX) return undefined;
   const retired = active.map((secret) => ({ ...secret, retiredAtMs: secret.retiredAtMs ?? nowMs }));

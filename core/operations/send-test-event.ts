@@ -7,7 +7,7 @@ import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode } from "../domain/workspace";
 import type { Clock, Ids, PushTracer } from "../ports/outside";
 import type { DeliveryLog, OutboundEvents, PollWatch, Workspaces } from "../ports/store";
-import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
+import { NOT_FOUND, precondition, type WorkspaceRefusal } from "./workspaces";
 
 export interface TestEventContext {
   readonly now: Clock;
@@ -66,7 +66,7 @@ export async function sendTestEvent(
     envelope,
   });
   if (published.outcome === "unknown-workspace") {
-    return { refused: "precondition", message: "the workspace is not connected: connect it first" };
+    return precondition("the workspace is not connected: connect it first");
   }
   if (published.mode === "poll") {
     const { lastPollAtMs } = await context.pollWatch.health(id);
@@ -79,7 +79,7 @@ export async function sendTestEvent(
   const workspace = (await context.workspaces.read(id))?.workspace;
   if (workspace === undefined) return NOT_FOUND;
   if (deliveryMode(workspace) !== "push") {
-    return { refused: "precondition", message: "the target URL was just cleared: try again" };
+    return precondition("the target URL was just cleared: try again");
   }
   const bytes = Buffer.from(envelope.beforeSequence + String(published.sequence) + envelope.afterSequence);
   const began = performance.now();

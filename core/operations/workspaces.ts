@@ -1,4 +1,4 @@
-import { type Workspace, createSigningSecret, type Platform, withRotatedSecret } from "../domain/workspace";
+import { createSigningSecret, withRotatedSecret, type Platform, type Workspace } from "../domain/workspace";
 import type { Clock, Ids, TargetUrlCheck } from "../ports/outside";
 import type { Workspaces } from "../ports/store";
 import { writeWorkspace } from "./write-workspace";
@@ -19,17 +19,24 @@ export type WorkspaceRefusal =
 
 export const NOT_FOUND: WorkspaceRefusal = { refused: "not-found" };
 
+export function precondition(message: string): WorkspaceRefusal {
+  return { refused: "precondition", message };
+}
+
+/** The workspace as it was written, or why it was not. */
+type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
+
 const MOST_TRIES = 10;
 
 /**
  * Changes a workspace. `change` is called with the current workspace and returns the changed one, or a
  * refusal. It is called again when another call has changed the workspace meanwhile.
  */
-export async function changeWorkspace(
+async function changeWorkspace(
   workspaces: Workspaces,
   id: string,
   change: (workspace: Workspace) => Workspace | WorkspaceRefusal,
-): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
+): Promise<Outcome> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const record = await workspaces.read(id);
     if (record === undefined) return NOT_FOUND;
@@ -37,7 +44,7 @@ export async function changeWorkspace(
     if ("refused" in changed) return changed;
     if (await writeWorkspace(workspaces, changed, record)) return { workspace: changed };
   }
-  return { refused: "precondition", message: "the workspace is being changed by others: try again" };
+  return precondition("the workspace is being changed by others: try again");
 }
 
 export interface CreateWorkspaceInput {
@@ -48,26 +55,25 @@ export interface CreateWorkspaceInput {
   readonly targetUrl: string;
 }
 
-/** Creates a workspace. A workspace of the custom platform is connected at once; core never shows its secret again. */
+/** Creates a workspace. A workspace of the custom platform is connected at once, with a new secret. */
 export async function createWorkspace(
   context: WorkspaceContext,
   input: CreateWorkspaceInput,
-): Promise<{ readonly workspace: Workspace; readonly secret: string } | WorkspaceRefusal> {
+): Promise<Outcome> {
   const fault = findProfileFault(input) ?? (await findTargetUrlFault(context, input));
   if (fault !== undefined) return { refused: "invalid", message: fault };
   const custom = input.platform === "custom";
   const createdAtMs = context.now();
-  const secret = custom ? context.ids.secret() : "";
   const workspace: Workspace = {
     id: context.ids.workspace(),
     ...input,
     connected: custom,
-    secrets: custom ? [createSigningSecret(secret, createdAtMs)] : [],
+    secrets: custom ? [createSigningSecret(context.ids.secret(), createdAtMs)] : [],
     createdAtMs,
   };
   if (!(await writeWorkspace(context.workspaces, workspace)))
     throw new Error("the new workspace id exists already");
-  return { workspace, secret };
+  return { workspace };
 }
 
 async function findTargetUrlFault(
@@ -85,7 +91,7 @@ export function updateWorkspace(
   context: WorkspaceContext,
   id: string,
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
-): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
+): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => {
     // Fields that stay are not checked: they may be older than a rule.
     const fault = findProfileFault({ name, ownerEmail });
@@ -108,35 +114,21 @@ export async function deleteWorkspace(
   return (await context.workspaces.delete(record.workspace)) ? "deleted" : NOT_FOUND;
 }
 
-/** Connects a disconnected workspace. Returns its new secret, which core never shows again. */
-export async function connectWorkspace(
-  context: WorkspaceContext,
-  id: string,
-): Promise<{ readonly workspace: Workspace; readonly secret: string } | WorkspaceRefusal> {
-  const secret = context.ids.secret();
-  const connected = await changeWorkspace(context.workspaces, id, (workspace) => {
+/** Connects a disconnected workspace, with a new secret. */
+export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id: string): Promise<Outcome> {
+  return changeWorkspace(workspaces, id, (workspace) => {
     if (workspace.platform !== "custom") {
-      return {
-        refused: "precondition",
-        message: "only workspaces of the custom platform can connect a bridge",
-      };
+      return precondition("only workspaces of the custom platform can connect a bridge");
     }
     if (workspace.connected) {
-      return {
-        refused: "precondition",
-        message: "the workspace is connected already: rotate the secret to get a new one",
-      };
+      return precondition("the workspace is connected already: rotate the secret to get a new one");
     }
-    return { ...workspace, connected: true, secrets: [createSigningSecret(secret, context.now())] };
+    return { ...workspace, connected: true, secrets: [createSigningSecret(ids.secret(), now())] };
   });
-  return "refused" in connected ? connected : { ...connected, secret };
 }
 
 /** Disables the hooks of a workspace and deletes its secrets. Held events stay held for their 24 hours. */
-export function disconnectWorkspace(
-  context: WorkspaceContext,
-  id: string,
-): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
+export function disconnectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => ({
     ...workspace,
     connected: false,
@@ -149,36 +141,27 @@ export async function setTargetUrl(
   context: WorkspaceContext,
   id: string,
   targetUrl: string,
-): Promise<{ readonly workspace: Workspace } | WorkspaceRefusal> {
+): Promise<Outcome> {
   const fault = targetUrl === "" ? undefined : await context.targetUrlCheck.findFault(targetUrl);
   if (fault !== undefined) return { refused: "invalid", message: `target_url: ${fault}` };
   return changeWorkspace(context.workspaces, id, (workspace) =>
     workspace.platform === "custom"
       ? { ...workspace, targetUrl }
-      : { refused: "precondition", message: "only workspaces of the custom platform have a target URL" },
+      : precondition("only workspaces of the custom platform have a target URL"),
   );
 }
 
-/** Creates a new secret and returns it only here. The previous one stays valid for 24 hours (Authentication 6). */
-export async function rotateSigningSecret(
-  context: WorkspaceContext,
+/** Creates a new secret. The previous one stays valid for 24 hours (Authentication 6). */
+export function rotateSigningSecret(
+  { workspaces, ids, now }: WorkspaceContext,
   id: string,
-): Promise<{ readonly workspace: Workspace; readonly secret: string } | WorkspaceRefusal> {
-  const secret = context.ids.secret();
-  const rotated = await changeWorkspace(context.workspaces, id, (workspace) => {
-    if (!workspace.connected) {
-      return {
-        refused: "precondition",
-        message: "the workspace is not connected: connect it to get a secret",
-      };
-    }
-    const nowMs = context.now();
+): Promise<Outcome> {
+  return changeWorkspace(workspaces, id, (workspace) => {
+    if (!workspace.connected)
+      return precondition("the workspace is not connected: connect it to get a secret");
     return (
-      withRotatedSecret(workspace, createSigningSecret(secret, nowMs), nowMs) ?? {
-        refused: "precondition",
-        message: "four secrets are active: wait until the oldest expires, 24 hours after it was replaced",
-      }
+      withRotatedSecret(workspace, createSigningSecret(ids.secret(), now())) ??
+      precondition("four secrets are active: wait until the oldest expires, 24 hours after it was replaced")
     );
   });
-  return "refused" in rotated ? rotated : { ...rotated, secret };
 }

@@ -1,10 +1,8 @@
 import { status } from "@grpc/grpc-js";
 import {
-  ConnectWorkspaceResponse,
-  CreateWorkspaceResponse,
   DeliveryMode as ModeCode,
   Platform as PlatformCode,
-  Workspace as WorkspaceMessage,
+  type Workspace as WorkspaceMessage,
   type WorkspaceServiceServer,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import {
@@ -44,17 +42,16 @@ export function createWorkspaceService(
   const { workspaces, now } = context;
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
-  const answeredWithSecret = ({ workspace, secret }: { workspace: Workspace; secret: string }) => ({
+  /** The only answers with a secret: the newest one, which was just created. A native workspace has none. */
+  const answeredWithSecret = ({ workspace }: { workspace: Workspace }) => ({
     workspace: message(workspace),
-    signingSecret: secret,
+    signingSecret: workspace.secrets[0]?.value ?? "",
   });
 
   return {
     createWorkspace: unary("CreateWorkspace", report, async (request) =>
-      CreateWorkspaceResponse.create(
-        answeredWithSecret(
-          accepted(await createWorkspace(context, { ...request, platform: readPlatform(request.platform) })),
-        ),
+      answeredWithSecret(
+        accepted(await createWorkspace(context, { ...request, platform: readPlatform(request.platform) })),
       ),
     ),
     getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) => {
@@ -70,9 +67,7 @@ export function createWorkspaceService(
       answered(accepted(await updateWorkspace(context, readWorkspaceId(workspaceId), { name, ownerEmail }))),
     ),
     connectWorkspace: unary("ConnectWorkspace", report, async ({ workspaceId }) =>
-      ConnectWorkspaceResponse.create(
-        answeredWithSecret(accepted(await connectWorkspace(context, readWorkspaceId(workspaceId)))),
-      ),
+      answeredWithSecret(accepted(await connectWorkspace(context, readWorkspaceId(workspaceId)))),
     ),
     disconnectWorkspace: unary("DisconnectWorkspace", report, async ({ workspaceId }) =>
       answered(accepted(await disconnectWorkspace(context, readWorkspaceId(workspaceId)))),
@@ -144,7 +139,7 @@ const MODE_CODES: Readonly<Record<DeliveryMode, ModeCode>> = {
 };
 
 function toMessage(workspace: Workspace, nowMs: number): WorkspaceMessage {
-  return WorkspaceMessage.create({
+  return {
     id: workspace.id,
     name: workspace.name,
     ownerEmail: workspace.ownerEmail,
@@ -160,5 +155,5 @@ function toMessage(workspace: Workspace, nowMs: number): WorkspaceMessage {
       };
     }),
     createdAt: new Date(workspace.createdAtMs),
-  });
+  };
 }

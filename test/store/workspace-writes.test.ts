@@ -46,7 +46,8 @@ async function stored(id: string): Promise<Workspace | undefined> {
   return (await store.workspaces.read(id))?.workspace;
 }
 const secretsOf = async (id: string) => (await stored(id))?.secrets.map(({ value }) => value);
-const secretIn = (answer: object): unknown => ("secret" in answer ? answer.secret : "none");
+const secretIn = (answer: Awaited<ReturnType<typeof rotateSigningSecret>>) =>
+  "workspace" in answer ? answer.workspace.secrets[0]?.value : "none";
 
 test.each([
   ["whose answer is lost", true],

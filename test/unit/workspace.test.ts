@@ -31,7 +31,7 @@ test.each([
 });
 
 function rotate(workspace: Workspace, value: string, nowMs: number): Workspace {
-  const rotated = withRotatedSecret(workspace, createSigningSecret(value, nowMs), nowMs);
+  const rotated = withRotatedSecret(workspace, createSigningSecret(value, nowMs));
   if (rotated === undefined) throw new Error("the rotation was refused");
   return rotated;
 }
@@ -47,7 +47,7 @@ test("at most four secrets are active, newest first; a fifth is refused until on
   for (let i = 1; i <= 3; i++) workspace = rotate(workspace, `s${i}`, T0 + i * HOUR_MS);
   expect(values(workspace, T0 + 3 * HOUR_MS)).toEqual(["s3", "s2", "s1", "s0"]);
   const lapse = T0 + HOUR_MS + DAY_MS;
-  expect(withRotatedSecret(workspace, createSigningSecret("s4", lapse - 1), lapse - 1)).toBeUndefined();
+  expect(withRotatedSecret(workspace, createSigningSecret("s4", lapse - 1))).toBeUndefined();
   const rotated = rotate(workspace, "s4", lapse);
   expect(values(rotated, lapse)).toEqual(["s4", "s3", "s2", "s1"]);
   // Each lapses 24 hours after its own retirement.
