@@ -1,6 +1,6 @@
 import { status, type ServerDuplexStream } from "@grpc/grpc-js";
 import { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
-import { FollowResponse, type FollowOpen, type FollowRequest } from "../../proto/gen/chatbridge/v1/game";
+import type { FollowOpen, FollowRequest, FollowResponse } from "../../proto/gen/chatbridge/v1/game";
 import { CORE_STREAMS_MAX } from "../domain/bounds";
 import { enterGroup } from "../operations/enter-group";
 import { follow, type Follower } from "../operations/follow";
@@ -67,7 +67,7 @@ function serveFollow(
     const member = { group, name: consumer, token: context.ids.token() };
     const enteredAt = performance.now();
     if (!(await enterGroup(followLog, member))) throw groupIsFull(followLog);
-    stream.write(FollowResponse.create({ say: { $case: "opened", value: {} } }));
+    stream.write({ say: { $case: "opened", value: {} } });
     const opened = follow(followLog, {
       member,
       enteredAt,
@@ -173,7 +173,7 @@ function readOpen({ group, consumer, window, ackDeadline }: FollowOpen): {
 }
 
 function toDelivery(deliveryId: string, entry: LogEntry): FollowResponse {
-  return FollowResponse.create({
+  return {
     say: {
       $case: "delivery",
       value: {
@@ -186,5 +186,5 @@ function toDelivery(deliveryId: string, entry: LogEntry): FollowResponse {
         },
       },
     },
-  });
+  };
 }

@@ -1,6 +1,5 @@
 import { status } from "@grpc/grpc-js";
 import {
-  HealthCheckResponse,
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthService,
   type HealthServer,
@@ -42,9 +41,7 @@ export function createHealthService(
       if (service !== "" && !SERVICES.includes(service)) {
         throw new StatusError(status.NOT_FOUND, "core has no service of this name");
       }
-      return HealthCheckResponse.create({
-        status: (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
-      });
+      return { status: (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
     }),
   };
 }

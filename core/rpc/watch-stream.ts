@@ -1,5 +1,5 @@
 import { status, type ServerWritableStream } from "@grpc/grpc-js";
-import { WatchWorkspaceResponse, type WatchWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
+import type { WatchWorkspaceRequest, WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import type { HealthContext } from "../operations/read-health";
 import { watchWorkspace, type WorkspaceChange } from "../operations/watch-workspace";
 import type { Workspaces } from "../ports/store";
@@ -69,10 +69,10 @@ function tooMany(what: string): StatusError {
 }
 
 function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
-  return WatchWorkspaceResponse.create({
+  return {
     change:
       "delivery" in change
         ? { $case: "delivery", value: toDeliveryMessage(change.delivery) }
         : { $case: "health", value: toHealthMessage(change.health) },
-  });
+  };
 }

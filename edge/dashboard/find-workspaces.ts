@@ -1,6 +1,5 @@
 import { status } from "@grpc/grpc-js";
 import { UUID_FORM } from "../../contract/forms";
-import { GetWorkspaceRequest, ListWorkspacesRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { isServiceError } from "./core-answer";
 import type { WorkspacePage, WorkspaceShape } from "./shapes";
 import type { Operator } from "./workspace-client";
@@ -16,8 +15,7 @@ export async function listWorkspaces(
   pageSize: number,
   pageToken: string,
 ): Promise<WorkspacePage> {
-  const request = ListWorkspacesRequest.create({ pageSize, pageToken });
-  const { workspaces, nextPageToken } = await call(methods.listWorkspaces, request);
+  const { workspaces, nextPageToken } = await call(methods.listWorkspaces, { pageSize, pageToken });
   return {
     workspaces: workspaces.map(toWorkspaceShape),
     next: nextPageToken || null,
@@ -51,7 +49,7 @@ export async function findWorkspaces(
 
 async function findById({ call, methods }: Operator, workspaceId: string): Promise<WorkspacePage> {
   try {
-    const { workspace } = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    const { workspace } = await call(methods.getWorkspace, { workspaceId });
     return { workspaces: [toWorkspaceShape(workspace)], next: null, lookedThrough: 1 };
   } catch (error) {
     if (!isServiceError(error) || error.code !== status.NOT_FOUND) throw error;

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { GetWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
 import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
 import type { Operator } from "./workspace-client";
@@ -31,7 +30,7 @@ export function addHealthRoute(
     async function readOn(): Promise<void> {
       for (let workspaceId = ids.pop(); workspaceId !== undefined; workspaceId = ids.pop()) {
         try {
-          const { health } = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+          const { health } = await call(methods.getWorkspace, { workspaceId });
           found[workspaceId] = toHealthShape(health);
         } catch (error) {
           if (!isServiceError(error) || coreAnswer(error) !== NO_WORKSPACE) throw error;

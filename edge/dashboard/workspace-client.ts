@@ -1,9 +1,5 @@
 import { Metadata, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
-import {
-  ListWorkspacesRequest,
-  WorkspaceServiceClient,
-  type WatchWorkspaceResponse,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { channelCredentials } from "../../runtime/core-channel";
 import type { ClientTls } from "../../runtime/core-connection";
 
@@ -23,7 +19,7 @@ type Unary<Request, Response> = (
 export interface Operator {
   readonly methods: WorkspaceServiceClient;
   /** Calls one of `methods`. Rejects with the `ServiceError`. */
-  call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response>;
+  call<Request, Response>(method: Unary<Request, Response>, request: NoInfer<Request>): Promise<Response>;
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
 
@@ -68,5 +64,5 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
 
 /** Rejects with the `ServiceError` when core does not accept the operator's token. */
 export async function proveToken({ call, methods }: Operator): Promise<void> {
-  await call(methods.listWorkspaces, ListWorkspacesRequest.create({ pageSize: 1 }));
+  await call(methods.listWorkspaces, { pageSize: 1, pageToken: "" });
 }

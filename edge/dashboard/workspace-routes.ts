@@ -1,16 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import {
-  ConnectWorkspaceRequest,
-  CreateWorkspaceRequest,
-  DeleteWorkspaceRequest,
-  DisconnectWorkspaceRequest,
-  GetWorkspaceRequest,
-  ListDeliveriesRequest,
-  RotateSigningSecretRequest,
-  SendTestEventRequest,
-  SetTargetUrlRequest,
-  UpdateWorkspaceRequest,
-} from "../../proto/gen/chatbridge/v1/workspace";
+import { CreateWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
 import type { DeliveryShape, TestOutcome, WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "./shapes";
@@ -49,7 +38,7 @@ export function addWorkspaceRoutes(
 ): void {
   async function view(request: FastifyRequest, workspaceId: string): Promise<WorkspaceView> {
     const { call, methods } = operatorOf(request);
-    const found = await call(methods.getWorkspace, GetWorkspaceRequest.create({ workspaceId }));
+    const found = await call(methods.getWorkspace, { workspaceId });
     return { workspace: toWorkspaceShape(found.workspace), health: toHealthShape(found.health) };
   }
 
@@ -82,7 +71,8 @@ export function addWorkspaceRoutes(
     texts([], ["name", "ownerEmail"]),
     async (request) => {
       const { call, methods } = operatorOf(request);
-      const change = UpdateWorkspaceRequest.create({ workspaceId: request.params.id, ...request.body });
+      const { name, ownerEmail } = request.body;
+      const change = { ...named(request), name, ownerEmail };
       return toWorkspaceShape((await call(methods.updateWorkspace, change)).workspace);
     },
   );
@@ -98,37 +88,34 @@ export function addWorkspaceRoutes(
         message: "This is not the workspace's name: nothing was deleted.",
       });
     }
-    await call(methods.deleteWorkspace, DeleteWorkspaceRequest.create({ workspaceId: workspace.id }));
+    await call(methods.deleteWorkspace, { workspaceId: workspace.id });
     return reply.code(204).send();
   });
 
   app.put<Of<{ targetUrl: string }>>("/workspaces/:id/target-url", texts(["targetUrl"]), async (request) => {
     const { call, methods } = operatorOf(request);
-    const { targetUrl } = request.body;
-    const wanted = SetTargetUrlRequest.create({ workspaceId: request.params.id, targetUrl });
+    const wanted = { ...named(request), targetUrl: request.body.targetUrl };
     return toWorkspaceShape((await call(methods.setTargetUrl, wanted)).workspace);
   });
 
   app.post<Of>("/workspaces/:id/connect", async (request): Promise<WorkspaceWithSecret> => {
     const { call, methods } = operatorOf(request);
-    return withSecret(await call(methods.connectWorkspace, ConnectWorkspaceRequest.create(named(request))));
+    return withSecret(await call(methods.connectWorkspace, named(request)));
   });
 
   app.post<Of>("/workspaces/:id/disconnect", async (request) => {
     const { call, methods } = operatorOf(request);
-    const done = await call(methods.disconnectWorkspace, DisconnectWorkspaceRequest.create(named(request)));
-    return toWorkspaceShape(done.workspace);
+    return toWorkspaceShape((await call(methods.disconnectWorkspace, named(request))).workspace);
   });
 
   app.post<Of>("/workspaces/:id/rotate-secret", async (request): Promise<WorkspaceWithSecret> => {
     const { call, methods } = operatorOf(request);
-    const rotation = RotateSigningSecretRequest.create(named(request));
-    return withSecret(await call(methods.rotateSigningSecret, rotation));
+    return withSecret(await call(methods.rotateSigningSecret, named(request)));
   });
 
   app.post<Of>("/workspaces/:id/test-event", async (request): Promise<TestOutcome> => {
     const { call, methods } = operatorOf(request);
-    return toTestOutcome(await call(methods.sendTestEvent, SendTestEventRequest.create(named(request))));
+    return toTestOutcome(await call(methods.sendTestEvent, named(request)));
   });
 
   app.get<Of>("/workspaces/:id/deliveries", async (request): Promise<readonly DeliveryShape[]> => {
@@ -136,7 +123,7 @@ export function addWorkspaceRoutes(
     const found: DeliveryShape[] = [];
     let pageToken = "";
     do {
-      const page = ListDeliveriesRequest.create({ ...named(request), pageSize: LOG_PAGE_MAX, pageToken });
+      const page = { ...named(request), pageSize: LOG_PAGE_MAX, pageToken };
       const { deliveries, nextPageToken } = await call(methods.listDeliveries, page);
       found.push(...deliveries.map(toDeliveryShape));
       pageToken = nextPageToken;
@@ -145,6 +132,6 @@ export function addWorkspaceRoutes(
   });
 }
 
-function named({ params }: FastifyRequest<Of>): { workspaceId: string } {
+function named({ params }: { readonly params: Of["Params"] }): { workspaceId: string } {
   return { workspaceId: params.id };
 }
