@@ -5,28 +5,13 @@ import { StoreUnavailable, type Workspaces } from "../ports/store";
 export const AFTER_FAULT_MS = 200;
 const AFTER_BUG_MS = 1_000;
 
-/** Reads the workspaces of a shard for attempts to push, and shares each reading for a short time. */
-export interface CurrentWorkspaces {
-  /**
-   * Returns the workspace as it was read at most `freshMs` ago. Calls within that time share one reading.
-   * While the store is unavailable, returns the workspace as it was last known; when it was never read,
-   * waits for the store. Returns undefined when the workspace does not exist, or the lease is lost.
-   */
-  read(id: string, freshMs: number): Promise<Workspace | undefined>;
-  /**
-   * Forgets all readings. A workspace whose remembered version was still current when the queue was read
-   * counts as read at that moment, and needs no further call to the store.
-   *
-   * @param versions the versions of the workspaces whose events were read from the queue
-   * @param at the `performance.now()` at which that reading began
-   */
-  renew(versions: ReadonlyMap<string, number>, at: number): void;
-}
+export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
+/** Reads the workspaces of a shard for attempts to push, and shares each reading for a short time. */
 export function createCurrentWorkspaces(
   context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
   over: AbortSignal,
-): CurrentWorkspaces {
+) {
   const readings = new Map<
     string,
     { readonly at: number; readonly workspace: Promise<Workspace | undefined> }
@@ -51,7 +36,12 @@ export function createCurrentWorkspaces(
   }
 
   return {
-    read(id, freshMs) {
+    /**
+     * Returns the workspace as it was read at most `freshMs` ago. Calls within that time share one reading.
+     * While the store is unavailable, returns the workspace as it was last known; when it was never read,
+     * waits for the store. Returns undefined when the workspace does not exist, or the lease is lost.
+     */
+    read(id: string, freshMs: number): Promise<Workspace | undefined> {
       const at = performance.now();
       const known = readings.get(id);
       if (known !== undefined && at - known.at < freshMs) return known.workspace;
@@ -59,7 +49,14 @@ export function createCurrentWorkspaces(
       readings.set(id, { at, workspace });
       return workspace;
     },
-    renew(versions, at) {
+    /**
+     * Forgets all readings. A workspace whose remembered version was still current when the queue was read
+     * counts as read at that moment, and needs no further call to the store.
+     *
+     * @param versions the versions of the workspaces whose events were read from the queue
+     * @param at the `performance.now()` at which that reading began
+     */
+    renew(versions: ReadonlyMap<string, number>, at: number): void {
       readings.clear();
       for (const [id, version] of versions) {
         const known = context.workspaces.recall(id);

@@ -32,20 +32,6 @@ export interface EventAttemptsListener {
   onRoom(): void;
 }
 
-/** Makes the attempts to push the events of a shard, from an event's first attempt to its last. */
-export interface EventAttempts {
-  /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
-  readonly isFull: boolean;
-  /** Makes the first attempt at once, and retries when they are due. */
-  begin(push: QueuedPush): void;
-  /** Makes the remaining attempts of an event that has been tried before. */
-  resume(push: QueuedPush): void;
-  /** Drops an event that was never tried. */
-  drop(push: QueuedPush, reason: DropReason): void;
-  /** Cancels the retries that are not due yet. Resolves when the attempts in progress are over. */
-  end(): Promise<void>;
-}
-
 /** All attempts of one event. */
 interface Trial {
   readonly push: QueuedPush;
@@ -67,12 +53,13 @@ interface FirstFailure {
 /** Milliseconds for which first attempts share one reading of their workspace. */
 const FRESH_MS = 50;
 
+/** Makes the attempts to push the events of a shard, from an event's first attempt to its last. */
 export function createEventAttempts(
   context: EventAttemptsContext,
   lease: Lease,
   current: CurrentWorkspaces,
   { onTried, onGone, onPushedAgain, onRoom }: EventAttemptsListener,
-): EventAttempts {
+) {
   const { now, pushMeter } = context;
   const recorder = createPushRecorder(context, lease, onRoom);
   const timers = new Set<NodeJS.Timeout>();
@@ -161,18 +148,23 @@ export function createEventAttempts(
   }
 
   return {
+    /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
     get isFull() {
       return recorder.isFull;
     },
-    begin: (push) =>
+    /** Makes the first attempt at once, and retries when they are due. */
+    begin: (push: QueuedPush) =>
       void watch(push, attempt({ push, number: 1, firstFailure: undefined, recorded: undefined })),
-    resume(push) {
+    /** Makes the remaining attempts of an event that has been tried before. */
+    resume(push: QueuedPush): void {
       const atMs = push.firstFailedAtMs;
       const firstFailure = { atMs, at: performance.now() - Math.max(0, now() - atMs) };
       rest({ push, number: push.attempts, firstFailure, recorded: undefined }, firstFailure);
     },
-    drop: (push, reason) => void watch(push, giveUp(push, 0, reason)),
-    end() {
+    /** Drops an event that was never tried. */
+    drop: (push: QueuedPush, reason: DropReason) => void watch(push, giveUp(push, 0, reason)),
+    /** Cancels the retries that are not due yet. Resolves when the attempts in progress are over. */
+    end(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
       return new Promise((resolve) => {
         if (underWay === 0) resolve();

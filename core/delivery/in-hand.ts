@@ -12,23 +12,7 @@ export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
  * The entries of a queue that core works on (they wait, are tried, or rest between attempts), and their bytes.
  * When the queue is read again from its beginning, `take` rejects the entries that are in hand already.
  */
-export interface InHand {
-  readonly bytes: number;
-  /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
-  isOver(workspaceId: string): boolean;
-  /** Adds an entry. Returns false when it is in hand already. */
-  take(push: QueuedPush): boolean;
-  /** Removes an entry that has left the queue. */
-  finish(push: QueuedPush): void;
-  /** Frees the bytes of an entry that may still be in the queue. `take` keeps rejecting the entry. */
-  abandon(push: QueuedPush): void;
-  /** Must be called when the queue is read again from its beginning. */
-  readAgain(): void;
-  /** Must be called when the queue was read to its end. */
-  caughtUp(): void;
-}
-
-export function createInHand(): InHand {
+export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
   /** Entries that left the queue since it is read again. A reading that began earlier may still contain them. */
@@ -50,22 +34,28 @@ export function createInHand(): InHand {
     get bytes() {
       return bytes;
     },
-    isOver: (workspaceId) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
-    take(push) {
+    /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
+    isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
+    /** Adds an entry. Returns false when it is in hand already. */
+    take(push: QueuedPush): boolean {
       if (taken.has(push.entryId)) return false;
       hold(push, push.bytes);
       return true;
     },
-    finish(push) {
+    /** Removes an entry that has left the queue. */
+    finish(push: QueuedPush): void {
       hold(push, 0);
       if (isReadAgain) finished.add(push.entryId);
       else taken.delete(push.entryId);
     },
-    abandon(push) {
+    /** Frees the bytes of an entry that may still be in the queue. `take` keeps rejecting the entry. */
+    abandon(push: QueuedPush): void {
       if (taken.has(push.entryId)) hold(push, 0);
     },
+    /** Must be called when the queue is read again from its beginning. */
     readAgain: () => void (isReadAgain = true),
-    caughtUp() {
+    /** Must be called when the queue was read to its end. */
+    caughtUp(): void {
       isReadAgain = false;
       for (const entryId of finished) taken.delete(entryId);
       finished.clear();

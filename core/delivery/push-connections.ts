@@ -4,19 +4,17 @@ import { createPushConnection, type PushConnection, type PushSocket } from "./pu
 /** Connections that are kept after their attempts, in all and to one origin. Beyond that the oldest is closed. */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 
-/** Connections to bridges. They are kept after an attempt and reused. */
-export interface PushConnections {
-  /** Resolves with a free connection to the origin of a URL, kept or new. Rejects with the error of `open`. */
-  connect(url: URL): Promise<PushConnection>;
-  /** Closes the kept connections, and closes others when their attempts are over. */
-  close(): void;
-}
+export type PushConnections = ReturnType<typeof createPushConnections>;
 
-/** @param open opens a connection to the origin of a URL */
+/**
+ * Connections to bridges. They are kept after an attempt and reused.
+ *
+ * @param open opens a connection to the origin of a URL
+ */
 export function createPushConnections(
   open: (url: URL) => Promise<PushSocket>,
   max: { readonly inAll: number; readonly ofOrigin: number } = KEPT_MAX,
-): PushConnections {
+) {
   /** Connections whose attempts are over, oldest first. Some still read the rest of an answer. */
   const kept = new Set<PushConnection>();
   const keptOf = new Map<string, PushConnection[]>();
@@ -45,7 +43,8 @@ export function createPushConnections(
   }
 
   return {
-    async connect(url) {
+    /** Resolves with a free connection to the origin of a URL, kept or new. Rejects with the error of `open`. */
+    async connect(url: URL): Promise<PushConnection> {
       const { origin } = url;
       // The bridge may have closed a kept connection: let the event loop read what has arrived.
       if (keptOf.has(origin)) await untilRead();
@@ -56,7 +55,8 @@ export function createPushConnections(
         onClosed: (connection) => forget(origin, connection),
       });
     },
-    close() {
+    /** Closes the kept connections, and closes others when their attempts are over. */
+    close(): void {
       isClosed = true;
       for (const connection of kept) connection.destroy();
     },

@@ -5,27 +5,25 @@ import type { Lease } from "../leases/lease";
 /** While this many outcomes wait to be recorded, core begins no first attempts. */
 const UNRECORDED_MAX = 1_000;
 
-/** Records the outcomes of the pushes of a shard. */
-export interface PushRecorder {
-  /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
-  readonly isFull: boolean;
-  /** Records an outcome, and retries while the lease is held. Resolves with "lost" when it was not recorded. */
-  record(record: PushRecord): Promise<Recorded>;
-}
-
-/** @param onRoom called when the recorder is no longer full */
+/**
+ * Records the outcomes of the pushes of a shard.
+ *
+ * @param onRoom called when the recorder is no longer full
+ */
 export function createPushRecorder(
   { pushQueue, report }: { readonly pushQueue: PushQueue; report(where: string, error: unknown): void },
   { shard, token, over }: Lease,
   onRoom: () => void,
-): PushRecorder {
+) {
   let unrecorded = 0;
 
   return {
+    /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
     get isFull() {
       return unrecorded >= UNRECORDED_MAX;
     },
-    async record(record) {
+    /** Records an outcome, and retries while the lease is held. Resolves with "lost" when it was not recorded. */
+    async record(record: PushRecord): Promise<Recorded> {
       unrecorded += 1;
       let recorded: Recorded = "lost";
       while (recorded === "lost" && !over.aborted) {

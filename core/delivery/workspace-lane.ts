@@ -8,29 +8,18 @@ export const WAITING_MAX = 5_000;
 export const WAIT_MAX_MS = 10_000;
 
 /** The next step for the event at the head of a lane. */
-export type LaneStep =
-  { readonly do: "start"; readonly push: QueuedPush } | { readonly do: "drop"; readonly push: QueuedPush };
+export interface LaneStep {
+  readonly do: "start" | "drop";
+  readonly push: QueuedPush;
+}
+
+export type WorkspaceLane = ReturnType<typeof createWorkspaceLane>;
 
 /**
  * The first attempts of one workspace. They start in the order of publication, several at a time. An event
  * waits while an earlier first attempt for the same message is in progress, and all later events wait, too.
  */
-export interface WorkspaceLane {
-  readonly isIdle: boolean;
-  /** Events that wait for their first attempt. */
-  readonly waiting: number;
-  /**
-   * Adds an event. Returns false when too many events wait.
-   *
-   * @param since when the event was published, by the clock of `next`
-   */
-  add(push: QueuedPush, since: number): boolean;
-  /** Returns the next step, or undefined when there is none now. The caller must call `end` once for each "start". */
-  next(now: number): LaneStep | undefined;
-  end(push: QueuedPush): void;
-}
-
-export function createWorkspaceLane(): WorkspaceLane {
+export function createWorkspaceLane() {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
   /** The messages of the first attempts in progress; at most one attempt for each message. */
   const busy = new Set<string>();
@@ -48,15 +37,22 @@ export function createWorkspaceLane(): WorkspaceLane {
     get isIdle() {
       return waiting.length === 0 && underWay === 0;
     },
+    /** Events that wait for their first attempt. */
     get waiting() {
       return waiting.length - head;
     },
-    add(push, since) {
+    /**
+     * Adds an event. Returns false when too many events wait.
+     *
+     * @param since when the event was published, by the clock of `next`
+     */
+    add(push: QueuedPush, since: number): boolean {
       if (waiting.length - head >= WAITING_MAX) return false;
       waiting.push({ push, since });
       return true;
     },
-    next(now) {
+    /** Returns the next step, or undefined when there is none now. The caller must call `end` once for each "start". */
+    next(now: number): LaneStep | undefined {
       const first = waiting[head];
       if (first === undefined) return undefined;
       const { push, since } = first;
@@ -70,7 +66,7 @@ export function createWorkspaceLane(): WorkspaceLane {
       if (push.messageId !== "") busy.add(push.messageId);
       return { do: "start", push };
     },
-    end({ messageId }) {
+    end({ messageId }: QueuedPush): void {
       underWay -= 1;
       busy.delete(messageId);
     },

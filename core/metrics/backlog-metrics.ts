@@ -2,11 +2,7 @@ import type { Metrics, Read } from "../../runtime/metrics";
 import type { Backlog, GroupBacklog, ShardBacklog } from "../ports/store";
 import type { Clock } from "../ports/outside";
 
-export interface BacklogMetrics {
-  begin(sources: BacklogSources): void;
-}
-
-export interface BacklogSources {
+interface BacklogSources {
   readonly now: Clock;
   readonly backlog: Backlog;
   /** The shards that this core holds. Each shard is held by one core, so all cores together report it once. */
@@ -19,7 +15,7 @@ const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;
 
 /** Adds metrics of the backlogs. They are read from the store once per scrape, and have no value when that fails. */
-export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMetrics {
+export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   let sources: BacklogSources | undefined;
   let found: readonly ShardBacklog[] | undefined;
   beforeReading(async () => {
@@ -85,7 +81,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics): BacklogMet
     "Age of the oldest inbound event of the held shards that a group has not acked; 0 when there is none.",
     ofGroups((each) => ageOf(each.map(({ oldestAtMs }) => oldestAtMs))),
   );
-  return { begin: (given) => void (sources = given) };
+  return { begin: (given: BacklogSources) => void (sources = given) };
 }
 
 function byGroup(backlogs: readonly ShardBacklog[]): Map<string, GroupBacklog[]> {

@@ -1,27 +1,15 @@
 import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
 import type { InboundDropped } from "../ports/store";
 import { createTally, type Tally } from "../rpc/tally";
-import { addBacklogMetrics, type BacklogMetrics } from "./backlog-metrics";
-import { addPushMetrics, type PushMetrics } from "./push-metrics";
-import { addStoreMetrics, type StoreMetrics } from "./store-metrics";
+import { addBacklogMetrics } from "./backlog-metrics";
+import { addPushMetrics } from "./push-metrics";
+import { addStoreMetrics } from "./store-metrics";
 
 /** Why an email leaves the outbox unsent. */
 type MailDropReason = "full" | "refused";
 
-/** The metrics of a core, and the functions that count for them. */
-export interface CoreMetrics extends Pick<Metrics, "contentType" | "text"> {
-  readonly tally: Tally;
-  readonly store: StoreMetrics;
-  readonly push: PushMetrics;
-  readonly backlog: BacklogMetrics;
-  countInboundDropped(dropped: InboundDropped): void;
-  countOutage(): void;
-  countMailFault(): void;
-  countMailsDropped(reason: MailDropReason, count: number): void;
-}
-
-/** docs/metrics.md lists each metric, with the same text. */
-export function createCoreMetrics(): CoreMetrics {
+/** Creates the metrics of a core, and the functions that count for them. docs/metrics.md lists each, with the same text. */
+export function createCoreMetrics() {
   const metrics = createMetrics();
   const { counter } = metrics;
   const inboundDropped = countsOf<InboundDropped["reason"]>(["size", "age"]);
@@ -45,10 +33,10 @@ export function createCoreMetrics(): CoreMetrics {
     store: addStoreMetrics(metrics),
     push: addPushMetrics(metrics),
     backlog: addBacklogMetrics(metrics),
-    countInboundDropped: ({ reason, count }) => void (inboundDropped[reason] += count),
+    countInboundDropped: ({ reason, count }: InboundDropped) => void (inboundDropped[reason] += count),
     countOutage: () => void (outages += 1),
     countMailFault: () => void (mailFaults += 1),
-    countMailsDropped: (reason, count) => void (mailsDropped[reason] += count),
+    countMailsDropped: (reason: MailDropReason, count: number) => void (mailsDropped[reason] += count),
   };
 }
 

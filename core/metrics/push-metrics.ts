@@ -3,17 +3,11 @@ import type { PushClient } from "../delivery/push-client";
 import { DROP_REASONS, FAILURES, type DropReason } from "../../contract/deliveries";
 import type { PushesInHand, PushMeter } from "../ports/meters";
 
-export interface PushMetrics extends PushMeter {
-  /** Returns a client whose attempts are counted. */
-  meter(client: PushClient): PushClient;
-  countDrop(reason: DropReason | "failed"): void;
-}
-
 /** Buckets in seconds, up to 10 s, the longest wait of an event (`WAIT_MAX_MS`). An attempt takes 5 s at most. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MS_PER_SECOND = 1_000;
 
-export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetrics {
+export function addPushMetrics({ counter, gauge, histogram }: Metrics) {
   const attempts = countsOf(["success", ...FAILURES]);
   const drops = countsOf([...DROP_REASONS, "failed"]);
   const watched = new Set<() => PushesInHand>();
@@ -50,8 +44,18 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
     "How much later than due retries begin.",
     SECONDS,
   );
+  const meter: PushMeter = {
+    waited: (ms) => waits.observe(Math.max(0, ms) / MS_PER_SECOND),
+    retried: (lateMs) => lateness.observe(Math.max(0, lateMs) / MS_PER_SECOND),
+    watch(read) {
+      watched.add(read);
+      return () => watched.delete(read);
+    },
+  };
   return {
-    meter: (client) => ({
+    ...meter,
+    /** Returns a client whose attempts are counted. */
+    meter: (client: PushClient): PushClient => ({
       ...client,
       async push(attempt) {
         inFlight += 1;
@@ -62,12 +66,6 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics): PushMetr
         return outcome;
       },
     }),
-    countDrop: (reason) => void (drops[reason] += 1),
-    waited: (ms) => waits.observe(Math.max(0, ms) / MS_PER_SECOND),
-    retried: (lateMs) => lateness.observe(Math.max(0, lateMs) / MS_PER_SECOND),
-    watch(read) {
-      watched.add(read);
-      return () => watched.delete(read);
-    },
+    countDrop: (reason: DropReason | "failed") => void (drops[reason] += 1),
   };
 }

@@ -2,18 +2,13 @@ import { SECONDS_BUCKETS, SIZE_BUCKETS, type Metrics } from "../../runtime/metri
 import type { Clock } from "../ports/outside";
 import type { StoreMeter } from "../ports/meters";
 
-export interface StoreMetrics extends StoreMeter {
-  /** Starts comparing sequences with the service clock. */
-  begin(now: Clock): void;
-}
-
 /** The functions that every scrape contains. Others appear after their first call. */
 const BATCHED = ["admit", "append", "page", "publish", "record_pushes", "get_workspaces"];
 
 const MS_PER_SECOND = 1_000;
 const US_PER_SECOND = 1_000_000;
 
-export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreMetrics {
+export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
   let clock: Clock | undefined;
   let newestSequence = 0;
   let connections = 0;
@@ -51,7 +46,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreM
     "How far this core's highest sequence is ahead of the service clock; 0 when it is not.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
-  return {
+  const meter: StoreMeter = {
     called(name, items, ms, isAnswered) {
       durations(name).observe(ms / MS_PER_SECOND);
       if (items !== undefined) sizes(name).observe(items);
@@ -62,6 +57,8 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics): StoreM
     },
     connected: () => void (connections += 1),
     disconnected: () => void (faults += 1),
-    begin: (now) => void (clock = now),
   };
+  /** Starts comparing sequences with the service clock. */
+  const begin = (now: Clock) => void (clock = now);
+  return { ...meter, begin };
 }

@@ -1,36 +1,29 @@
 import type { FollowLog } from "../ports/store";
 
-/** The acks of one stream that are not stored yet. */
-export interface PendingAcks {
-  /** The shards that have such acks. */
-  readonly shards: readonly number[];
-  /** Adds an ack. Returns false when there are too many already. */
-  add(shard: number, entryId: string): boolean;
-  has(shard: number, entryId: string): boolean;
-  /** Stores the acks of a shard, and then forgets them. */
-  write(shard: number): Promise<void>;
-}
-
 const BATCH_MAX = 1_000;
 const PENDING_MAX = 10_000;
 
-export function createPendingAcks(log: FollowLog, group: string): PendingAcks {
+/** The acks of one stream that are not stored yet. */
+export function createPendingAcks(log: FollowLog, group: string) {
   const pending = new Map<number, Set<string>>();
   let size = 0;
   return {
+    /** The shards that have such acks. */
     get shards() {
       return [...pending.keys()];
     },
-    add(shard, entryId) {
+    /** Adds an ack. Returns false when there are too many already. */
+    add(shard: number, entryId: string): boolean {
       if (size >= PENDING_MAX) return false;
-      const known = pending.get(shard) ?? new Set();
+      const known = pending.get(shard) ?? new Set<string>();
       pending.set(shard, known);
       size += known.has(entryId) ? 0 : 1;
       known.add(entryId);
       return true;
     },
-    has: (shard, entryId) => pending.get(shard)?.has(entryId) ?? false,
-    async write(shard) {
+    has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
+    /** Stores the acks of a shard, and then forgets them. */
+    async write(shard: number): Promise<void> {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);
         await log.ack(group, shard, batch);

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../ports/outside";
 import type { Redis } from "./redis/redis";
 import { asList, asNumber } from "./redis/reply";
 
@@ -8,22 +7,16 @@ const SAMPLE_EVERY_MS = 2_000;
 const ROUND_TRIP_MAX_MS = 250;
 
 /**
- * The service clock. Every core follows the clock of Redis, so all cores agree even when a
+ * Creates the service clock. Every core follows the clock of Redis, so all cores agree even when a
  * machine's clock is wrong. Between samples the service clock runs on the monotonic clock, so
- * steps of the machine's clock do not affect it.
+ * steps of the machine's clock do not affect it. Throws StoreUnavailable when Redis does not answer.
  */
-export interface RedisClock {
-  readonly now: Clock;
-  /** Takes a sample every two seconds until the signal aborts. A failed sample keeps the last offset. */
-  follow(signal: AbortSignal): Promise<void>;
-}
-
-/** Creates the clock from a first sample. Throws StoreUnavailable when Redis does not answer. */
-export async function createRedisClock(redis: Redis): Promise<RedisClock> {
+export async function createRedisClock(redis: Redis) {
   let offsetMs = await sample(redis);
   return {
-    now: () => Math.floor(performance.now() + offsetMs),
-    async follow(signal) {
+    now: (): number => Math.floor(performance.now() + offsetMs),
+    /** Takes a sample every two seconds until the signal aborts. A failed sample keeps the last offset. */
+    async follow(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const began = performance.now();
         const fresh = await sample(redis).catch(() => undefined);

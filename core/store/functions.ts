@@ -85,21 +85,7 @@ export interface ShardCall {
   readonly bodies?: readonly Argument[];
 }
 
-/** Calls functions of the library, and loads the library on a server that does not have it. */
-export interface Functions {
-  /** Whether one call may be for several shards. */
-  readonly spansShards: boolean;
-  /** @param prefix prefix of the shard's keys */
-  call(name: FunctionName, prefix: string, args: readonly Argument[]): Promise<Reply>;
-  /**
-   * Calls a function for several shards in one step. Returns its answer for each shard, in order.
-   *
-   * @param items number of requests in the call, for the meter
-   */
-  callEach(name: FunctionName, shards: readonly ShardCall[], items: number): Promise<readonly Reply[]>;
-  /** Loads the library on every master. */
-  load(): Promise<void>;
-}
+export type Functions = ReturnType<typeof createFunctions>;
 
 /** The contract's numbers that the library uses, by the names that it gives them between two `@`. */
 const NUMBERS: Readonly<Record<string, number>> = {
@@ -176,7 +162,8 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
-export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
+/** Calls functions of the library, and loads the library on a server that does not have it. */
+export function createFunctions(redis: Redis, meter?: StoreMeter) {
   const { version, code } = readLibrary();
   let loading: Promise<unknown> | undefined;
 
@@ -222,10 +209,23 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
   }
 
   return {
+    /** Loads the library on every master. */
     load,
+    /** Whether one call may be for several shards. */
     spansShards: redis.isOneMaster,
-    call: (name, prefix, args) => metered(name, [{ prefix, args }]),
-    async callEach(name, shards, items) {
+    /** @param prefix prefix of the shard's keys */
+    call: (name: FunctionName, prefix: string, args: readonly Argument[]) =>
+      metered(name, [{ prefix, args }]),
+    /**
+     * Calls a function for several shards in one step. Returns its answer for each shard, in order.
+     *
+     * @param items number of requests in the call, for the meter
+     */
+    async callEach(
+      name: FunctionName,
+      shards: readonly ShardCall[],
+      items: number,
+    ): Promise<readonly Reply[]> {
       const reply = await metered(name, shards, items);
       return shards.length === 1 ? [reply] : asList(reply);
     },

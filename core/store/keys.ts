@@ -48,23 +48,19 @@ import { shardOf } from "../domain/shard";
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at the first start.
  */
-export interface Keys {
-  readonly shards: number;
-  /** The shard of a workspace, an address or a group. */
-  shard(name: string): number;
-  /** The prefix of a shard's keys. */
-  prefix(shard: number): string;
-}
+export type Keys = ReturnType<typeof createKeys>;
 
 /** The key of the number of shards. */
 export const SHARDS_KEY = "cb:shards";
 
-export function createKeys(shards: number): Keys {
+export function createKeys(shards: number) {
   const prefixes = Array.from({ length: shards }, (_, shard) => `cb:{s${shard}}`);
   return {
     shards,
-    shard: (name) => shardOf(name, shards),
-    prefix(shard) {
+    /** The shard of a workspace, an address or a group. */
+    shard: (name: string) => shardOf(name, shards),
+    /** The prefix of a shard's keys. */
+    prefix(shard: number): string {
       const prefix = prefixes[shard];
       if (prefix === undefined) throw new RangeError(`there is no shard ${shard} of ${shards}`);
       return prefix;

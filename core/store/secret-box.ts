@@ -1,33 +1,31 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
-/** Encrypts signing secrets at rest (AES-256-GCM). */
-export interface SecretBox {
-  /** @param context identifies the owner of the text. `open` needs the same context. */
-  seal(text: string, context: string): string;
-  /** Throws when no key has the fingerprint in `sealed`, or when `sealed` or `context` was changed. */
-  open(sealed: string, context: string): string;
-}
+export type SecretBox = ReturnType<typeof createSecretBox>;
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
+ * Encrypts signing secrets at rest (AES-256-GCM).
+ *
  * @param keys keys of 32 bytes: the first one encrypts, and all of them decrypt. A sealed text
  *   begins with the fingerprint of its key, so that `open` finds the key at once.
  */
-export function createSecretBox(keys: readonly Buffer[]): SecretBox {
+export function createSecretBox(keys: readonly Buffer[]) {
   const byFingerprint = new Map(keys.map((key) => [fingerprint(key), key]));
   const first = keys[0];
   if (first === undefined) throw new RangeError("a secret box needs a key");
 
   return {
-    seal(text, context) {
+    /** @param context identifies the owner of the text. `open` needs the same context. */
+    seal(text: string, context: string): string {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", first, nonce).setAAD(Buffer.from(context));
       const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return `${fingerprint(first)}.${Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString("base64url")}`;
     },
-    open(sealed, context) {
+    /** Throws when no key has the fingerprint in `sealed`, or when `sealed` or `context` was changed. */
+    open(sealed: string, context: string): string {
       const [name = "", body = ""] = sealed.split(".");
       const key = byFingerprint.get(name);
       if (key === undefined) {

@@ -1,20 +1,17 @@
 import type { Redis } from "./redis/redis";
 
 /** The part of a shard that may have new events: the inbound log ("in") or the push queue ("push"). */
-export type WakeOf = "in" | "push";
+type WakeOf = "in" | "push";
 
-/**
- * Wakes from the store: messages without content that may be lost. So a listener reads the
- * store itself, and regularly does so without a wake too.
- */
-export interface Wakes {
-  /** Calls `wake` with the shard. Returns a function that stops the calls. */
-  on(of: WakeOf, wake: (shard: number) => void): () => void;
-}
+export type Wakes = Awaited<ReturnType<typeof listenForWakes>>;
 
 const CHANNEL = /^cb:\{s(\d+)\}:wake:(in|push)$/;
 
-export async function listenForWakes(redis: Redis): Promise<Wakes> {
+/**
+ * Listens for wakes from the store: messages without content that may be lost. So a listener reads the
+ * store itself, and regularly does so without a wake too.
+ */
+export async function listenForWakes(redis: Redis) {
   const listeners = new Map<string, Set<(shard: number) => void>>([
     ["in", new Set()],
     ["push", new Set()],
@@ -24,7 +21,8 @@ export async function listenForWakes(redis: Redis): Promise<Wakes> {
     for (const wake of listeners.get(of) ?? []) wake(Number(shard));
   });
   return {
-    on(of, wake) {
+    /** Calls `wake` with the shard. Returns a function that stops the calls. */
+    on(of: WakeOf, wake: (shard: number) => void): () => void {
       listeners.get(of)?.add(wake);
       return () => listeners.get(of)?.delete(wake);
     },
