@@ -1,15 +1,8 @@
 import type { onResponseHookHandler } from "fastify";
-import { byLabel, createMetrics, SECONDS_BUCKETS, type Metrics } from "../runtime/metrics";
+import { byLabel, createMetrics, SECONDS_BUCKETS } from "../runtime/metrics";
 import type { AddressShield } from "./public/address-shield";
 import type { LaneLoad } from "./lane/lane-load";
 import type { UnsentPages } from "./public/unsent-pages";
-
-export interface EdgeMetrics extends Pick<Metrics, "contentType" | "text"> {
-  /** Counts an answer. */
-  readonly onResponse: onResponseHookHandler;
-  /** Counts the answer to a request that could not be parsed. */
-  onUnreadable(status: number): void;
-}
 
 /** The endpoint of each route. The endpoint of every other path is "none". */
 const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
@@ -28,7 +21,7 @@ export function createEdgeMetrics({
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;
   readonly unsent: Pick<UnsentPages, "bytes">;
-}): EdgeMetrics {
+}) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** By endpoint, then by status. */
   const answers = new Map<string, Map<number, number>>();
@@ -73,15 +66,14 @@ export function createEdgeMetrics({
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   }
 
-  return {
-    contentType,
-    text,
-    onResponse(request, reply, done) {
-      const endpoint = ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT;
-      count(endpoint, reply.statusCode);
-      durations(endpoint).observe(reply.elapsedTime / MS_PER_SECOND);
-      done();
-    },
-    onUnreadable: (status) => count(NO_ENDPOINT, status),
+  /** Counts an answer. */
+  const onResponse: onResponseHookHandler = (request, reply, done) => {
+    const endpoint = ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT;
+    count(endpoint, reply.statusCode);
+    durations(endpoint).observe(reply.elapsedTime / MS_PER_SECOND);
+    done();
   };
+  /** Counts the answer to a request that could not be parsed. */
+  const onUnreadable = (status: number): void => count(NO_ENDPOINT, status);
+  return { contentType, text, onResponse, onUnreadable };
 }

@@ -13,22 +13,7 @@ export interface Session {
   readonly over: AbortSignal;
 }
 
-export interface Sessions {
-  /** Creates a session. Returns it with the id for the browser's cookie. */
-  begin(token: string): { readonly id: string; readonly session: Session };
-  /** Returns the session without counting as use: a session expires after two hours without use. */
-  find(id: string): Session | undefined;
-  /** Returns the session and counts as use. */
-  use(id: string): Session | undefined;
-  end(id: string): void;
-  /** Creates a code that can be exchanged for the token once. */
-  makeCode(token: string): { readonly code: string; readonly endsAtMs: number };
-  /** Returns the token of a code. The code stays valid. */
-  tokenOf(code: string): string | undefined;
-  /** Returns the token of a code and invalidates the code. */
-  takeCode(code: string): string | undefined;
-  endAll(): void;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 const HOUR_MS = 60 * 60 * 1000;
 const SESSION_MS = 12 * HOUR_MS;
@@ -41,7 +26,7 @@ interface KeptSession extends Session {
   readonly ending: AbortController;
 }
 
-export function createSessions(now: () => number = Date.now): Sessions {
+export function createSessions(now: () => number = Date.now) {
   // The keys are digests, so the duration of a lookup does not reveal how much of an id is correct.
   const sessions = new LRUCache<string, KeptSession>({
     max: SESSIONS_MAX,
@@ -59,28 +44,34 @@ export function createSessions(now: () => number = Date.now): Sessions {
   }
 
   return {
-    begin(token) {
+    /** Creates a session. Returns it with the id for the browser's cookie. */
+    begin(token: string): { readonly id: string; readonly session: Session } {
       const id = secretText();
       const ending = new AbortController();
       const session = { token, endsAtMs: now() + SESSION_MS, ending, over: ending.signal };
       sessions.set(digest(id), session);
       return { id, session };
     },
-    find: (id) => get(id, false),
-    use: (id) => get(id, true),
-    end: (id) => void sessions.delete(digest(id)),
-    makeCode(token) {
+    /** Returns the session without counting as use: a session expires after two hours without use. */
+    find: (id: string) => get(id, false),
+    /** Returns the session and counts as use. */
+    use: (id: string) => get(id, true),
+    end: (id: string) => void sessions.delete(digest(id)),
+    /** Creates a code that can be exchanged for the token once. */
+    makeCode(token: string) {
       const code = secretText();
       codes.set(digest(code), token);
       return { code, endsAtMs: now() + CODE_MS };
     },
-    tokenOf: (code) => codes.get(digest(code)),
-    takeCode(code) {
+    /** Returns the token of a code. The code stays valid. */
+    tokenOf: (code: string) => codes.get(digest(code)),
+    /** Returns the token of a code and invalidates the code. */
+    takeCode(code: string) {
       const token = codes.get(digest(code));
       codes.delete(digest(code));
       return token;
     },
-    endAll() {
+    endAll(): void {
       sessions.clear();
       codes.clear();
     },

@@ -1,23 +1,19 @@
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
 
-/** Slows down guessing: limits the attempts to sign in per minute and address. */
-export interface SignInLimit {
-  /** Counts an attempt. Returns the seconds to wait if the limit is exceeded, else undefined. */
-  refuse(address: string): number | undefined;
-  /** Resets the count after a successful attempt. */
-  forget(address: string): void;
-}
+export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Addresses to remember. With more, the ones seen longest ago are forgotten and get a few more attempts. */
 const PLACES_MAX = 10_000;
 
-export function createSignInLimit(now: () => number = Date.now): SignInLimit {
+/** Slows down guessing: limits the attempts to sign in per minute and address. */
+export function createSignInLimit(now: () => number = Date.now) {
   const places = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
   return {
-    refuse(address) {
+    /** Counts an attempt. Returns the seconds to wait if the limit is exceeded, else undefined. */
+    refuse(address: string): number | undefined {
       const place = placeOf(address);
       const kept = places.get(place);
       const attempts =
@@ -26,7 +22,8 @@ export function createSignInLimit(now: () => number = Date.now): SignInLimit {
       attempts.count++;
       return attempts.count > ATTEMPTS_MAX ? Math.ceil((attempts.until - now()) / 1_000) : undefined;
     },
-    forget: (address) => void places.delete(placeOf(address)),
+    /** Resets the count after a successful attempt. */
+    forget: (address: string) => void places.delete(placeOf(address)),
   };
 }
 

@@ -23,13 +23,9 @@ export interface Operator {
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
 
-export interface WorkspaceClient {
-  /** Returns a client that sends this token. */
-  as(token: string): Operator;
-  close(): void;
-}
+export type WorkspaceClient = ReturnType<typeof createWorkspaceClient>;
 
-export function createWorkspaceClient(address: string, tls: ClientTls | undefined): WorkspaceClient {
+export function createWorkspaceClient(address: string, tls: ClientTls | undefined) {
   const methods = new WorkspaceServiceClient(address, channelCredentials(tls), {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
@@ -40,7 +36,8 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   });
   return {
-    as(token) {
+    /** Returns a client that sends this token. */
+    as(token: string): Operator {
       const metadata = new Metadata();
       metadata.set("authorization", `Bearer ${token}`);
       return {

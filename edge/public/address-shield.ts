@@ -1,22 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { ADDRESS_REQUESTS_PER_SECOND } from "../../contract/numbers";
 
-/**
- * Refuses requests over the limit of their sending address (check 2) in the edge, so
- * that a flood from one address costs core nothing.
- *
- * The shield refuses a request only when core has admitted the full limit of requests
- * of this edge within the last second. Core decides on all other requests. With very
- * many addresses the shield forgets some, which costs core calls but admits no more.
- */
-export interface AddressShield {
-  /** Seconds until the address may retry, or undefined when core must decide. */
-  refuse(address: string, now: number): number | undefined;
-  /** Requests refused so far. */
-  readonly refusals: number;
-  /** Notes that core admitted a request that was sent to it at `sentAt`. All times are `performance.now()`. */
-  admitted(address: string, sentAt: number): void;
-}
+export type AddressShield = ReturnType<typeof createAddressShield>;
 
 const SECOND_MS = 1_000;
 /** Addresses that are remembered, with up to 4 KB each. */
@@ -33,14 +18,24 @@ interface Ring {
   at: number;
 }
 
-export function createAddressShield(): AddressShield {
+/**
+ * Refuses requests over the limit of their sending address (check 2) in the edge, so
+ * that a flood from one address costs core nothing. All times are `performance.now()`.
+ *
+ * The shield refuses a request only when core has admitted the full limit of requests
+ * of this edge within the last second. Core decides on all other requests. With very
+ * many addresses the shield forgets some, which costs core calls but admits no more.
+ */
+export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
   let refusals = 0;
   return {
+    /** Requests refused so far. */
     get refusals() {
       return refusals;
     },
-    refuse(address, now) {
+    /** Seconds until the address may retry, or undefined when core must decide. */
+    refuse(address: string, now: number): number | undefined {
       const ring = rings.get(address);
       if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
       if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
@@ -50,7 +45,8 @@ export function createAddressShield(): AddressShield {
       refusals += 1;
       return Math.ceil(oldestWaitMs / SECOND_MS);
     },
-    admitted(address, sentAt) {
+    /** Notes that core admitted a request that was sent to it at `sentAt`. */
+    admitted(address: string, sentAt: number): void {
       let ring = rings.get(address);
       if (ring === undefined) {
         ring = { times: [], at: 0 };

@@ -7,14 +7,7 @@ export interface PageOwner {
   readonly address: string;
 }
 
-/** Counts the pages on their way to bridges, so that bridges that do not read cannot fill the memory. */
-export interface UnsentPages {
-  /** Bytes of the pages that bridges have not received yet. */
-  readonly bytes: number;
-  /** Counts a page until it is sent. Returns false when there is no room for it. */
-  add(response: ServerResponse, bytes: number, owner: PageOwner): boolean;
-  close(): void;
-}
+export type UnsentPages = ReturnType<typeof createUnsentPages>;
 
 /** Smaller pages are not counted: they fit into the buffer that the system has for each connection. */
 const SMALL_BYTES = 16_384;
@@ -25,11 +18,14 @@ const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** Closes the connection of a page that is not received within `takenWithinMs`. The bridge then polls again. */
+/**
+ * Counts the pages on their way to bridges, so that bridges that do not read cannot fill the memory. Closes the
+ * connection of a page that is not received within `takenWithinMs`. The bridge then polls again.
+ */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
   takenWithinMs = TAKEN_WITHIN_MS,
-): UnsentPages {
+) {
   /** When each page was added, by `performance.now()`, oldest first. */
   const unsent = new Map<ServerResponse, number>();
   const byWorkspace = new Map<string, number>();
@@ -49,10 +45,12 @@ export function createUnsentPages(
   }
 
   return {
+    /** Bytes of the pages that bridges have not received yet. */
     get bytes() {
       return total;
     },
-    add(response, bytes, owner) {
+    /** Counts a page until it is sent. Returns false when there is no room for it. */
+    add(response: ServerResponse, bytes: number, owner: PageOwner): boolean {
       if (bytes <= SMALL_BYTES) return true;
       if (
         total + bytes > room.all ||
