@@ -1,5 +1,5 @@
 import { WireType } from "@bufbuild/protobuf/wire";
-import { status, type handleUnaryCall } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { PAGE_MAX_EVENTS } from "../../contract/numbers";
 import {
   Refusal as RefusalCode,
@@ -7,7 +7,6 @@ import {
   type PollQuery,
   type PollRequest,
   type PollResponse,
-  type ReceiveResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { isCursor, type PageStart } from "../domain/cursor";
 import type { JudgeContext } from "../operations/judge-caller";
@@ -30,14 +29,8 @@ export interface BridgeServiceContext extends JudgeContext {
   readonly stopping: AbortSignal;
 }
 
-/** The handlers of `BRIDGE_METHODS`. */
-export interface BridgeHandlers {
-  readonly receive: handleUnaryCall<ReceiveCall, ReceiveResponse>;
-  readonly poll: handleUnaryCall<PollRequest, PollResponse>;
-  readonly lane: (stream: LaneStream) => void;
-}
-
-export function createBridgeService(context: BridgeServiceContext, report: ReportFault): BridgeHandlers {
+/** Returns the handlers of `BRIDGE_METHODS`. */
+export function createBridgeService(context: BridgeServiceContext, report: ReportFault) {
   const { tally } = context;
   const calls: LaneCalls = {
     async receive(request) {
@@ -70,12 +63,13 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
   };
   return {
     receive: unary("Receive", report, calls.receive),
-    poll: unary("Poll", report, async (request) => {
+    poll: unary("Poll", report, async (request: PollRequest): Promise<PollResponse> => {
       const outcome = await calls.poll(request);
       if (!("body" in outcome)) return { outcome: { $case: "refused", value: outcome } };
       return { outcome: { $case: "page", value: outcome } };
     }),
-    lane: (stream) => serveLane(stream, calls, { stopping: context.stopping, report, load: tally.lanes }),
+    lane: (stream: LaneStream) =>
+      serveLane(stream, calls, { stopping: context.stopping, report, load: tally.lanes }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { status, type handleUnaryCall } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import {
   PublishRefusal,
   type OutboundEvent as EventMessage,
@@ -8,7 +8,7 @@ import {
 import { PUBLISH_BATCH_MAX } from "../domain/bounds";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { publishEvent, type PublishContext, type PublishOutcome } from "../operations/publish-events";
-import { createFollowHandler, type FollowContext, type FollowStream } from "./follow-stream";
+import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
 import { StatusError, unary, type ReportFault } from "./status";
@@ -18,36 +18,32 @@ export type GameServiceContext = PublishContext & FollowContext;
 /** Bytes of `PublishEvents` requests that a core accepts at once: eight requests of the largest size. */
 const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
 
-/** The handlers of `GAME_METHODS`. */
-export interface GameHandlers {
-  readonly publishEvents: handleUnaryCall<Decoded<EventsRequest>, PublishEventsResponse>;
-  readonly follow: (stream: FollowStream) => void;
-}
-
-export function createGameService(context: GameServiceContext, report: ReportFault): GameHandlers {
+/** Returns the handlers of `GAME_METHODS`. */
+export function createGameService(context: GameServiceContext, report: ReportFault) {
   const { publishing } = context.tally;
+  async function publishEvents(request: Decoded<EventsRequest>): Promise<PublishEventsResponse> {
+    const { bytes, count, events } = messageOf(request);
+    if (count < 1 || count > PUBLISH_BATCH_MAX) {
+      throw new StatusError(
+        status.INVALID_ARGUMENT,
+        `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
+      );
+    }
+    if (publishing.bytes + bytes > PUBLISHING_MAX_BYTES) {
+      throw new StatusError(
+        status.UNAVAILABLE,
+        "core is publishing too many events: send the call again later",
+      );
+    }
+    publishing.bytes += bytes;
+    try {
+      return { results: await Promise.all(events.splice(0).map((event) => publish(context, event))) };
+    } finally {
+      publishing.bytes -= bytes;
+    }
+  }
   return {
-    publishEvents: unary("PublishEvents", report, async (request: Decoded<EventsRequest>) => {
-      const { bytes, count, events } = messageOf(request);
-      if (count < 1 || count > PUBLISH_BATCH_MAX) {
-        throw new StatusError(
-          status.INVALID_ARGUMENT,
-          `events must have 1 to ${PUBLISH_BATCH_MAX} entries, not ${count}`,
-        );
-      }
-      if (publishing.bytes + bytes > PUBLISHING_MAX_BYTES) {
-        throw new StatusError(
-          status.UNAVAILABLE,
-          "core is publishing too many events: send the call again later",
-        );
-      }
-      publishing.bytes += bytes;
-      try {
-        return { results: await Promise.all(events.splice(0).map((event) => publish(context, event))) };
-      } finally {
-        publishing.bytes -= bytes;
-      }
-    }),
+    publishEvents: unary("PublishEvents", report, publishEvents),
     follow: createFollowHandler(context, report),
   };
 }

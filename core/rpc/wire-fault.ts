@@ -23,7 +23,8 @@ const NOT_UTF8: WireFault = { field: "", problem: "is not UTF-8" };
 /** Finds the first fault of the message between the reader's position and `end`. */
 type FindFault = (reader: WireReader, end: number) => WireFault | undefined;
 
-const PROTOS = createFileRegistry(
+/** The descriptors of all protos of core. */
+export const PROTOS = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
 );
 

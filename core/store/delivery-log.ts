@@ -21,30 +21,29 @@ type StoredDelivery = readonly [
 
 export function encodeDelivery(delivery: Delivery): string {
   const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "" } = delivery;
-  const stored: StoredDelivery = [
+  const latency = Math.round(latencyMs);
+  return JSON.stringify([
     eventId,
     eventType,
     attempt,
     result,
     status,
-    Math.round(latencyMs),
+    latency,
     address,
-  ];
-  return JSON.stringify(stored);
+  ] satisfies StoredDelivery);
 }
 
 function decodeDelivery(text: string): Delivery {
-  const [eventId, eventType, attempt, result, status, latencyMs, address] = JSON.parse(
-    text,
-  ) as StoredDelivery;
+  const stored = JSON.parse(text) as StoredDelivery;
+  const [eventId, eventType, attempt, result, status, latencyMs, address] = stored;
   return {
     eventId,
     eventType,
     attempt,
     result,
     latencyMs,
-    status: status === 0 ? undefined : status,
-    address: address === "" ? undefined : address,
+    status: status || undefined,
+    address: address || undefined,
   };
 }
 

@@ -1,19 +1,12 @@
-import { createSigningSecret, type Platform, type Workspace } from "../domain/workspace";
+import { createSigningSecret, type Workspace } from "../domain/workspace";
 import type { SecretBox } from "./secret-box";
 
 /** A workspace as it is stored: as JSON, with encrypted secrets. */
-interface StoredWorkspace {
-  readonly id: string;
-  readonly name: string;
-  readonly ownerEmail: string;
-  readonly platform: Platform;
-  readonly connected: boolean;
-  readonly targetUrl: string;
-  readonly createdAtMs: number;
+interface StoredWorkspace extends Omit<Workspace, "secrets"> {
   readonly secrets: readonly {
     readonly sealed: string;
     readonly createdAtMs: number;
-    readonly retiredAtMs?: number;
+    readonly retiredAtMs?: number | undefined;
   }[];
 }
 
@@ -23,7 +16,7 @@ export function toRecord(workspace: Workspace, box: SecretBox): string {
     secrets: workspace.secrets.map(({ value, createdAtMs, retiredAtMs }) => ({
       sealed: box.seal(value, workspace.id),
       createdAtMs,
-      ...(retiredAtMs === undefined ? {} : { retiredAtMs }),
+      retiredAtMs,
     })),
   };
   return JSON.stringify(stored);

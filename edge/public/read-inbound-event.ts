@@ -20,7 +20,6 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly if?: Schema;
   readonly then?: Schema;
 }
 
@@ -30,9 +29,8 @@ interface Rules {
   readonly object: ObjectRules;
 }
 
-interface ObjectRules {
-  readonly fields: ReadonlyMap<string, FieldRules>;
-}
+/** The rules of an object's fields by name, in the contract's order. */
+type ObjectRules = ReadonlyMap<string, FieldRules>;
 
 interface FieldRules {
   readonly required: boolean;
@@ -60,7 +58,7 @@ function compileObject(schema: Schema): ObjectRules {
       },
     ];
   });
-  return { fields: new Map(fields) };
+  return new Map(fields);
 }
 
 /** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
@@ -83,7 +81,7 @@ function violationOf(
   body: Readonly<Record<string, unknown>>,
   rules: ObjectRules,
 ): { violation: FieldViolation } {
-  for (const [name, field] of rules.fields) {
+  for (const [name, field] of rules) {
     const found = findFieldFault(body, name, field);
     if (name === "channel" && isDm(body["channel"])) {
       // An invalid DM id is a fault of `channel`, whether the id is bare or in an object.
@@ -114,7 +112,7 @@ function findFieldFault(
   if (rules.valid(value)) return undefined;
   const message = rules.valid.errors?.[0]?.message ?? "is not valid";
   if (rules.object === undefined || !isObject(value)) return { field: name, message: wording(message) };
-  for (const [inner, innerRules] of rules.object.fields) {
+  for (const [inner, innerRules] of rules.object) {
     const found = findFieldFault(value, inner, innerRules);
     if (found !== undefined) return { field: `${name}.${found.field}`, message: found.message };
   }
@@ -131,7 +129,7 @@ function wording(message: string): string {
 
 function findUnknownField(object: Readonly<Record<string, unknown>>, rules: ObjectRules): string | undefined {
   return Object.keys(object)
-    .find((name) => !rules.fields.has(name))
+    .find((name) => !rules.has(name))
     ?.slice(0, FIELD_NAME_MAX);
 }
 
