@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { createSecureContext, rootCertificates } from "node:tls";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
@@ -12,7 +12,7 @@ import type { Mailer, NameLookup } from "./ports/outside";
 import { dispatchShard } from "./delivery/shard-dispatcher";
 import { holdLeases } from "./leases/lease-holder";
 import { createNameLookup } from "./delivery/system-names";
-import { createTargetUrlCheck } from "./delivery/target-url-check";
+import { createTargetUrlCheck } from "./delivery/public-host";
 import { CONTRACT_LIMITS } from "./domain/bounds";
 import type { DropReason } from "../contract/deliveries";
 import { createIds } from "./ids";
@@ -58,7 +58,7 @@ export async function createCore(
     log.warn({ workspaceId, eventId, eventType, reason }, "a push was dropped");
   }
   try {
-    const store = await untilAborted(
+    const store = await Promise.race([
       openStore({
         ...config,
         limits: CONTRACT_LIMITS,
@@ -74,8 +74,8 @@ export async function createCore(
           onDrop({ workspaceId, eventId, eventType: type }, "overloaded"),
         onAdvice: ({ level, server, advice }) => log[level]({ server }, `Redis may lose data: ${advice}`),
       }),
-      stopping,
-    );
+      failOnceAborted(stopping),
+    ]);
     closers.unshift(() => store.close());
 
     const report: ReportFault = (where, error) => log.error({ where, err: error }, "unexpected error");
@@ -187,15 +187,9 @@ async function closeInTurn(closers: readonly (() => Promise<void>)[]): Promise<v
   for (const close of closers) await close();
 }
 
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return Promise.race([
-    promise,
-    new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("core was stopped while it started")), {
-        once: true,
-      });
-    }),
-  ]);
+async function failOnceAborted(signal: AbortSignal): Promise<never> {
+  await once(signal, "abort");
+  throw new Error("core was stopped while it started");
 }
 
 const SAME_DROP_EVERY_MS = 10_000;

@@ -1,6 +1,6 @@
 import { isInBlocks, whyNotPublic, type AddressBlock } from "../domain/public-address";
-import { literalAddress } from "../domain/target-url";
-import type { NameLookup } from "../ports/outside";
+import { literalAddress, parseTargetUrl } from "../domain/target-url";
+import type { NameLookup, TargetUrlCheck } from "../ports/outside";
 
 export interface PublicHostOptions {
   readonly names: NameLookup;
@@ -50,4 +50,16 @@ export async function findPublicAddresses(
     }
   }
   return addresses;
+}
+
+/** Checks a target URL when it is set. Each connection checks the addresses again. */
+export function createTargetUrlCheck(options: PublicHostOptions): TargetUrlCheck {
+  return {
+    async findFault(text) {
+      const url = parseTargetUrl(text);
+      if (typeof url === "string") return url;
+      const found = await findPublicAddresses(options, url);
+      return "failure" in found ? found.detail : undefined;
+    },
+  };
 }

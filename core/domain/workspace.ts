@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
+import { UUID_FORM } from "../../contract/forms";
 import { ROTATION_OVERLAP_MS } from "../../contract/numbers";
 import { ACTIVE_SECRETS_MAX } from "./bounds";
 
@@ -19,6 +20,11 @@ export interface SigningSecret {
 /** Creates a secret from its text. Without `retiredAtMs` it is the newest one. */
 export function createSigningSecret(value: string, createdAtMs: number, retiredAtMs?: number): SigningSecret {
   return { value, key: createSecretKey(Buffer.from(value)), createdAtMs, retiredAtMs };
+}
+
+/** Returns the workspace id in lower case, or undefined when `text` is not a UUID. */
+export function parseWorkspaceId(text: string): string | undefined {
+  return UUID_FORM.test(text) ? text.toLowerCase() : undefined;
 }
 
 /** A customer's workspace. */

@@ -1,7 +1,6 @@
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../contract/numbers";
 import { parseSignature, signatureMatches, type ParsedSignature } from "../domain/signature";
-import { parseWorkspaceId } from "../domain/workspace-id";
-import { activeKeys, hasHooks } from "../domain/workspace";
+import { activeKeys, hasHooks, parseWorkspaceId } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
 import type { RequestLimits, WorkspaceRecord, Workspaces } from "../ports/store";
 import type { Refusal } from "./refusal";

@@ -4,7 +4,7 @@ import { defaultLifetimeMs } from "../domain/lifetime";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
 import { isRetried } from "../domain/retry";
-import { parseWorkspaceId } from "../domain/workspace-id";
+import { parseWorkspaceId } from "../domain/workspace";
 import type { Clock, Ids } from "../ports/outside";
 import type { OutboundEvents, Published } from "../ports/store";
 

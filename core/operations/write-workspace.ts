@@ -29,22 +29,13 @@ export async function writeWorkspace(
     const until = performance.now() + AGAIN_FOR_MS;
     while (performance.now() < until) {
       await sleep(AGAIN_AFTER_MS);
-      const isThere = await unlessAway(
-        async () => (await write()) || cameOf(await workspaces.read(written.id), written, before),
-      );
-      if (isThere === true) return true;
-      if (isThere === false) break;
+      try {
+        if ((await write()) || cameOf(await workspaces.read(written.id), written, before)) return true;
+        break;
+      } catch (again) {
+        if (!(again instanceof StoreUnavailable)) throw again;
+      }
     }
-    throw error;
-  }
-}
-
-/** Resolves with undefined when the store is unavailable. */
-async function unlessAway<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return undefined;
     throw error;
   }
 }

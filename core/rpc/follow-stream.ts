@@ -150,12 +150,7 @@ function coreStops(): StatusError {
   return new StatusError(status.UNAVAILABLE, "core is stopping: open the stream again");
 }
 
-function readOpen({ group, consumer, window, ackDeadline }: FollowOpen): {
-  group: string;
-  consumer: string;
-  window: number;
-  ackDeadlineMs: number;
-} {
+function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {
   const ackDeadlineMs = ackDeadline
     ? ackDeadline.seconds * 1000 + ackDeadline.nanos / 1e6
     : ACK_DEADLINE_DEFAULT_MS;

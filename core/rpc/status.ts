@@ -1,5 +1,5 @@
 import { status, type handleUnaryCall, type ServiceError, type StatusObject } from "@grpc/grpc-js";
-import { parseWorkspaceId } from "../domain/workspace-id";
+import { parseWorkspaceId } from "../domain/workspace";
 import { NOT_FOUND, type WorkspaceRefusal } from "../operations/workspaces";
 import { StoreUnavailable } from "../ports/store";
 

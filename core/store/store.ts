@@ -1,19 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../ports/outside";
-import {
-  type Backlog,
-  type DeliveryLog,
-  type FollowLog,
-  type HeldEvents,
-  type InboundLog,
-  type Leases,
-  type OutboundEvents,
-  type PollWatch,
-  type PushQueue,
-  type RequestLimits,
-  StoreUnavailable,
-  type Workspaces,
-} from "../ports/store";
+import { StoreUnavailable } from "../ports/store";
 import { createBacklog } from "./backlog";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
@@ -35,23 +21,7 @@ import { listenForWakes } from "./wakes";
 import { createWorkspaces } from "./workspaces";
 
 /** Core's ports, implemented with Redis. */
-export interface Store {
-  readonly now: Clock;
-  readonly requestLimits: RequestLimits;
-  readonly workspaces: Workspaces;
-  readonly inboundLog: InboundLog;
-  readonly heldEvents: HeldEvents;
-  readonly outboundEvents: OutboundEvents;
-  readonly followLog: FollowLog;
-  readonly pollWatch: PollWatch;
-  readonly pushQueue: PushQueue;
-  readonly deliveryLog: DeliveryLog;
-  readonly leases: Leases;
-  readonly backlog: Backlog;
-  /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
-  probe(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisUrl: string;
@@ -67,7 +37,7 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
 }
 
 /** Connects, and waits for Redis without a limit. Throws when the store was created with another number of shards. */
-export async function openStore(options: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({
     url: options.redisUrl,
     ca: options.redisCa,
@@ -120,10 +90,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
-      async probe() {
+      /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
+      async probe(): Promise<void> {
         await Promise.all([keepShards(), redis.everywhere(["PING"])]);
       },
-      async close() {
+      async close(): Promise<void> {
         following.abort();
         await redis.close();
       },

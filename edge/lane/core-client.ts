@@ -1,4 +1,5 @@
-import { Client, Metadata, status } from "@grpc/grpc-js";
+import { promisify } from "node:util";
+import { Metadata, status } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
   type PollRequest,
@@ -69,13 +70,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     onRefused,
   });
 
-  function connected(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      Client.prototype.waitForReady.call(client, Date.now() + PROBE_WITHIN_MS, (error) =>
-        error ? reject(error) : resolve(),
-      );
-    });
-  }
+  const connected = promisify(client.waitForReady.bind(client));
 
   return {
     load: lanes.load,
@@ -93,7 +88,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
       return answer.value;
     },
     async probe() {
-      await connected();
+      await connected(Date.now() + PROBE_WITHIN_MS);
       await within(PROBE_WITHIN_MS, lanes.greet());
     },
     close() {

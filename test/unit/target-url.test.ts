@@ -1,4 +1,4 @@
-import { createTargetUrlCheck } from "../../core/delivery/target-url-check";
+import { createTargetUrlCheck } from "../../core/delivery/public-host";
 import { parseTargetUrl } from "../../core/domain/target-url";
 
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
