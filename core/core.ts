@@ -67,7 +67,7 @@ export async function createCore(
           log.warn({ code: errorCode(error), reason: error.message }, "no connection to Redis"),
         meter: metrics.store,
         onDropped(dropped) {
-          metrics.countInboundDropped(dropped);
+          metrics.counts.inboundDropped[dropped.reason] += dropped.count;
           tellInboundDropped(dropped);
         },
         onOverloaded: ({ workspaceId, eventId, type }) =>
@@ -97,23 +97,23 @@ export async function createCore(
       pushMeter: metrics.push,
       onDrop,
       onFailing(workspaceId: string) {
-        metrics.countOutage();
+        metrics.counts.outages += 1;
         log.warn({ workspaceId }, "a bridge has stopped polling while events wait");
       },
       onMailFault(workspaceId: string, error: unknown) {
-        metrics.countMailFault();
+        metrics.counts.mailFaults += 1;
         log.warn({ workspaceId, code: errorCode(error) }, "an email could not be sent; core will retry");
       },
       onMailRefused(workspaceId: string, error: unknown) {
-        metrics.countMailFault();
-        metrics.countMailsDropped("refused", 1);
+        metrics.counts.mailFaults += 1;
+        metrics.counts.mailsDropped.refused += 1;
         log.error(
           { workspaceId, code: errorCode(error) },
           "the mail server rejected an email permanently, so it was dropped; check the owner's address",
         );
       },
       onMailsDropped(count: number) {
-        metrics.countMailsDropped("full", count);
+        metrics.counts.mailsDropped.full += count;
         log.error({ count }, "the outbox is full: emails about outages were dropped; check the mail server");
       },
     };

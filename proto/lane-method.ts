@@ -16,7 +16,9 @@ export interface LaneAnswers {
  * The generated `BridgeService.Lane` with faster serialization, for core and the edge.
  * Lanes carry every request and every page. So the buffer is reused, while the
  * generated code grows a new one for each message; and the bytes of a page are copied
- * once, while the generated code copies them once for each level of nesting.
+ * once, while the generated code copies them once for each level of nesting. The
+ * library's `BinaryWriter` takes 1.3 to 2.4 times as much processor time for pages of up
+ * to 1 KB, and 17 times for a page of 45 KB, even when it is given all lengths.
  */
 export const LANE_METHOD = {
   ...BridgeServiceService.lane,

@@ -5,26 +5,29 @@ import { addBacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 
-/** Why an email leaves the outbox unsent. */
-type MailDropReason = "full" | "refused";
-
-/** Creates the metrics of a core, and the functions that count for them. docs/metrics.md lists each, with the same text. */
+/** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric, with the same text. */
 export function createCoreMetrics() {
   const metrics = createMetrics();
   const { counter } = metrics;
-  const inboundDropped = countsOf<InboundDropped["reason"]>(["size", "age"]);
-  let outages = 0;
-  let mailFaults = 0;
-  const mailsDropped = countsOf<MailDropReason>(["full", "refused"]);
+  const counts = {
+    inboundDropped: countsOf<InboundDropped["reason"]>(["size", "age"]),
+    outages: 0,
+    mailFaults: 0,
+    mailsDropped: countsOf(["full", "refused"]),
+  };
   counter(
     "chatbridge_core_inbound_dropped_total",
     "Inbound events that left the log before every group had acked them, by reason.",
-    () => byLabel("reason", inboundDropped),
+    () => byLabel("reason", counts.inboundDropped),
   );
-  counter("chatbridge_core_outages_total", "Bridges that were found to have stopped polling.", () => outages);
-  counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => mailFaults);
+  counter(
+    "chatbridge_core_outages_total",
+    "Bridges that were found to have stopped polling.",
+    () => counts.outages,
+  );
+  counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => counts.mailFaults);
   counter("chatbridge_core_mails_dropped_total", "Emails that left the outbox unsent, by reason.", () =>
-    byLabel("reason", mailsDropped),
+    byLabel("reason", counts.mailsDropped),
   );
   return {
     contentType: metrics.contentType,
@@ -33,10 +36,7 @@ export function createCoreMetrics() {
     store: addStoreMetrics(metrics),
     push: addPushMetrics(metrics),
     backlog: addBacklogMetrics(metrics),
-    countInboundDropped: ({ reason, count }: InboundDropped) => void (inboundDropped[reason] += count),
-    countOutage: () => void (outages += 1),
-    countMailFault: () => void (mailFaults += 1),
-    countMailsDropped: (reason: MailDropReason, count: number) => void (mailsDropped[reason] += count),
+    counts,
   };
 }
 

@@ -59,13 +59,13 @@ export function createAuthorization(
       .filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent))
       .map(({ role }) => role);
     if (roles.length === 0) {
-      return refuse(
-        status.UNAUTHENTICATED,
-        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'",
-      );
+      const details =
+        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
+      return { code: status.UNAUTHENTICATED, details };
     }
     if (needed === "any" || (needed !== undefined && roles.includes(needed))) return undefined;
-    return refuse(status.PERMISSION_DENIED, `this service accepts only the role ${needed ?? "(none)"}`);
+    const details = `this service accepts only the role ${needed ?? "(none)"}`;
+    return { code: status.PERMISSION_DENIED, details };
   }
 
   return (method, call) =>
@@ -90,8 +90,4 @@ export function createAuthorization(
 
 function digest(token: string): Buffer {
   return createHash("sha256").update(token).digest();
-}
-
-function refuse(code: status, details: string): Refusal {
-  return { code, details };
 }

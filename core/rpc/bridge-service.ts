@@ -1,5 +1,6 @@
 import { WireType } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
+import { CURSOR_FORM } from "../../contract/forms";
 import { PAGE_MAX_EVENTS } from "../../contract/numbers";
 import {
   Refusal as RefusalCode,
@@ -8,7 +9,7 @@ import {
   type PollRequest,
   type PollResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
-import { isCursor, type PageStart } from "../domain/cursor";
+import type { PageStart } from "../domain/cursor";
 import type { JudgeContext } from "../operations/judge-caller";
 import { poll, type PollInput } from "../operations/poll";
 import { receive, type ReceiveInput } from "../operations/receive";
@@ -123,7 +124,7 @@ function readQuery(reading: PollRequest["reading"]): PollInput["reading"] {
 function readStart(from: PollQuery["from"]): PageStart {
   switch (from?.$case) {
     case "after":
-      if (!isCursor(from.value)) {
+      if (!CURSOR_FORM.test(from.value)) {
         throw new StatusError(status.INVALID_ARGUMENT, "reading.query.after must be 1 to 18 digits");
       }
       return { from: "after", cursor: from.value };

@@ -11,18 +11,9 @@ import { LANE_METHOD } from "../../proto/lane-method";
 import { channelCredentials } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreUnavailable } from "./core-unavailable";
-import type { LaneLoad } from "./lane-load";
 import { createLanes } from "./lanes";
 
-/** The edge's client of core. Calls reject with `CoreUnavailable` when there is no answer. */
-export interface CoreClient {
-  receive(request: ReceiveRequest): Promise<ReceiveResponse>;
-  poll(request: PollRequest): Promise<PollResponse>;
-  readonly load: Readonly<LaneLoad>;
-  /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
-  probe(): Promise<void>;
-  close(): void;
-}
+export type CoreClient = ReturnType<typeof createCoreClient>;
 
 export interface CoreClientOptions extends CoreConnection {
   /** Is called with core's message when core rejects the token. */
@@ -42,7 +33,8 @@ const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 /** Bytes that core may send before the edge has read them. HTTP/2's default of 64 KB is only a page or two. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
-export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions): CoreClient {
+/** Creates the edge's client of core. Calls reject with `CoreUnavailable` when there is no answer. */
+export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions) {
   const client = new BridgeServiceClient(address, channelCredentials(tls), {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
     "grpc-node.flow_control_window": WINDOW_BYTES,
@@ -74,24 +66,25 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
 
   return {
     load: lanes.load,
-    async receive(request) {
+    async receive(request: ReceiveRequest): Promise<ReceiveResponse> {
       const bytes = request.body.length + headBytes(request);
       const answer = await lanes.call({ $case: "receive", value: request }, bytes);
       if (answer.$case !== "receive")
         throw new Error("core answered a receive with an answer of another kind");
       return answer.value;
     },
-    async poll(request) {
+    async poll(request: PollRequest): Promise<PollResponse> {
       const bytes = UTF8_BYTES_MAX * request.queryString.length + headBytes(request);
       const answer = await lanes.call({ $case: "poll", value: request }, bytes);
       if (answer.$case !== "poll") throw new Error("core answered a poll with an answer of another kind");
       return answer.value;
     },
-    async probe() {
+    /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
+    async probe(): Promise<void> {
       await connected(Date.now() + PROBE_WITHIN_MS);
       await within(PROBE_WITHIN_MS, lanes.greet());
     },
-    close() {
+    close(): void {
       lanes.close();
       client.close();
     },

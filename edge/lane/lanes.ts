@@ -26,14 +26,7 @@ export interface LanesOptions {
   onRefused(why: string): void;
 }
 
-export interface Lanes {
-  readonly load: Readonly<LaneLoad>;
-  /** Opens a lane if none is open. Resolves once core has accepted a lane, and rejects when core does not. */
-  greet(): Promise<void>;
-  /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
-  call(call: Call, bytes: number): Promise<Answer>;
-  close(): void;
-}
+export type Lanes = ReturnType<typeof createLanes>;
 
 interface Waiting {
   readonly lane: Lane;
@@ -88,14 +81,7 @@ const MESSAGE_BYTES = 1_048_576;
  * When a lane breaks, its pending calls are rejected at once, because their outcome is
  * unknown. The lane is opened again after a pause that grows.
  */
-export function createLanes({
-  open,
-  lanes,
-  underWayMax,
-  bytesMax,
-  deadlineMs,
-  onRefused,
-}: LanesOptions): Lanes {
+export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
   const all: Lane[] = Array.from({ length: lanes }, () => ({
     state: { name: "idle" },
     failures: 0,
@@ -216,6 +202,7 @@ export function createLanes({
       : new CoreUnavailable("no lane to core");
   }
 
+  /** Opens a lane if none is open. Resolves once core has accepted a lane, and rejects when core does not. */
   async function greet(): Promise<void> {
     if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();
@@ -231,9 +218,10 @@ export function createLanes({
   }
 
   return {
-    load,
+    load: load as Readonly<LaneLoad>,
     greet,
-    call(call, bytes) {
+    /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
+    call(call: Call, bytes: number): Promise<Answer> {
       if (closed || load.calls >= underWayMax || load.bytes + bytes > bytesMax) {
         return refuse("full", "too many calls are pending");
       }
@@ -256,7 +244,7 @@ export function createLanes({
       if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
     },
-    close() {
+    close(): void {
       closed = true;
       clearInterval(deadlines);
       for (const lane of all) {

@@ -2,7 +2,7 @@ import { CURSOR_FORM } from "../../contract/forms";
 import { PAGE_MAX_EVENTS } from "../../contract/numbers";
 import type { FieldViolation, PollQuery } from "../../proto/gen/chatbridge/v1/bridge";
 
-const KNOWN = ["after", "limit"] as const;
+const KNOWN: readonly string[] = ["after", "limit"];
 const FIELD_NAME_MAX = 256;
 
 /**
@@ -24,7 +24,7 @@ export function readPollQuery(
       return violation(name, `must be an integer from 1 to ${PAGE_MAX_EVENTS}`);
   }
   for (const name of sent.keys()) {
-    if (!isKnown(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
+    if (!KNOWN.includes(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
   }
   return {
     query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? PAGE_MAX_EVENTS) },
@@ -33,10 +33,6 @@ export function readPollQuery(
 
 function isLimit(text: string): boolean {
   return /^[0-9]{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= PAGE_MAX_EVENTS;
-}
-
-function isKnown(name: string): boolean {
-  return KNOWN.some((known) => known === name);
 }
 
 function readFrom(after: string | null): PollQuery["from"] {
