@@ -18,47 +18,31 @@ ajv.addKeyword({
 
 interface Schema {
   readonly type?: string | readonly string[];
+  /** In the contract's order. */
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly then?: Schema;
 }
 
-/** A type's schema as a whole, which accepts or rejects a body, and by field, which finds the fault. */
-interface Rules {
-  readonly whole: ValidateFunction<InboundEventBody>;
-  readonly object: ObjectRules;
-}
-
-/** The rules of an object's fields by name, in the contract's order. */
-type ObjectRules = ReadonlyMap<string, FieldRules>;
-
-interface FieldRules {
-  readonly required: boolean;
-  readonly valid: ValidateFunction;
-  /** The rules of the inner fields, for a field that is or may be an object. */
-  readonly object: ObjectRules | undefined;
-}
-
-const RULES = Object.fromEntries(
+const VALID = Object.fromEntries(
   Object.entries(INBOUND_EVENT_SCHEMAS).map(([type, schema]) => [
     type,
-    { whole: ajv.compile<InboundEventBody>(schema), object: compileObject(schema as Schema) },
+    ajv.compile<InboundEventBody>(schema),
   ]),
-) as unknown as Readonly<Record<InboundType, Rules>>;
+) as Readonly<Record<InboundType, ValidateFunction<InboundEventBody>>>;
+for (const schema of Object.values(INBOUND_EVENT_SCHEMAS)) compileFields(schema as Schema);
 
-function compileObject(schema: Schema): ObjectRules {
-  const fields = Object.entries(schema.properties ?? {}).map(([name, property]): [string, FieldRules] => {
-    const object = property.type === "object" ? property : property.then;
-    return [
-      name,
-      {
-        required: schema.required?.includes(name) ?? false,
-        valid: ajv.compile(property),
-        object: object === undefined ? undefined : compileObject(object),
-      },
-    ];
-  });
-  return new Map(fields);
+/** Compiles the schema of each field, which finds the fault of an event. Ajv keeps what it has compiled. */
+function compileFields({ properties = {} }: Schema): void {
+  for (const property of Object.values(properties)) {
+    ajv.compile(property);
+    compileFields(fieldsOf(property) ?? {});
+  }
+}
+
+/** Returns the schema with the inner fields of a field that is or may be an object. */
+function fieldsOf(property: Schema): Schema | undefined {
+  return property.type === "object" ? property : property.then;
 }
 
 /** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
@@ -69,20 +53,15 @@ export function readInboundEvent(
   const { type } = body;
   if (!Object.hasOwn(body, "type")) return violation("type", "type is required");
   if (!isInboundType(type)) return violation("type", "type must be command, action or message");
-  const rules = RULES[type];
-  if (rules.whole(body)) {
-    return namesAnotherMember(body) ? otherMember() : { event: toMessage(body) };
-  }
-  return violationOf(body, rules.object);
+  const isValid = VALID[type];
+  if (!isValid(body)) return violationOf(body, INBOUND_EVENT_SCHEMAS[type] as Schema);
+  return namesAnotherMember(body) ? otherMember() : { event: toMessage(body) };
 }
 
 /** The first fault of a body that its schema rejects: known fields in the contract's order, then unknown fields. */
-function violationOf(
-  body: Readonly<Record<string, unknown>>,
-  rules: ObjectRules,
-): { violation: FieldViolation } {
-  for (const [name, field] of rules) {
-    const found = findFieldFault(body, name, field);
+function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): { violation: FieldViolation } {
+  for (const name of Object.keys(schema.properties ?? {})) {
+    const found = findFieldFault(body, name, schema);
     if (name === "channel" && isDm(body["channel"])) {
       // An invalid DM id is a fault of `channel`, whether the id is bare or in an object.
       if (found?.field === "channel" || found?.field === "channel.id") return noDmHere();
@@ -90,7 +69,7 @@ function violationOf(
     }
     if (found !== undefined) return violation(found.field, `${found.field} ${found.message}`);
   }
-  const unknown = findUnknownField(body, rules);
+  const unknown = findUnknownField(body, schema);
   if (unknown === undefined) throw new Error("a body broke its schema, but none of its fields did");
   return violation(unknown, `${unknown} is not a known field`);
 }
@@ -103,23 +82,23 @@ interface FieldFault {
 function findFieldFault(
   object: Readonly<Record<string, unknown>>,
   name: string,
-  rules: FieldRules,
+  { properties, required }: Schema,
 ): FieldFault | undefined {
   if (!Object.hasOwn(object, name)) {
-    return rules.required ? { field: name, message: "is required" } : undefined;
+    return required?.includes(name) ? { field: name, message: "is required" } : undefined;
   }
   const value = object[name];
-  if (rules.valid(value)) return undefined;
-  const message = rules.valid.errors?.[0]?.message ?? "is not valid";
-  if (rules.object === undefined || !isObject(value)) return { field: name, message: wording(message) };
-  for (const [inner, innerRules] of rules.object) {
-    const found = findFieldFault(value, inner, innerRules);
-    if (found !== undefined) return { field: `${name}.${found.field}`, message: found.message };
+  const property = properties?.[name] ?? {};
+  if (ajv.validate(property, value)) return undefined;
+  const fault = { field: name, message: wording(ajv.errors?.[0]?.message ?? "is not valid") };
+  const inner = fieldsOf(property);
+  if (inner === undefined || !isObject(value)) return fault;
+  for (const innerName of Object.keys(inner.properties ?? {})) {
+    const found = findFieldFault(value, innerName, inner);
+    if (found !== undefined) return { ...found, field: `${name}.${found.field}` };
   }
-  const unknown = findUnknownField(value, rules.object);
-  return unknown === undefined
-    ? { field: name, message: wording(message) }
-    : { field: `${name}.${unknown}`, message: "is not a known field" };
+  const unknown = findUnknownField(value, inner);
+  return unknown === undefined ? fault : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
 /** Ajv's message, except for the keyword that this file adds. */
@@ -127,9 +106,12 @@ function wording(message: string): string {
   return message.includes("wellFormed") ? "must be well-formed Unicode" : message;
 }
 
-function findUnknownField(object: Readonly<Record<string, unknown>>, rules: ObjectRules): string | undefined {
+function findUnknownField(
+  object: Readonly<Record<string, unknown>>,
+  { properties = {} }: Schema,
+): string | undefined {
   return Object.keys(object)
-    .find((name) => !rules.has(name))
+    .find((name) => !Object.hasOwn(properties, name))
     ?.slice(0, FIELD_NAME_MAX);
 }
 
