@@ -21,11 +21,6 @@ import { listenForRpc } from "./rpc/server";
 import { createSecretBox } from "./store/secret-box";
 import { openStore } from "./store/store";
 
-/** Replacements that tests use for parts of the outside world. */
-export interface CoreOverrides {
-  readonly names?: NameLookup;
-}
-
 export interface Core {
   /** The port of gRPC. */
   readonly port: number;
@@ -38,11 +33,13 @@ export interface Core {
 /**
  * Assembles a core and starts it. Probes are answered at once, gRPC as soon as Redis answers. Waits for Redis
  * until `stopping` is aborted, and rejects then.
+ *
+ * @param overrides replacements that tests use for parts of the outside world
  */
 export async function createCore(
   config: CoreConfig,
   log: Logger = pino({ level: "silent" }),
-  overrides: CoreOverrides = {},
+  overrides: { readonly names?: NameLookup } = {},
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<Core> {
   let whyNotReady: () => Promise<string | undefined> = async () => "waiting for Redis";

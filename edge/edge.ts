@@ -14,11 +14,6 @@ import { shieldCore } from "./public/shielded-core";
 import { createPublicListener } from "./public/public-listener";
 import { createUnsentPages } from "./public/unsent-pages";
 
-/** Replacements that tests use. */
-export interface EdgeOverrides {
-  readonly core?: CoreClient;
-}
-
 export interface Edge {
   /** The ports for bridges and for probes. */
   readonly port: number;
@@ -31,11 +26,15 @@ export interface Edge {
 
 const FINISH_WITHIN_MS = 5_000;
 
-/** Creates and starts an edge. The edge accepts requests at once, and answers 503 while core is unavailable. */
+/**
+ * Creates and starts an edge. The edge accepts requests at once, and answers 503 while core is unavailable.
+ *
+ * @param overrides replacements that tests use
+ */
 export async function createEdge(
   config: EdgeConfig,
   log: Logger = pino({ level: "silent" }),
-  overrides: EdgeOverrides = {},
+  overrides: { readonly core?: CoreClient } = {},
 ): Promise<Edge> {
   const core =
     overrides.core ??

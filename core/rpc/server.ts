@@ -15,12 +15,11 @@ export type RpcContext = BridgeServiceContext &
   WorkspaceServiceContext &
   HealthServiceContext;
 
-export interface RpcOptions extends ListenerOptions {
-  readonly report: ReportFault;
-}
-
 /** Serves all gRPC services of core. */
-export function listenForRpc(context: RpcContext, options: RpcOptions): Promise<RpcServer> {
+export function listenForRpc(
+  context: RpcContext,
+  options: ListenerOptions & { readonly report: ReportFault },
+): Promise<RpcServer> {
   return listen(options, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>
       server.addService(definition, service as UntypedServiceImplementation);

@@ -79,29 +79,19 @@ register('page', function(keys, args)
   local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
   local limiters = new_limiters(now)
   local answers = {}
-  for i = 3, #args, 6 do
-    local workspace, version, address, want, from, most = unpack(args, i, i + 5)
-    local answer
+
+  local function answer_to(workspace, version, address, want, from, most)
     local wait = address == '' and 0 or limiters.admit(address, addressLimit)
-    if wait > 0 then
-      answer = { 'address', wait }
-    else
-      local fields = read_poll_fields(prefix, workspace)
-      if fields.version ~= version then
-        answer = { 'stale' }
-      else
-        wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
-        if wait > 0 then
-          answer = { 'wait', wait }
-        elseif want == 'count' then
-          answer = { 'counted' }
-        else
-          answer = page(prefix, now, workspace, from, tonumber(most), fields)
-        end
-      end
-    end
-    answers[#answers + 1] = answer
+    if wait > 0 then return { 'address', wait } end
+    local fields = read_poll_fields(prefix, workspace)
+    if fields.version ~= version then return { 'stale' } end
+    wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
+    if wait > 0 then return { 'wait', wait } end
+    if want == 'count' then return { 'counted' } end
+    return page(prefix, now, workspace, from, tonumber(most), fields)
   end
+
+  for i = 3, #args, 6 do answers[#answers + 1] = answer_to(unpack(args, i, i + 5)) end
   limiters.write()
   return answers
 end)
