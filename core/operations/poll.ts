@@ -1,7 +1,6 @@
-import type { PageStart } from "../domain/cursor";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode } from "../domain/workspace";
-import type { HeldEvents, PageAnswer } from "../ports/store";
+import type { HeldEvents, PageAnswer, PageStart } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 

@@ -1,7 +1,6 @@
 import type { Workspace } from "../domain/workspace";
 import type { RenderedEnvelope } from "../domain/envelope";
 import type { OutboundType } from "../../contract/messages";
-import type { PageStart } from "../domain/cursor";
 import type { Delivery, LoggedDelivery } from "../domain/delivery";
 import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 
@@ -128,6 +127,12 @@ export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
 }
+
+/** Where a page starts: at the oldest held event, after a cursor, or at the newest cursor, with no events. */
+export type PageStart =
+  | { readonly from: "oldest" }
+  | { readonly from: "latest" }
+  | { readonly from: "after"; readonly cursor: string };
 
 /** A poll that passed check 1 and checks 3 to 5. */
 export interface PageRequest {

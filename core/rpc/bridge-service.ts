@@ -9,12 +9,11 @@ import {
   type PollRequest,
   type PollResponse,
 } from "../../proto/gen/chatbridge/v1/bridge";
-import type { PageStart } from "../domain/cursor";
 import type { JudgeContext } from "../operations/judge-caller";
 import { poll, type PollInput } from "../operations/poll";
 import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
-import type { HeldEvents, InboundLog } from "../ports/store";
+import type { HeldEvents, InboundLog, PageStart } from "../ports/store";
 import type { ReceiveCall } from "./bridge-methods";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
 import { StatusError, unary, type ReportFault } from "./status";

@@ -1,5 +1,4 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
-import { OUT_OF_REACH } from "../lane/core-client";
 import { ERRORS } from "../../contract/errors";
 import type { ErrorAnswer } from "../public/error-body";
 
@@ -11,6 +10,14 @@ export const CORE_AWAY: ErrorAnswer = {
   message: "The service's core does not answer right now.",
   retryAfterSeconds: 1,
 };
+
+/** Statuses of calls that got no answer from core. */
+const OUT_OF_REACH: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.RESOURCE_EXHAUSTED,
+]);
 
 /** Core's field names, with the front end's name and the words for people. */
 const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {

@@ -70,10 +70,6 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return accept(token) ?? wrong;
   }
 
-  function signInByToken(request: FastifyRequest, token: string | undefined) {
-    return attempt(request, token, WRONG_TOKEN, sessions.begin);
-  }
-
   /** Uses the link up only after core has accepted its token. A rejected or unanswered attempt leaves it valid. */
   function signInByLink(request: FastifyRequest, code: string) {
     return attempt(request, sessions.tokenOf(code), SPENT_LINK, () => {
@@ -88,7 +84,9 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     { schema: SIGN_IN },
     async (request, reply) => {
       const { token, code } = request.body;
-      const answer = await (code === undefined ? signInByToken(request, token) : signInByLink(request, code));
+      const answer = await (code === undefined
+        ? attempt(request, token, WRONG_TOKEN, sessions.begin)
+        : signInByLink(request, code));
       if (!("session" in answer)) return sendError(reply, answer);
       const shown = readSessionCookie(request);
       if (shown !== undefined) sessions.end(shown);

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { Metadata, status } from "@grpc/grpc-js";
+import { Metadata } from "@grpc/grpc-js";
 import {
   BridgeServiceClient,
   type PollRequest,
@@ -82,7 +83,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
     /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
     async probe(): Promise<void> {
       await connected(Date.now() + PROBE_WITHIN_MS);
-      await within(PROBE_WITHIN_MS, lanes.greet());
+      await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
     },
     close(): void {
       lanes.close();
@@ -91,16 +92,9 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
   };
 }
 
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CoreUnavailable("core does not answer")), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function failAfter(ms: number): Promise<never> {
+  await sleep(ms, undefined, { ref: false });
+  throw new CoreUnavailable("core does not answer");
 }
 
 /** Bytes of one character of a header or a path, at most. */
@@ -110,11 +104,3 @@ const UTF8_BYTES_MAX = 2;
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);
 }
-
-/** Statuses of calls that got no answer from core. */
-export const OUT_OF_REACH: ReadonlySet<status> = new Set([
-  status.UNAVAILABLE,
-  status.DEADLINE_EXCEEDED,
-  status.CANCELLED,
-  status.RESOURCE_EXHAUSTED,
-]);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
-import type { PageStart } from "../../core/domain/cursor";
-import type { WorkspaceRecord } from "../../core/ports/store";
+import type { PageStart, WorkspaceRecord } from "../../core/ports/store";
 import { addWorkspace, publication, sequenceOf, testStore, type TestStore } from "../harness/store";
 
 const store = testStore();

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
-import type { PageStart } from "../../core/domain/cursor";
-import type { PageAnswer, WorkspaceRecord } from "../../core/ports/store";
+import type { PageAnswer, PageStart, WorkspaceRecord } from "../../core/ports/store";
 import { createHeldEvents } from "../../core/store/held-events";
 import type { Redis } from "../../core/store/redis/redis";
 import { asNumber } from "../../core/store/redis/reply";
