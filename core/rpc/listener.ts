@@ -27,12 +27,6 @@ export interface Patience {
   readonly pongWithinMs: number;
 }
 
-export interface RpcServer {
-  readonly port: number;
-  /** Stops accepting calls, and aborts those that have not finished within 5 seconds. */
-  close(): Promise<void>;
-}
-
 /** More than 100 published events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const FINISH_WITHIN_MS = 5_000;
@@ -50,7 +44,7 @@ export async function listen(
   { at, tokens, tls }: ListenerOptions,
   addServices: (server: Server) => void,
   { silentMs, pingEveryMs, pongWithinMs }: Patience = PATIENCE,
-): Promise<RpcServer> {
+) {
   const connections = createConnections(silentMs);
   const server = new Server({
     interceptors: [createAuthorization(tokens, connections.onCall)],
@@ -91,7 +85,8 @@ export async function listen(
   let closing: Promise<void> | undefined;
   return {
     port: (listener.address() as AddressInfo).port,
-    close: () => (closing ??= finish()),
+    /** Stops accepting calls, and aborts those that have not finished within 5 seconds. */
+    close: (): Promise<void> => (closing ??= finish()),
   };
 }
 

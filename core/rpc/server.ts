@@ -5,7 +5,7 @@ import { createBridgeService, type BridgeServiceContext } from "./bridge-service
 import { GAME_METHODS } from "./game-methods";
 import { createGameService, type GameServiceContext } from "./game-service";
 import { createHealthService, HEALTH_METHODS, type HealthServiceContext } from "./health-service";
-import { listen, type ListenerOptions, type RpcServer } from "./listener";
+import { listen, type ListenerOptions } from "./listener";
 import { addReflection } from "./reflection";
 import type { ReportFault } from "./status";
 import { createWorkspaceService, type WorkspaceServiceContext } from "./workspace-service";
@@ -19,7 +19,7 @@ export type RpcContext = BridgeServiceContext &
 export function listenForRpc(
   context: RpcContext,
   options: ListenerOptions & { readonly report: ReportFault },
-): Promise<RpcServer> {
+) {
   return listen(options, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>
       server.addService(definition, service as UntypedServiceImplementation);

@@ -30,10 +30,7 @@ export interface DashboardOptions {
   report(where: string, error: unknown): void;
 }
 
-export interface Dashboard {
-  readonly port: number;
-  close(): Promise<void>;
-}
+export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 
 const BODY_MAX_BYTES = 16_384;
 /** The built pages, which `npm run build` puts beside the compiled edge. */
@@ -52,7 +49,7 @@ const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
  *
  * @throws Error when the pages are not built, or the address cannot be listened on
  */
-export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+export async function startDashboard(options: DashboardOptions) {
   if (!existsSync(join(PAGES, "index.html"))) {
     throw new Error("the dashboard is not built: run npm run build, or set DASHBOARD_LISTEN=off");
   }
@@ -113,7 +110,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
   return {
     port: (app.server.address() as AddressInfo).port,
-    async close() {
+    async close(): Promise<void> {
       stopping.abort();
       await app.close();
       sessions.endAll();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { connectivityState, credentials, type Client, type Server } from "@grpc/grpc-js";
 import { createHealthService, HEALTH_METHODS } from "../../core/rpc/health-service";
-import { listen, type ListenerOptions, type Patience, type RpcServer } from "../../core/rpc/listener";
+import { listen, type ListenerOptions, type Patience } from "../../core/rpc/listener";
 import {
   BridgeServiceClient,
   BridgeServiceService,
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 /** Starts core's listener with polls that answer nothing and lanes that stay open. */
-async function start(options: Partial<ListenerOptions & Patience> = {}): Promise<RpcServer> {
+async function start(options: Partial<ListenerOptions & Patience> = {}) {
   const services: Pick<BridgeServiceServer, "poll" | "lane"> = {
     poll: (_call, callback) => callback(null, PollResponse.create()),
     lane: (stream) => {

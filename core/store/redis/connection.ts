@@ -40,19 +40,7 @@ export interface Redis {
   close(): Promise<void>;
 }
 
-/** The connection to one server. Every call has a timeout. */
-export interface Connection {
-  readonly isReady: boolean;
-  /** Resolves when the connection is ready. Rejects when it is closed first or, without `reconnects`, when it fails. */
-  connect(): Promise<void>;
-  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been done. */
-  command(args: readonly Argument[]): Promise<Reply>;
-  /** Does the same as `command`. Throws StoreUnavailable when too few replicas have confirmed the server's writes. */
-  confirmed(args: readonly Argument[]): Promise<Reply>;
-  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
-  subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
-  close(): void;
-}
+export type Connection = ReturnType<typeof toConnection>;
 
 /** The options of one connection. */
 export interface ConnectionOptions {
@@ -64,8 +52,7 @@ export interface ConnectionOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** Creates a connection to a server of one Redis. Call its `connect` to open it. */
-export type Connect = (address: Address, options: ConnectionOptions) => Connection;
+export type Connect = ReturnType<typeof createConnector>;
 
 export interface ConnectorOptions {
   /** An additional root certificate for TLS, in PEM. */
@@ -88,9 +75,10 @@ const COMMANDS_IN_FLIGHT_MAX = 10_000;
 /** Well below ANSWER_TIMEOUT_MS, because the commands queued after a WAIT must be answered in time too. */
 const REPLICAS_WITHIN_MS = 1_000;
 
-export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions): Connect {
+/** Returns a function that creates connections to the servers of one Redis. Call their `connect` to open them. */
+export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions) {
   const template = createTemplate();
-  return (address, options) => {
+  return (address: Address, options: ConnectionOptions): Connection => {
     const { access } = options;
     const make = (): Client => {
       const client = template.duplicate({
@@ -122,16 +110,18 @@ function createTemplate() {
 
 type Client = ReturnType<typeof createTemplate>;
 
+/** The connection to one server. Every call has a timeout. */
 function toConnection(
   main: Client,
   waiting: Client | undefined,
   waitReplicas: number,
   onError: (error: Error) => void,
-): Connection {
+) {
   const clients = waiting === undefined ? [main] : [main, waiting];
   for (const client of clients) client.on("error", onError);
   const inBytes = main.withTypeMapping(BYTES);
 
+  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been done. */
   async function command(args: readonly Argument[]): Promise<Reply> {
     return answered(inBytes.sendCommand<Reply>([...args]));
   }
@@ -139,11 +129,13 @@ function toConnection(
     get isReady() {
       return clients.every((client) => client.isReady);
     },
-    async connect() {
+    /** Resolves when the connection is ready. Rejects when it is closed first or, without `reconnects`, when it fails. */
+    async connect(): Promise<void> {
       await Promise.all(clients.map((client) => client.connect()));
     },
     command,
-    async confirmed(args) {
+    /** Does the same as `command`. Throws StoreUnavailable when too few replicas have confirmed the server's writes. */
+    async confirmed(args: readonly Argument[]): Promise<Reply> {
       if (waiting === undefined) return command(args);
       const [reply, replicas] = await answered(
         Promise.all([
@@ -154,10 +146,11 @@ function toConnection(
       if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
       return reply;
     },
-    async subscribe(pattern, heard) {
+    /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
+    async subscribe(pattern: string, heard: (channel: string) => void): Promise<void> {
       await answered(main.pSubscribe(pattern, (_message, channel) => heard(channel)));
     },
-    close() {
+    close(): void {
       for (const client of clients) client.destroy();
     },
   };
