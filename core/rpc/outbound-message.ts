@@ -14,7 +14,7 @@ const MESSAGE_PATHS = {
 /** Fields that belong to the event itself, not to its content. */
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
-/** The full name of the invalid field, as in the proto. There the content's field is its type, with an underscore. */
+/** The full name of the invalid field, as in the proto. The proto names the content as its type, e.g. `dm_create`. */
 export function faultField({ content }: OutboundEvent, { field }: OutboundFault): string {
   return EVENT_FIELDS.has(field) ? field : `${content.type.replace(".", "_")}.${field}`;
 }

@@ -22,15 +22,8 @@ type StoredDelivery = readonly [
 export function encodeDelivery(delivery: Delivery): string {
   const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "" } = delivery;
   const latency = Math.round(latencyMs);
-  return JSON.stringify([
-    eventId,
-    eventType,
-    attempt,
-    result,
-    status,
-    latency,
-    address,
-  ] satisfies StoredDelivery);
+  const stored: StoredDelivery = [eventId, eventType, attempt, result, status, latency, address];
+  return JSON.stringify(stored);
 }
 
 function decodeDelivery(text: string): Delivery {
