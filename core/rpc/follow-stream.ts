@@ -29,7 +29,8 @@ export function createFollowHandler(
   let streams = 0;
   return (stream) => {
     if (streams >= CORE_STREAMS_MAX) {
-      stream.emit("error", toStatus("Follow", coreIsFull(), report));
+      const full = `this core already has ${CORE_STREAMS_MAX} streams of Follow, which is the limit: use another core, or retry later`;
+      stream.emit("error", { code: status.RESOURCE_EXHAUSTED, details: full });
       return;
     }
     streams += 1;
@@ -136,13 +137,6 @@ function groupIsFull({ streamsMax }: FollowLog): StatusError {
   return new StatusError(
     status.RESOURCE_EXHAUSTED,
     `the group already has ${streamsMax} streams, which is the limit: close one of them, or retry later`,
-  );
-}
-
-function coreIsFull(): StatusError {
-  return new StatusError(
-    status.RESOURCE_EXHAUSTED,
-    `this core already has ${CORE_STREAMS_MAX} streams of Follow, which is the limit: use another core, or retry later`,
   );
 }
 

@@ -12,19 +12,16 @@ const CHANNEL = /^cb:\{s(\d+)\}:wake:(in|push)$/;
  * store itself, and regularly does so without a wake too.
  */
 export async function listenForWakes(redis: Redis) {
-  const listeners = new Map<string, Set<(shard: number) => void>>([
-    ["in", new Set()],
-    ["push", new Set()],
-  ]);
+  const listeners = { in: new Set<(shard: number) => void>(), push: new Set<(shard: number) => void>() };
   await redis.subscribe("cb:{s*}:wake:*", (channel) => {
-    const [, shard, of = ""] = CHANNEL.exec(channel) ?? [];
-    for (const wake of listeners.get(of) ?? []) wake(Number(shard));
+    const [, shard, of] = CHANNEL.exec(channel) ?? [];
+    if (of === "in" || of === "push") for (const wake of listeners[of]) wake(Number(shard));
   });
   return {
     /** Calls `wake` with the shard. Returns a function that stops the calls. */
     on(of: WakeOf, wake: (shard: number) => void): () => void {
-      listeners.get(of)?.add(wake);
-      return () => listeners.get(of)?.delete(wake);
+      listeners[of].add(wake);
+      return () => listeners[of].delete(wake);
     },
   };
 }
