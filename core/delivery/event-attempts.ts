@@ -1,5 +1,5 @@
 import { type DropReason } from "../../contract/deliveries";
-import { deliveryOf, dropOf, type Delivery, type PushOutcome } from "../domain/delivery";
+import { deliveryOf, type Delivery, type PushOutcome } from "../domain/delivery";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { Clock } from "../ports/outside";
 import type { PushMeter } from "../ports/meters";
@@ -144,7 +144,7 @@ export function createEventAttempts(
 
   async function giveUp(push: QueuedPush, attempts: number, reason: DropReason): Promise<void> {
     context.onDrop(push, reason);
-    await finish(push, dropOf(push.eventId, push.eventType, attempts, reason));
+    await finish(push, deliveryOf(push.eventId, push.eventType, attempts, reason));
   }
 
   return {

@@ -56,34 +56,17 @@ export function isPoll({ eventType }: Pick<Delivery, "eventType">): boolean {
   return eventType === "poll";
 }
 
-/** Returns the log entry of an attempt. */
+/** Returns the log entry of an attempt, or of an event that was dropped after `attempt` attempts. */
 export function deliveryOf(
   eventId: string,
   eventType: string,
   attempt: number,
-  outcome: PushOutcome,
+  outcome: PushOutcome | DropReason,
 ): Delivery {
+  const head = { eventId, eventType, attempt };
+  if (typeof outcome === "string") {
+    return { ...head, result: outcome, status: undefined, latencyMs: 0, address: undefined };
+  }
   const { status, latencyMs, address } = outcome;
-  return {
-    eventId,
-    eventType,
-    attempt,
-    result: outcome.ok ? "success" : outcome.failure,
-    status,
-    latencyMs,
-    address,
-  };
-}
-
-/** Returns the log entry of an event that was dropped after `attempts` attempts. */
-export function dropOf(eventId: string, eventType: string, attempts: number, reason: DropReason): Delivery {
-  return {
-    eventId,
-    eventType,
-    attempt: attempts,
-    result: reason,
-    status: undefined,
-    latencyMs: 0,
-    address: undefined,
-  };
+  return { ...head, result: outcome.ok ? "success" : outcome.failure, status, latencyMs, address };
 }

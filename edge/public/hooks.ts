@@ -42,31 +42,16 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const json = readJson(body); // check 1
     if (json === undefined) return sendError(reply, ERRORS.notJson);
-    const read = readInboundEvent(json.value); // check 7; core answers a violation after check 6
-    const { outcome } = await core.receive({
-      ...caller(request),
-      body,
-      reading:
-        "event" in read
-          ? { $case: "event", value: read.event }
-          : { $case: "violation", value: read.violation },
-    });
+    const reading = readInboundEvent(json.value); // check 7; core answers a violation after check 6
+    const { outcome } = await core.receive({ ...caller(request), body, reading });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
   });
 
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
-    const read = readPollQuery(queryString);
     const by = caller(request);
-    const { outcome } = await core.poll({
-      ...by,
-      queryString,
-      reading:
-        "query" in read
-          ? { $case: "query", value: read.query }
-          : { $case: "violation", value: read.violation },
-    });
+    const { outcome } = await core.poll({ ...by, queryString, reading: readPollQuery(queryString) });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     if (outcome === undefined) throw new Error("core answered a poll without an outcome");
     const { body, signature, workspaceId } = outcome.value;

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { InboundType } from "../../contract/messages";
 import { DM_PREFIX } from "../../contract/forms";
 import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
-import type { FieldViolation } from "../../proto/gen/chatbridge/v1/bridge";
+import type { ReceiveRequest } from "../../proto/gen/chatbridge/v1/bridge";
 import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-schema";
 
 /** Characters of an unknown field's name in an answer: the sender may send a long name. */
@@ -15,6 +15,8 @@ ajv.addKeyword({
   schemaType: "boolean",
   validate: (_wanted: boolean, data: string) => data.isWellFormed(),
 });
+
+type Reading = NonNullable<ReceiveRequest["reading"]>;
 
 interface Schema {
   readonly type?: string | readonly string[];
@@ -46,20 +48,18 @@ function fieldsOf(property: Schema): Schema | undefined {
 }
 
 /** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
-export function readInboundEvent(
-  body: unknown,
-): { readonly event: InboundEvent } | { readonly violation: FieldViolation } {
+export function readInboundEvent(body: unknown): Reading {
   if (!isObject(body)) return violation(undefined, "the body must be a JSON object");
   const { type } = body;
   if (!Object.hasOwn(body, "type")) return violation("type", "type is required");
   if (!isInboundType(type)) return violation("type", "type must be command, action or message");
   const isValid = VALID[type];
   if (!isValid(body)) return violationOf(body, INBOUND_EVENT_SCHEMAS[type] as Schema);
-  return namesAnotherMember(body) ? otherMember() : { event: toMessage(body) };
+  return namesAnotherMember(body) ? otherMember() : { $case: "event", value: toMessage(body) };
 }
 
 /** The first fault of a body that its schema rejects: known fields in the contract's order, then unknown fields. */
-function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): { violation: FieldViolation } {
+function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): Reading {
   for (const name of Object.keys(schema.properties ?? {})) {
     const found = findFieldFault(body, name, schema);
     if (name === "channel" && isDm(body["channel"])) {
@@ -144,8 +144,8 @@ function otherMember() {
   return violation("channel", "channel must be dm: and the event's own user.id");
 }
 
-function violation(field: string | undefined, message: string): { readonly violation: FieldViolation } {
-  return { violation: { field, message } };
+function violation(field: string | undefined, message: string): Reading {
+  return { $case: "violation", value: { field, message } };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,17 +1,17 @@
 import { CURSOR_FORM } from "../../contract/forms";
 import { PAGE_MAX_EVENTS } from "../../contract/numbers";
-import type { FieldViolation, PollQuery } from "../../proto/gen/chatbridge/v1/bridge";
+import type { PollQuery, PollRequest } from "../../proto/gen/chatbridge/v1/bridge";
 
 const KNOWN: readonly string[] = ["after", "limit"];
 const FIELD_NAME_MAX = 256;
+
+type Reading = NonNullable<PollRequest["reading"]>;
 
 /**
  * Returns the query of a poll, or its first fault: malformed and repeated parameters
  * in the order of the contract's table, then unknown parameters in the order sent.
  */
-export function readPollQuery(
-  queryString: string,
-): { readonly query: PollQuery } | { readonly violation: FieldViolation } {
+export function readPollQuery(queryString: string): Reading {
   const sent = new URLSearchParams(queryString);
   for (const name of KNOWN) {
     if (sent.getAll(name).length > 1) return violation(name, "must not be repeated");
@@ -26,9 +26,8 @@ export function readPollQuery(
   for (const name of sent.keys()) {
     if (!KNOWN.includes(name)) return violation(name.slice(0, FIELD_NAME_MAX), "is not a known parameter");
   }
-  return {
-    query: { from: readFrom(sent.get("after")), limit: Number(sent.get("limit") ?? PAGE_MAX_EVENTS) },
-  };
+  const limit = Number(sent.get("limit") ?? PAGE_MAX_EVENTS);
+  return { $case: "query", value: { from: readFrom(sent.get("after")), limit } };
 }
 
 function isLimit(text: string): boolean {
@@ -40,6 +39,6 @@ function readFrom(after: string | null): PollQuery["from"] {
   return after === "latest" ? { $case: "latest", value: true } : { $case: "after", value: after };
 }
 
-function violation(field: string, message: string): { readonly violation: FieldViolation } {
-  return { violation: { field, message: `${field} ${message}` } };
+function violation(field: string, message: string): Reading {
+  return { $case: "violation", value: { field, message: `${field} ${message}` } };
 }

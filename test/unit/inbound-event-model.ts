@@ -4,7 +4,7 @@ import { readJson } from "../../edge/public/read-json";
 /** How the edge judges a body: "valid", or the invalid field; undefined when the whole body is invalid. */
 export function outcomeOf(body: unknown): string | undefined {
   const read = readInboundEvent(readJson(Buffer.from(JSON.stringify(body)))?.value);
-  return "event" in read ? "valid" : read.violation.field;
+  return read.$case === "event" ? "valid" : read.value.field;
 }
 
 /**

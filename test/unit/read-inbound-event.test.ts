@@ -9,10 +9,12 @@ test("the fields of an event are passed on", () => {
   const user = { id: "u1", name: "Ünï" };
   const channel = { id: "c1", name: "lobby" };
   expect(readInboundEvent({ ...COMMAND, id: "r1", channel, user, text: "start 5" })).toEqual({
-    event: { id: "r1", channel, user, kind: { $case: "command", value: { text: "start 5" } } },
+    $case: "event",
+    value: { id: "r1", channel, user, kind: { $case: "command", value: { text: "start 5" } } },
   });
   expect(readInboundEvent({ ...ACTION, action: "v1:😀\u0000" })).toEqual({
-    event: {
+    $case: "event",
+    value: {
       id: undefined,
       channel: { id: "c1", name: undefined },
       user: { id: "u1", name: undefined },
@@ -20,7 +22,8 @@ test("the fields of an event are passed on", () => {
     },
   });
   expect(readInboundEvent({ ...MESSAGE, channel: "dm:u1", replyTo: "m1" })).toMatchObject({
-    event: { channel: { id: "dm:u1" }, kind: { $case: "message", value: { text: "hi", replyTo: "m1" } } },
+    $case: "event",
+    value: { channel: { id: "dm:u1" }, kind: { $case: "message", value: { text: "hi", replyTo: "m1" } } },
   });
 });
 

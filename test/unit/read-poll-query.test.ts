@@ -3,7 +3,7 @@ import { readPollQuery } from "../../edge/public/read-poll-query";
 /** "valid", or the name of the invalid parameter. */
 function outcome(query: string): string {
   const read = readPollQuery(query);
-  return "query" in read ? "valid" : String(read.violation.field);
+  return read.$case === "query" ? "valid" : String(read.value.field);
 }
 
 // contract: poll-limit
@@ -18,7 +18,7 @@ test.each([
   ["%61fter=%31%32", { $case: "after", value: "12" }, 100],
   ["&&after=12&", { $case: "after", value: "12" }, 100],
 ])("the query %j is accepted", (query, from, limit) => {
-  expect(readPollQuery(query)).toEqual({ query: { from, limit } });
+  expect(readPollQuery(query)).toEqual({ $case: "query", value: { from, limit } });
 });
 
 const CURSORS =
