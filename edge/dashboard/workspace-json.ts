@@ -48,22 +48,14 @@ export function withSecret(answer: {
 }
 
 export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
-  const { id, at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
-  const { polls, lastAt, events } = delivery;
+  const { at, eventType, result, polls, lastAt } = delivery;
   return {
-    id,
+    ...delivery,
     at: there(toText(at)),
-    eventId,
-    eventType,
-    attempt,
     result: there(RESULT_WORDS.get(result)),
-    status,
-    latencyMs,
-    address,
     // A core of an older release does not send `polls`: each of its entries is one poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
-    events,
   };
 }
 
@@ -72,13 +64,12 @@ export function toHealthShape(health: WorkspaceHealth | undefined): HealthShape 
     case undefined:
       return null;
     case "poll": {
-      const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = health.mode.value;
+      const { failingSince, lastPollAt, oldestWaitingAt } = health.mode.value;
       return {
         mode: "poll",
-        failing,
+        ...health.mode.value,
         failingSince: toText(failingSince),
         lastPollAt: toText(lastPollAt),
-        waiting,
         oldestWaitingAt: toText(oldestWaitingAt),
       };
     }
