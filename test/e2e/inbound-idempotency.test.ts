@@ -102,7 +102,7 @@ test("a request without an id is ignored only when it is the very same signed re
   await expectReceived(["one"]);
   const otherBytes = signatureOf(workspace.secret, `${body} `, t.slice("t=".length));
   await accepted(`${body} `, workspace, { "Service-Signature": otherBytes });
-  for (const secondsAgo of [7, 6]) await accepted(body, workspace, signed(body, secondsAgo));
+  for (const secondsAgo of [60, 30]) await accepted(body, workspace, signed(body, secondsAgo));
   await expectReceived(["one", "one", "one", "one"]);
 });
 
