@@ -99,7 +99,7 @@ end)
 -- Returns the next sequence of a workspace after `last`: the clock in microseconds, or
 -- `last` + 1 when the clock is not ahead of `last`.
 local function next_sequence(last, now)
-  return digits(math.max(tonumber(last or 0) + 1, now))
+  return math.max(last + 1, now)
 end
 
 -- Reads the fields of a workspace's state that publishing needs.
@@ -107,7 +107,7 @@ local function read_state(prefix, workspace)
   local fields = redis.call('HMGET', prefix .. ':st:' .. workspace, 'mode', 'sequence', 'held', 'gone', 'served', 'oldest', 'total')
   return {
     mode = fields[1],
-    sequence = fields[2],
+    last = tonumber(fields[2] or 0),
     held = tonumber(fields[3] or 0),
     gone = tonumber(fields[4] or 0),
     served = tonumber(fields[5] or 0),
@@ -181,7 +181,7 @@ register('publish', function(keys, args, next_body)
   end
 
   for i = 4, #args, 4 do
-    local workspace, key, event, rest = unpack(args, i, i + 3)
+    local workspace, key = args[i], args[i + 1]
     local before, after = next_body(), next_body()
     local state = states[workspace]
     if not state then
@@ -196,16 +196,17 @@ register('publish', function(keys, args, next_body)
     elseif known then
       answer = { 'repeated', cmsgpack.unpack(known) }
     else
-      local sequence = next_sequence(state.sequence, now)
-      state.sequence, state.minted = sequence, true
-      -- The last packed field says how the event is pushed.
-      local is_direct = string.sub(rest, -6) == 'direct'
+      local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
+      local sequence = digits(number)
+      state.last, state.sequence = number, sequence
+      -- The last packed field says how the event is pushed. Of its values only `direct` ends with a "t".
+      local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh = state.fresh
         fresh[#fresh + 1], fresh[#fresh + 2] = sequence, before .. sequence .. after
       end
-      if is_direct then answer = { mode, tonumber(sequence) }
-      elseif mode == 'poll' then answer = tonumber(sequence)
+      if is_direct then answer = { mode, number }
+      elseif mode == 'poll' then answer = number
       else answer = send(workspace, event, sequence, rest, before, after) end
       if key ~= '' then
         local message, expires = unpack(unpack_fields(rest))
@@ -218,7 +219,7 @@ register('publish', function(keys, args, next_body)
   for workspace, state in pairs(states) do
     if #state.fresh > 0 then
       hold(prefix, now, workspace, state, state.fresh)
-    elseif state.minted then
+    elseif state.sequence then
       redis.call('HSET', prefix .. ':st:' .. workspace, 'sequence', state.sequence)
     end
   end

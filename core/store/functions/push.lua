@@ -81,7 +81,7 @@ local function hold_queued(prefix, now, workspace, entry)
     log_drop(prefix, workspace, push[2], type, 'polls')
     return 'polls'
   end
-  local fresh = next_sequence(state.sequence, now)
+  local fresh = digits(next_sequence(state.last, now))
   local from, to = string.find(envelope, '"sequence":' .. sequence .. ',', 1, true)
   hold(prefix, now, workspace, state, { fresh,
     string.sub(envelope, 1, from - 1) .. '"sequence":' .. fresh .. ',' .. string.sub(envelope, to + 1) })
