@@ -126,6 +126,8 @@ export type Published =
 export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
+  /** Does the same for several events, which keep their order. Rejects when one of them cannot be published. */
+  publishAll(publications: readonly Publication[]): Promise<readonly Published[]>;
 }
 
 /** Where a page starts: at the oldest held event, after a cursor, or at the newest cursor, with no events. */

@@ -6,21 +6,64 @@ import {
   type PublishResult,
 } from "../../proto/gen/chatbridge/v1/game";
 import { PUBLISH_BATCH_MAX } from "../domain/bounds";
-import type { OutboundEvent } from "../domain/outbound-event";
-import { publishEvent, type PublishContext, type PublishOutcome } from "../operations/publish-events";
+import type { OutboundFault } from "../domain/outbound-rules";
+import { preparePublication } from "../operations/publish-events";
+import type { Clock, Ids } from "../ports/outside";
+import type { OutboundEvents, Publication, Published } from "../ports/store";
 import { createFollowHandler, type FollowContext } from "./follow-stream";
 import { messageOf, type Decoded, type EventsRequest } from "./game-methods";
 import { faultField, readOutboundEvent } from "./outbound-message";
 import { StatusError, unary, type ReportFault } from "./status";
 
-export type GameServiceContext = PublishContext & FollowContext;
+export interface GameServiceContext extends FollowContext {
+  readonly now: Clock;
+  readonly ids: Ids;
+  readonly outboundEvents: OutboundEvents;
+}
 
 /** Bytes of `PublishEvents` requests that a core accepts at once: eight requests of the largest size. */
 const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault) {
-  const { publishing } = context.tally;
+  const { publishing, published: counts } = context.tally;
+
+  /**
+   * Publishes the events of a call, which reach the store in order. Keeps no reference to a decoded event while the
+   * store works, because the garbage collector would have to copy it.
+   */
+  async function publish(events: Decoded<EventMessage>[]): Promise<PublishResult[]> {
+    const prepared = events.splice(0).map(prepare);
+    const published = (await context.outboundEvents.publishAll(prepared.filter(isPublication))).values();
+    return prepared.map((each) =>
+      isPublication(each) ? toResult(published.next().value as Published) : each,
+    );
+  }
+
+  function prepare(decoded: Decoded<EventMessage>): Publication | PublishResult {
+    const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
+    if ("fault" in read) return invalid(read.fault.field, read.fault);
+    const prepared = preparePublication(context, read.event);
+    if (!("outcome" in prepared)) return prepared;
+    if (prepared.outcome === "unknown-workspace") return toResult(prepared);
+    return invalid(faultField(read.event, prepared.fault), prepared.fault);
+  }
+
+  function toResult(outcome: Published): PublishResult {
+    counts[outcome.outcome] += 1;
+    if (outcome.outcome !== "unknown-workspace") return publishedResult(outcome);
+    return refusedResult(
+      PublishRefusal.UNKNOWN_WORKSPACE,
+      "workspace_id",
+      "no workspace with this id is connected to a bridge",
+    );
+  }
+
+  function invalid(field: string, { message }: OutboundFault): PublishResult {
+    counts.invalid += 1;
+    return refusedResult(PublishRefusal.INVALID, field, message);
+  }
+
   async function publishEvents(request: Decoded<EventsRequest>): Promise<PublishEventsResponse> {
     const { bytes, count, events } = messageOf(request);
     if (count < 1 || count > PUBLISH_BATCH_MAX) {
@@ -37,7 +80,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
     }
     publishing.bytes += bytes;
     try {
-      return { results: await Promise.all(events.splice(0).map((event) => publish(context, event))) };
+      return { results: await publish(events) };
     } finally {
       publishing.bytes -= bytes;
     }
@@ -48,40 +91,11 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-/** Publishes one event. It is not `async`, because that would allocate two more promises for each event. */
-function publish(context: GameServiceContext, decoded: Decoded<EventMessage>): Promise<PublishResult> {
-  const { published } = context.tally;
-  const read = "fault" in decoded ? decoded : readOutboundEvent(decoded.message);
-  if ("fault" in read) {
-    published.invalid += 1;
-    return Promise.resolve(refusedResult(PublishRefusal.INVALID, read.fault.field, read.fault.message));
-  }
-  const { event } = read;
-  return publishEvent(context, event).then((outcome) => {
-    published[outcome.outcome] += 1;
-    return resultOf(event, outcome);
-  });
+function isPublication(prepared: Publication | PublishResult): prepared is Publication {
+  return !("outcome" in prepared);
 }
 
-function resultOf(event: OutboundEvent, outcome: PublishOutcome): PublishResult {
-  switch (outcome.outcome) {
-    case "published":
-    case "repeated":
-      return publishedResult(outcome);
-    case "unknown-workspace":
-      return refusedResult(
-        PublishRefusal.UNKNOWN_WORKSPACE,
-        "workspace_id",
-        "no workspace with this id is connected to a bridge",
-      );
-    case "invalid": {
-      const field = faultField(event, outcome.fault);
-      return refusedResult(PublishRefusal.INVALID, field, outcome.fault.message);
-    }
-  }
-}
-
-function publishedResult(published: Extract<PublishOutcome, { sequence: number }>): PublishResult {
+function publishedResult(published: Extract<Published, { sequence: number }>): PublishResult {
   const { eventId, sequence, messageId, expiresAtMs, outcome } = published;
   const expiresAt = expiresAtMs === null ? undefined : new Date(expiresAtMs);
   const value = { eventId, sequence, messageId, repeated: outcome === "repeated", expiresAt };

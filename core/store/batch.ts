@@ -26,7 +26,7 @@ export function createBatch<Item, Output>({
   readonly most: number;
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
-}): (shard: number, item: Item) => Promise<Output> {
+}): Batch<Item, Output> {
   /** The queue of each server, or shard, with a call that is in progress or about to start. */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
@@ -47,28 +47,68 @@ export function createBatch<Item, Output>({
       for (const [s, [, each]] of shards.entries()) settle(each, outputs[s] ?? []);
     } catch (error) {
       const behind = error instanceof StoreUnavailable ? queue.splice(0) : [];
-      for (const { reject } of [...waiting, ...behind]) reject(error);
+      for (const { call } of [...waiting, ...behind]) call.reject(error);
     }
   }
 
-  return (shard, item) =>
-    new Promise((resolve, reject) => {
-      const name = spansShards ? 0 : shard;
-      const queue = queues.get(name);
-      if (queue !== undefined) {
-        queue.push({ shard, item, resolve, reject });
-        return;
+  function add(shard: number, waiting: Waiting<Item, Output>): void {
+    const name = spansShards ? 0 : shard;
+    const queue = queues.get(name);
+    if (queue !== undefined) {
+      queue.push(waiting);
+      return;
+    }
+    const fresh = [waiting];
+    queues.set(name, fresh);
+    setImmediate(() => void work(name, fresh));
+  }
+
+  function all(items: readonly Item[], shardOf: (item: Item) => number): Promise<readonly Output[]> {
+    if (items.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const call = {
+        outputs: Array.from<Output>({ length: items.length }),
+        left: items.length,
+        resolve,
+        reject,
+      };
+      for (const [place, item] of items.entries()) {
+        const shard = shardOf(item);
+        add(shard, { shard, item, call, place });
       }
-      const fresh = [{ shard, item, resolve, reject }];
-      queues.set(name, fresh);
-      setImmediate(() => void work(name, fresh));
     });
+  }
+
+  return {
+    one: (shard, item) =>
+      new Promise((resolve, reject) => {
+        const done = ([output]: readonly Output[]): void => resolve(output as Output);
+        add(shard, { shard, item, call: { outputs: [], left: 1, resolve: done, reject }, place: 0 });
+      }),
+    all,
+  };
+}
+
+export interface Batch<Item, Output> {
+  one(shard: number, item: Item): Promise<Output>;
+  /** Resolves with the outputs of all items, in order. Rejects when one item fails. Allocates one promise for all. */
+  all(items: readonly Item[], shardOf: (item: Item) => number): Promise<readonly Output[]>;
 }
 
 interface Waiting<Item, Output> {
   readonly shard: number;
   readonly item: Item;
-  resolve(output: Output): void;
+  readonly call: Call<Output>;
+  /** The index of the item among those of its call. */
+  readonly place: number;
+}
+
+/** Items that were added together. */
+interface Call<Output> {
+  readonly outputs: Output[];
+  /** Number of items without an output. */
+  left: number;
+  resolve(outputs: readonly Output[]): void;
   reject(error: unknown): void;
 }
 
@@ -85,9 +125,14 @@ function byShard<Each extends { readonly shard: number }>(
 }
 
 function settle<Item, Output>(waiting: readonly Waiting<Item, Output>[], outputs: readonly Output[]): void {
-  for (const [i, { resolve, reject }] of waiting.entries()) {
+  for (const [i, { call, place }] of waiting.entries()) {
     const output = outputs[i];
-    if (output === undefined) reject(new Error("the store returned fewer outputs than items"));
-    else resolve(output);
+    if (output === undefined) {
+      call.reject(new Error("the store returned fewer outputs than items"));
+      continue;
+    }
+    call.outputs[place] = output;
+    call.left -= 1;
+    if (call.left === 0) call.resolve(call.outputs);
   }
 }

@@ -1,4 +1,4 @@
-import { createBatch } from "./batch";
+import { createBatch, type Batch } from "./batch";
 import type { FunctionName, Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis/redis";
@@ -16,12 +16,12 @@ export interface BatchedFunction<Item, Output> {
   toOutputs(reply: Reply, items: readonly Item[]): readonly Output[];
 }
 
-/** Returns a function that accepts single items and calls the library function for them in batches. */
+/** Calls a function of the library in batches. */
 export function batchFunction<Item, Output>(
   functions: Functions,
   keys: Keys,
   { name, most, toArguments, toBodies, toOutputs }: BatchedFunction<Item, Output>,
-): (shard: number, item: Item) => Promise<Output> {
+): Batch<Item, Output> {
   return createBatch<Item, Output>({
     most,
     spansShards: functions.spansShards,

@@ -60,7 +60,7 @@ function toRange([after, through, count]: readonly Reply[]): Range {
 
 export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys, limits: Limits): HeldEvents {
   const head = [limits.address, limits.workspace].map(String);
-  const find = batchFunction<PageRequest, ReturnType<typeof toAnswer>>(functions, keys, {
+  const { one: find } = batchFunction<PageRequest, ReturnType<typeof toAnswer>>(functions, keys, {
     name: "page",
     most: BATCH_MAX,
     toArguments: (requests) => [...head, ...requests.flatMap((each) => toArguments(each, keys))],

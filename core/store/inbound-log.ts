@@ -79,7 +79,7 @@ export function createInboundLog(
 ): InboundLog {
   const { address, workspace } = limits;
   const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, INBOUND_LOG_SECONDS].map(String);
-  const append = batchFunction<Append, Appended>(functions, keys, {
+  const { one: append } = batchFunction<Append, Appended>(functions, keys, {
     name: "append",
     most: BATCH_MAX,
     toArguments: (appends) => [...head, ...appends.flatMap((each) => toArguments(each, keys))],

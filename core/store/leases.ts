@@ -11,7 +11,7 @@ export function createLeases(functions: Functions, keys: Keys, membersMax = 0): 
   /** Returns the prefix of the shard that has the group's register of members. */
   const register = (group: string): string => keys.prefix(keys.shard(group));
   // A core renews the leases of all shards in one turn, so one batch needs one write to disk.
-  const take = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
+  const { one: take } = batchFunction<Pick<Member, "group" | "token">, boolean>(functions, keys, {
     name: "take_lease",
     most: Math.max(LEASES_AT_ONCE, keys.shards),
     toArguments: (members) => [String(LEASE_MS), ...members.flatMap(({ group, token }) => [group, token])],

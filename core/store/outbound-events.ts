@@ -77,7 +77,7 @@ export function createOutboundEvents(
   { pushQueueMax, pushQueueMaxBytes, meter, onOverloaded }: OutboundEventsOptions,
 ): OutboundEvents {
   const head = [IDEMPOTENCY_KEY_SECONDS, pushQueueMax, pushQueueMaxBytes].map(String);
-  const publish = batchFunction<Publication, Published>(functions, keys, {
+  const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
     most: BATCH_MAX,
     toArguments: (publications) => [...head, ...publications.flatMap(toArguments)],
@@ -93,5 +93,9 @@ export function createOutboundEvents(
       });
     },
   });
-  return { publish: (publication) => publish(keys.shard(publication.workspaceId), publication) };
+  const shardOf = ({ workspaceId }: Publication): number => keys.shard(workspaceId);
+  return {
+    publish: (publication) => batch.one(shardOf(publication), publication),
+    publishAll: (publications) => batch.all(publications, shardOf),
+  };
 }

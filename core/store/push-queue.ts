@@ -76,7 +76,7 @@ function tokenOf([first]: readonly TokenRecord[]): string {
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
   // A call uses the token of its first item. Items with another token are lost: only one token can hold the lease.
-  const record = batchFunction<TokenRecord, Recorded>(functions, keys, {
+  const { one: record } = batchFunction<TokenRecord, Recorded>(functions, keys, {
     name: "record_pushes",
     most: BATCH_MAX,
     toArguments: (items) => [

@@ -19,7 +19,7 @@ export function addressKey(keys: Keys, address: string): string {
 }
 
 export function createRequestLimits(functions: Functions, keys: Keys, limits: Limits): RequestLimits {
-  const admit = batchFunction<string, { readonly waitUs: number }>(functions, keys, {
+  const { one: admit } = batchFunction<string, { readonly waitUs: number }>(functions, keys, {
     name: "admit",
     most: BATCH_MAX,
     toArguments: (addresses) => [String(limits.address), ...addresses],

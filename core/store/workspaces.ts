@@ -46,7 +46,7 @@ export function createWorkspaces(
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
 
-  const fetch = batchFunction<Wanted, StoredRecord | "unchanged" | "none">(functions, keys, {
+  const { one: fetch } = batchFunction<Wanted, StoredRecord | "unchanged" | "none">(functions, keys, {
     name: "get_workspaces",
     most: BATCH_MAX,
     toArguments: (wanted) => wanted.flatMap(({ id, known }) => [id, String(known?.version ?? 0)]),

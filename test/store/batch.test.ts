@@ -7,11 +7,12 @@ function batchOf<Item, Output>(
   run: (shard: number, items: readonly Item[]) => Promise<readonly Output[]>,
   { most = 10, spansShards = false } = {},
 ) {
-  return createBatch<Item, Output>({
+  const { one } = createBatch<Item, Output>({
     most,
     spansShards,
     run: (shards) => Promise.all(shards.map(({ shard, items }) => run(shard, items))),
   });
+  return one;
 }
 
 test.each([false, true])(
@@ -23,7 +24,7 @@ test.each([false, true])(
         fc.integer({ min: 1, max: 10 }),
         async (shards, most) => {
           const runs: (readonly ShardItems<number>[])[] = [];
-          const batch = createBatch<number, string>({
+          const { one: batch } = createBatch<number, string>({
             most,
             spansShards,
             async run(calls) {
@@ -104,4 +105,23 @@ test("when the store is unreachable, the calls that wait for a batch fail with i
   expect(await first).toBeInstanceOf(StoreUnavailable);
   expect(await behind).toBeInstanceOf(StoreUnavailable);
   expect(runs).toBe(1);
+});
+
+test("items that are added together get their outputs in order, over shards and batches, or one error", async () => {
+  const { all, one } = createBatch<number, number>({
+    most: 3,
+    spansShards: false,
+    async run(shards) {
+      return shards.map(({ items }) => {
+        if (items.includes(-1)) throw new Error("a bug");
+        return items.map((item) => item * 10);
+      });
+    },
+  });
+  const shardOf = (item: number): number => item % 4;
+  const items = Array.from({ length: 30 }, (_, i) => (i * 7) % 30);
+  const [outputs, single] = await Promise.all([all(items, shardOf), one(1, 100)]);
+  expect([outputs, single]).toEqual([items.map((item) => item * 10), 1_000]);
+  await expect(all([4, -1, 8], () => 0)).rejects.toThrow("a bug");
+  expect(await all([], shardOf)).toEqual([]);
 });

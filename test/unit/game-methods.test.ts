@@ -125,8 +125,9 @@ test("an opening message is refused with the field of its ack deadline if that i
 test("calls of up to 64 MB in total are accepted; further calls are answered UNAVAILABLE until there is room again", async () => {
   const tally = createTally();
   const stored: ((published: Published) => void)[] = [];
-  const publish = (): Promise<Published> => new Promise((resolve) => stored.push(resolve));
-  const context = { now: Date.now, ids: createIds(Date.now), outboundEvents: { publish }, tally };
+  const publishAll = (): Promise<readonly Published[]> =>
+    new Promise((resolve) => stored.push((published) => resolve([published])));
+  const context = { now: Date.now, ids: createIds(Date.now), outboundEvents: { publishAll }, tally };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
   const ask = (bytes: number): Promise<string> =>
     new Promise((resolve) => {
