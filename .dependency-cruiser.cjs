@@ -12,7 +12,7 @@ const ARROWS = {
   "^core/rpc/": ["^contract/", "^core/operations/", "^core/domain/", "^core/ports/", "^proto/"],
   "^core/metrics/": [
     "^contract/",
-    "^core/rpc/tally",
+    "^core/rpc/call-counts",
     "^core/delivery/",
     "^core/domain/",
     "^core/ports/",

@@ -132,7 +132,7 @@ export async function createCore(
     const rpc = await listenForRpc(
       {
         ...store,
-        tally: metrics.tally,
+        callCounts: metrics.callCounts,
         ids,
         pushTracer: pushClient,
         targetUrlCheck: createTargetUrlCheck(hosts),

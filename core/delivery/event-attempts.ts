@@ -63,20 +63,20 @@ export function createEventAttempts(
   const { now, pushMeter } = context;
   const recorder = createPushRecorder(context, lease, onRoom);
   const timers = new Set<NodeJS.Timeout>();
-  let underWay = 0;
+  let inProgress = 0;
   let onIdle: (() => void) | undefined;
 
   /** Awaits the work on an event and reports its error. Callers do not await it; only `end` does. */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
-    underWay += 1;
+    inProgress += 1;
     try {
       await work;
     } catch (error) {
       context.report("push", error);
       onGone(push, "lost");
     }
-    underWay -= 1;
-    if (underWay === 0) onIdle?.();
+    inProgress -= 1;
+    if (inProgress === 0) onIdle?.();
   }
 
   async function attempt(trial: Trial): Promise<void> {
@@ -167,7 +167,7 @@ export function createEventAttempts(
     end(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
       return new Promise((resolve) => {
-        if (underWay === 0) resolve();
+        if (inProgress === 0) resolve();
         else onIdle = resolve;
       });
     },

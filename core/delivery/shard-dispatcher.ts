@@ -4,7 +4,7 @@ import { createEventAttempts, type EventAttemptsContext } from "./event-attempts
 import { AFTER_FAULT_MS, createCurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import { createInHand, SHARD_BYTES_MAX } from "./in-hand";
-import { createWorkspaceLane, type LaneStep, type WorkspaceLane } from "./workspace-lane";
+import { createFirstAttempts, type FirstAttemptStep, type FirstAttempts } from "./first-attempts";
 
 export interface DispatcherContext extends EventAttemptsContext {
   readonly workspaces: Workspaces;
@@ -20,7 +20,7 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  * An event goes through these states; event-attempts.ts implements those after `waiting`:
  *
  *   queued   stored; events are read in the order of publication while there is room in `InHand`
- *   waiting  in the `WorkspaceLane` of its workspace, for its first attempt
+ *   waiting  in the `FirstAttempts` of its workspace, for its first attempt
  *   trying   an attempt is in progress
  *   resting  waiting for the timer of its second or third attempt; the store has the number of
  *            attempts and the time of the first failure, so the next holder of the shard can
@@ -37,12 +37,12 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   const { shard, token, stopping, over } = lease;
   const { pushQueue, now } = context;
   const waker = createWaker();
-  const lanes = new Map<string, WorkspaceLane>();
+  const firstAttempts = new Map<string, FirstAttempts>();
   const inHand = createInHand();
   const current = createCurrentWorkspaces(context, over);
   const attempts = createEventAttempts(context, lease, current, {
     onTried(push) {
-      lanes.get(push.workspaceId)?.end(push);
+      firstAttempts.get(push.workspaceId)?.end(push);
       advance(push.workspaceId);
     },
     onGone: letGo,
@@ -54,7 +54,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   });
   const stopWatch = context.pushMeter?.watch(() => {
     let waiting = 0;
-    for (const lane of lanes.values()) waiting += lane.waiting;
+    for (const first of firstAttempts.values()) waiting += first.waiting;
     return { waiting, bytes: inHand.bytes };
   });
   stopping.addEventListener("abort", waker.wake, { once: true });
@@ -122,30 +122,30 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
 
   function queue(push: QueuedPush): void {
     if (push.attempts > 0) return attempts.resume(push);
-    const lane = lanes.get(push.workspaceId) ?? createWorkspaceLane();
-    lanes.set(push.workspaceId, lane);
+    const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
+    firstAttempts.set(push.workspaceId, first);
     // An event that was not in the queue at the last reading to its end is newer than that, whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
-    if (!inHand.isOver(push.workspaceId) && lane.add(push, since)) advance(push.workspaceId);
+    if (!inHand.isOver(push.workspaceId) && first.add(push, since)) advance(push.workspaceId);
     else attempts.drop(push, "overloaded");
   }
 
   function advanceAll(): void {
-    for (const workspaceId of lanes.keys()) advance(workspaceId);
+    for (const workspaceId of firstAttempts.keys()) advance(workspaceId);
   }
 
   function advance(workspaceId: string): void {
-    const lane = lanes.get(workspaceId);
-    if (lane === undefined || stopping.aborted) return;
-    for (let step = nextStep(lane); step !== undefined; step = nextStep(lane)) {
+    const first = firstAttempts.get(workspaceId);
+    if (first === undefined || stopping.aborted) return;
+    for (let step = nextStep(first); step !== undefined; step = nextStep(first)) {
       if (step.do === "drop") attempts.drop(step.push, "overloaded");
       else begin(step.push);
     }
-    if (lane.isIdle) lanes.delete(workspaceId);
+    if (first.isIdle) firstAttempts.delete(workspaceId);
   }
 
-  function nextStep(lane: WorkspaceLane): LaneStep | undefined {
-    return attempts.isFull ? undefined : lane.next(performance.now());
+  function nextStep(first: FirstAttempts): FirstAttemptStep | undefined {
+    return attempts.isFull ? undefined : first.next(performance.now());
   }
 
   function begin(push: QueuedPush): void {

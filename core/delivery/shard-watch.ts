@@ -67,17 +67,17 @@ export async function watchShard(
 
   async function sendMails(): Promise<void> {
     for (const outage of await pollWatch.readMail(shard, tried)) {
-      const became = resting.has(outage.entryId) ? "seen-to" : await send(outage);
+      const became = resting.has(outage.entryId) ? "handled" : await send(outage);
       if (became === "not-begun") return;
       tried = outage.entryId;
-      if (became === "away") return;
+      if (became === "unavailable") return;
     }
     const rested = [...resting.values()].filter(({ until }) => performance.now() >= until);
-    for (const { outage } of rested.slice(0, RESTED_MAX)) if ((await send(outage)) !== "seen-to") return;
+    for (const { outage } of rested.slice(0, RESTED_MAX)) if ((await send(outage)) !== "handled") return;
   }
 
-  /** Sends one email. After "away" (no mail server) and "not-begun" (no lease), the caller must not send another now. */
-  async function send(outage: OutageMail): Promise<"seen-to" | "away" | "not-begun"> {
+  /** Sends one email. After "unavailable" (no mail server) and "not-begun" (no lease), the caller must not send another now. */
+  async function send(outage: OutageMail): Promise<"handled" | "unavailable" | "not-begun"> {
     const { workspaceId, entryId } = outage;
     let refusal: MailRefused | undefined;
     try {
@@ -93,7 +93,7 @@ export async function watchShard(
         // The email may be the cause nevertheless. It rests, so that it cannot delay the others forever.
         rest(outage);
         context.onMailFault(workspaceId, error);
-        return "away";
+        return "unavailable";
       }
       refusal = error;
     }
@@ -101,12 +101,12 @@ export async function watchShard(
     if (refusal?.isForGood === false) {
       rest(outage);
       context.onMailFault(workspaceId, refusal.cause);
-      return "seen-to";
+      return "handled";
     }
     await pollWatch.removeMail(shard, entryId);
     resting.delete(entryId);
     if (refusal !== undefined) context.onMailRefused(workspaceId, refusal.cause);
-    return "seen-to";
+    return "handled";
   }
 
   /** Reads a workspace. When it cannot be read, e.g. because a key was lost, only its own email is affected. */

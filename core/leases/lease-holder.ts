@@ -62,7 +62,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const held = new Map<number, HeldLease>();
   const waker = createWaker();
   let isNew = true;
-  let isClosing = false;
+  const closing = new AbortController();
   const share = createShare({
     shards: leases.shards,
     name: member.name,
@@ -85,7 +85,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
       if (lease !== undefined) void release(lease);
       return;
     }
-    if (isClosing && lease === undefined) return;
+    if (closing.signal.aborted && lease === undefined) return;
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
     const isTaken = await leases.take(member, shard);
     // The answer may have come too late for the old lease, or for the new one, which the next beat renews.
@@ -170,16 +170,16 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   }
 
   const beating = (async () => {
-    while (!isClosing) {
+    while (!closing.signal.aborted) {
       await share.beat();
-      if (!isClosing) await waker.wait(BEAT_MS);
+      if (!closing.signal.aborted) await waker.wait(BEAT_MS);
     }
   })();
 
   options.signal?.addEventListener("abort", endBeats, { once: true });
 
   function endBeats(): void {
-    isClosing = true;
+    closing.abort();
     waker.wake();
   }
 

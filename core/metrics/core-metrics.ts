@@ -1,6 +1,6 @@
 import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
 import type { InboundDropped } from "../ports/store";
-import { createTally, type Tally } from "../rpc/tally";
+import { createCallCounts, type CallCounts } from "../rpc/call-counts";
 import { addBacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
@@ -32,7 +32,7 @@ export function createCoreMetrics() {
   return {
     contentType: metrics.contentType,
     text: metrics.text,
-    tally: addTally(metrics),
+    callCounts: addCallCounts(metrics),
     store: addStoreMetrics(metrics),
     push: addPushMetrics(metrics),
     backlog: addBacklogMetrics(metrics),
@@ -40,40 +40,40 @@ export function createCoreMetrics() {
   };
 }
 
-function addTally({ counter, gauge }: Metrics): Tally {
-  const tally = createTally();
+function addCallCounts({ counter, gauge }: Metrics): CallCounts {
+  const callCounts = createCallCounts();
   const answers = (call: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([answer, value]) => ({ labels: { call, answer }, value }));
   counter("chatbridge_core_answers_total", "Answers to the requests of bridges.", () => [
-    ...answers("receive", tally.receives),
-    ...answers("poll", tally.polls),
+    ...answers("receive", callCounts.receives),
+    ...answers("poll", callCounts.polls),
   ]);
-  gauge("chatbridge_core_lanes", "Open streams from edges.", () => tally.lanes.open);
-  gauge("chatbridge_core_lane_calls", "Calls from edges in progress.", () => tally.lanes.calls);
-  gauge("chatbridge_core_lane_bytes", "Bytes of the bodies of these calls.", () => tally.lanes.bytes);
+  gauge("chatbridge_core_lanes", "Open streams from edges.", () => callCounts.lanes.open);
+  gauge("chatbridge_core_lane_calls", "Calls from edges in progress.", () => callCounts.lanes.calls);
+  gauge("chatbridge_core_lane_bytes", "Bytes of the bodies of these calls.", () => callCounts.lanes.bytes);
   gauge(
     "chatbridge_core_lane_answer_bytes",
     "Bytes of answers that edges have not received yet.",
-    () => tally.lanes.answerBytes,
+    () => callCounts.lanes.answerBytes,
   );
   gauge(
     "chatbridge_core_publishing_bytes",
     "Bytes of the publish requests in progress.",
-    () => tally.publishing.bytes,
+    () => callCounts.publishing.bytes,
   );
   counter("chatbridge_core_published_total", "Events that games published, by outcome.", () =>
-    byLabel("outcome", tally.published),
+    byLabel("outcome", callCounts.published),
   );
-  gauge("chatbridge_core_follow_streams", "Streams on which games follow.", () => tally.followers.size);
+  gauge("chatbridge_core_follow_streams", "Streams on which games follow.", () => callCounts.followers.size);
   gauge(
     "chatbridge_core_follow_in_flight",
     "Events that were sent on these streams and are not acked yet.",
-    () => [...tally.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
+    () => [...callCounts.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
   );
   counter(
     "chatbridge_core_follow_deliveries_total",
     "Events sent to games: first deliveries and redeliveries.",
-    () => byLabel("attempt", tally.delivered),
+    () => byLabel("attempt", callCounts.delivered),
   );
-  return tally;
+  return callCounts;
 }

@@ -34,7 +34,7 @@ export interface Follower {
 }
 
 const READ_MAX = 100;
-const AWAY_MS = 200;
+const REST_MS = 200;
 const WAIT_MAX_MS = 1_000;
 
 /** A shard whose lease this stream holds, and the position of its reading. */
@@ -73,7 +73,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const waker = createWaker();
   /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
   const over = new AbortController();
-  const away = createShardRest(AWAY_MS);
+  const resting = createShardRest(REST_MS);
   /** The shard that is being read. */
   let reading: number | undefined;
 
@@ -122,7 +122,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   /** Whether the shard must be skipped now: its server is unavailable, or its lease must be acquired first. */
   function rests(shard: number): boolean {
-    return away.has(shard) || (held.get(shard)?.lease.isOver() ?? true);
+    return resting.has(shard) || (held.get(shard)?.lease.isOver() ?? true);
   }
 
   function isDraining(shard: number): boolean {
@@ -147,8 +147,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   }
 
   async function writeAcks(): Promise<void> {
-    const due = acks.shards.filter((shard) => !away.has(shard));
-    await Promise.all(due.map((shard) => away.ask(shard, () => acks.write(shard))));
+    const due = acks.shards.filter((shard) => !resting.has(shard));
+    await Promise.all(due.map((shard) => resting.ask(shard, () => acks.write(shard))));
   }
 
   function send(shard: number, entries: readonly LogEntry[]): void {
@@ -170,7 +170,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
         readFromStart(state);
         continue;
       }
-      const answer = await away.ask(shard, async () => ({
+      const answer = await resting.ask(shard, async () => ({
         entries: await log.readEntries(member, shard, entryIds),
       }));
       if (answer === undefined) continue;
@@ -202,10 +202,10 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       held.delete(shard);
       held.set(shard, state);
       reading = shard;
-      await away.ask(shard, () => readShard(shard, state, count));
+      await resting.ask(shard, () => readShard(shard, state, count));
       reading = undefined;
       // An answer was lost, and the store counts its entries as read.
-      if (away.has(shard)) readFromStart(state);
+      if (resting.has(shard)) readFromStart(state);
     }
   }
 
@@ -234,7 +234,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     const untilDueMs = Math.max(1, nextDeadline - performance.now());
     const isSomeResting =
       [...held.keys()].some(rests) || (untilDueMs === 1 && inFlight.overdue(isLeftOut) === undefined);
-    await waker.wait(isSomeResting ? AWAY_MS : Math.min(untilDueMs, WAIT_MAX_MS));
+    await waker.wait(isSomeResting ? REST_MS : Math.min(untilDueMs, WAIT_MAX_MS));
   }
 
   async function run(): Promise<"stopped" | NotJoined> {

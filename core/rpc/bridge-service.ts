@@ -17,21 +17,21 @@ import type { HeldEvents, InboundLog, PageStart } from "../ports/store";
 import type { ReceiveCall } from "./bridge-methods";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
 import { StatusError, unary, type ReportFault } from "./status";
-import type { Tally } from "./tally";
+import type { CallCounts } from "./call-counts";
 import { createWireCheck } from "./wire-fault";
 import { eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
 export interface BridgeServiceContext extends JudgeContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
-  readonly tally: Tally;
+  readonly callCounts: CallCounts;
   /** Aborted when core stops: each lane is closed once its pending calls are answered. */
   readonly stopping: AbortSignal;
 }
 
 /** Returns the handlers of `BRIDGE_METHODS`. */
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault) {
-  const { tally } = context;
+  const { callCounts } = context;
   const calls: LaneCalls = {
     async receive(request) {
       const outcome = await receive(context, {
@@ -41,7 +41,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         body: request.body,
         reading: readEvent(request.reading),
       });
-      tally.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
+      callCounts.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
           "refused" in outcome
@@ -57,7 +57,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
         queryString: request.queryString,
         reading: readQuery(request.reading),
       });
-      tally.polls["refused" in outcome ? outcome.refused : "page"] += 1;
+      callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },
   };
@@ -69,7 +69,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       return { outcome: { $case: "page", value: outcome } };
     }),
     lane: (stream: LaneStream) =>
-      serveLane(stream, calls, { stopping: context.stopping, report, load: tally.lanes }),
+      serveLane(stream, calls, { stopping: context.stopping, report, load: callCounts.lanes }),
   };
 }
 

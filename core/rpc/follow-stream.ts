@@ -8,12 +8,12 @@ import type { FollowLog, LogEntry } from "../ports/store";
 import type { Ids } from "../ports/outside";
 import { messageOf, type Decoded } from "./game-methods";
 import { StatusError, toStatus, type ReportFault } from "./status";
-import type { Tally } from "./tally";
+import type { CallCounts } from "./call-counts";
 
 export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
-  readonly tally: Tally;
+  readonly callCounts: CallCounts;
   /** Aborted when core stops: open streams are closed, so that clients open them at another core. */
   readonly stopping: AbortSignal;
 }
@@ -51,7 +51,7 @@ function serveFollow(
   report: ReportFault,
   onOver: () => void,
 ): void {
-  const { tally, followLog } = context;
+  const { callCounts, followLog } = context;
   const over = new AbortController();
   const end = (): void => over.abort();
   let follower: Follower | undefined;
@@ -77,15 +77,15 @@ function serveFollow(
       signal: over.signal,
       deliver: (deliveryId, entry) => {
         if (over.signal.aborted) return;
-        tally.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
+        callCounts.delivered[entry.attempt > 1 ? "again" : "first"] += 1;
         stream.write(toDelivery(deliveryId, entry));
       },
       isBehind: () => stream.writableNeedDrain,
     });
     follower = opened;
     stream.on("drain", opened.resume);
-    tally.followers.add(opened);
-    const ended = await opened.ended.finally(() => tally.followers.delete(opened));
+    callCounts.followers.add(opened);
+    const ended = await opened.ended.finally(() => callCounts.followers.delete(opened));
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer has replaced this one");
     if (ended === "full") throw groupIsFull(followLog);

@@ -26,7 +26,7 @@ const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Returns the handlers of `GAME_METHODS`. */
 export function createGameService(context: GameServiceContext, report: ReportFault) {
-  const { publishing, published: counts } = context.tally;
+  const { publishing, published: counts } = context.callCounts;
 
   /**
    * Publishes the events of a call, which reach the store in order. Keeps no reference to a decoded event while the

@@ -12,7 +12,7 @@ import type { SignedPage } from "../operations/poll";
 import { StoreUnavailable } from "../ports/store";
 import type { LaneCall, LaneRequest, ReceiveCall } from "./bridge-methods";
 import { StatusError, type ReportFault } from "./status";
-import type { Tally } from "./tally";
+import type { CallCounts } from "./call-counts";
 
 export type LaneStream = ServerDuplexStream<LaneRequest, LaneAnswers>;
 
@@ -25,11 +25,11 @@ export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
   /** Calls and bytes in progress on all lanes. */
-  readonly load: Tally["lanes"];
+  readonly load: CallCounts["lanes"];
 }
 
 /** Pending calls of one lane, and bytes of the bodies of unanswered calls. An edge's own bounds are not higher. */
-const UNDER_WAY_MAX = 16_384;
+const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
@@ -53,7 +53,7 @@ const ANSWER_BYTES = 64;
  *
  * A call is pending until HTTP/2's flow control has let its answer leave. When an
  * edge does not read its answers, core therefore stops reading the lane at
- * `PAUSE_BYTES` or `UNDER_WAY_MAX`, and resumes when the edge has read some. A call
+ * `PAUSE_BYTES` or `IN_PROGRESS_MAX`, and resumes when the edge has read some. A call
  * that core had already read ends in a fault when there is no room for its answer.
  */
 export function serveLane(
@@ -75,7 +75,7 @@ export function serveLane(
   let turnEnds = false;
   let over = false;
 
-  const underWay = (): number => unanswered.calls + unsent.answers;
+  const inProgress = (): number => unanswered.calls + unsent.answers;
 
   /** Counts calls that begin, or, with negative numbers, calls that have their answer. */
   function begin(count: number, size: number): void {
@@ -90,7 +90,7 @@ export function serveLane(
     unsent.bytes += size;
     load.answerBytes += size;
     // While the stream is paused, HTTP/2 buffers what the edge sends, and soon makes the edge wait.
-    if (underWay() >= UNDER_WAY_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
+    if (inProgress() >= IN_PROGRESS_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
     else if (stream.isPaused()) stream.resume();
   }
 
@@ -148,7 +148,7 @@ export function serveLane(
     load.calls += 1;
     if (call === undefined) return send(faultAnswer(number, LaneFault.INVALID));
     const size = call.$case === "receive" ? call.value.body.length : call.value.queryString.length;
-    if (underWay() >= UNDER_WAY_MAX || unanswered.bytes + size > BODIES_MAX_BYTES) {
+    if (inProgress() >= IN_PROGRESS_MAX || unanswered.bytes + size > BODIES_MAX_BYTES) {
       return send(faultAnswer(number, LaneFault.UNAVAILABLE));
     }
     begin(1, size);
@@ -170,7 +170,7 @@ export function serveLane(
 
   /** Ends the stream if no call is pending. Calls that arrive after that get no answer. */
   function stop(): void {
-    if (underWay() === 0) end();
+    if (inProgress() === 0) end();
   }
 
   stopping.addEventListener("abort", stop, { once: true });

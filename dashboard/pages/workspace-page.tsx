@@ -57,7 +57,7 @@ export function WorkspacePage({ id, publicUrl }: { readonly id: string; readonly
         <ModeBadge mode={workspace.mode} />
         <span class={`liveness ${liveness}`}>
           <span class="dot" aria-hidden="true" />
-          {{ live: "Live", connecting: "Connecting", away: "Not live: reconnecting" }[liveness]}
+          {{ live: "Live", connecting: "Connecting", unavailable: "Not live: reconnecting" }[liveness]}
         </span>
       </PageHeading>
       <p class="workspace-id">

@@ -4,7 +4,7 @@ import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
 /** Whether the page shows the current state. */
-export type Liveness = "connecting" | "live" | "away";
+export type Liveness = "connecting" | "live" | "unavailable";
 
 export interface WatchedWorkspace {
   readonly workspace: WorkspaceShape | undefined;
@@ -36,7 +36,7 @@ const SILENT_AFTER_MS = 5_000;
 
 /**
  * Returns the current state of a workspace. While the page is visible, a stream reports changes. The state is live from
- * the first event of the stream until the stream reports `away` or is silent, or a request gets no answer. Each time it
+ * the first event of the stream until the stream reports `unavailable` or is silent, or a request gets no answer. Each time it
  * becomes live, everything is read again, so no change in between is missed.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
@@ -75,7 +75,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
     reread.current = () => void read("person");
 
     /** Called when the shown state may be outdated. */
-    function lose(liveness: Exclude<Liveness, "live"> = "away"): void {
+    function lose(liveness: Exclude<Liveness, "live"> = "unavailable"): void {
       isLive = false;
       change({ liveness });
     }
@@ -106,11 +106,11 @@ export function useWorkspace(id: string): WatchedWorkspace {
         // The stream was rejected, not lost. A read finds out why, e.g. because the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
-      stream.addEventListener("away", () => {
+      stream.addEventListener("unavailable", () => {
         awaitWord();
         lose();
       });
-      stream.addEventListener("here", heard);
+      stream.addEventListener("available", heard);
       stream.addEventListener("health", ({ data }: MessageEvent<string>) => {
         const health = JSON.parse(data) as HealthShape;
         change({ health });

@@ -26,8 +26,8 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
  * `GET /workspaces/:id/watch` streams the changes of a workspace as server-sent events: `health`, `delivery`, and `gone`
- * once it is deleted. Every 2 s it sends `here` while core answers, and `away` while core does not. When core
- * disconnects, `away` is sent at once, and the first event afterwards is `health`. The page then reads everything again,
+ * once it is deleted. Every 2 s it sends `available` while core answers, and `unavailable` while core does not. When core
+ * disconnects, `unavailable` is sent at once, and the first event afterwards is `health`. The page then reads everything again,
  * because deliveries in between are not repeated. When the stream ends, the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
@@ -53,7 +53,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     };
     const beat = setInterval(() => {
       if (sessionOf(request) === undefined) return end();
-      send(isCoreHere ? "here" : "away", {});
+      send(isCoreHere ? "available" : "unavailable", {});
       if (changes === undefined && out.writable) follow();
     }, BEAT_EVERY_MS);
     const end = (): void => void out.end();
@@ -77,7 +77,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
       });
       const lose = (): void => {
         if (changes !== stream) return;
-        if (isCoreHere) send("away", {});
+        if (isCoreHere) send("unavailable", {});
         [changes, isCoreHere] = [undefined, false];
       };
       stream.on("end", lose);

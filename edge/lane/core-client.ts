@@ -23,7 +23,7 @@ export interface CoreClientOptions extends CoreConnection {
 
 /** Lanes that are kept open. The channel distributes them over all cores in turn. */
 const LANES = 4;
-const UNDER_WAY_MAX = 4_096;
+const IN_PROGRESS_MAX = 4_096;
 const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
 /** Longer than core's own time limits, so that core fails first. */
@@ -57,7 +57,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
         metadata,
       ),
     lanes: LANES,
-    underWayMax: UNDER_WAY_MAX,
+    inProgressMax: IN_PROGRESS_MAX,
     bytesMax: BYTES_UNDER_WAY_MAX,
     deadlineMs: DEADLINE_MS,
     onRefused,

@@ -19,7 +19,7 @@ export interface LanesOptions {
   /** Streams that are kept open. */
   readonly lanes: number;
   /** Calls that may be pending at once, and their bytes. A further call is rejected at once. */
-  readonly underWayMax: number;
+  readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
   /** Is called with core's message when core rejects the token; only once until core accepts a lane. */
@@ -81,13 +81,13 @@ const MESSAGE_BYTES = 1_048_576;
  * When a lane breaks, its pending calls are rejected at once, because their outcome is
  * unknown. The lane is opened again after a pause that grows.
  */
-export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
+export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
   const all: Lane[] = Array.from({ length: lanes }, () => ({
     state: { name: "idle" },
     failures: 0,
   }));
   /** Pending calls by number, in the order of their deadlines. */
-  const underWay = new Map<number, Waiting>();
+  const inProgress = new Map<number, Waiting>();
   const load = createLaneLoad();
   /** Whether core has rejected the token, and has accepted no lane since. */
   let isRefused = false;
@@ -98,9 +98,9 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
   const deadlines = setInterval(rejectOverdue, CHECK_DEADLINES_EVERY_MS);
 
   function settle(number: number): Waiting | undefined {
-    const waiting = underWay.get(number);
+    const waiting = inProgress.get(number);
     if (waiting !== undefined) {
-      underWay.delete(number);
+      inProgress.delete(number);
       load.calls -= 1;
       load.bytes -= waiting.bytes;
     }
@@ -120,7 +120,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
 
   function rejectOverdue(): void {
     const now = performance.now();
-    for (const [number, { deadline }] of underWay) {
+    for (const [number, { deadline }] of inProgress) {
       if (deadline > now) return;
       fail(number, "late", new CoreUnavailable("no answer in time"));
     }
@@ -167,7 +167,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
   }
 
   function receive(number: number, answer: LaneAnswer["answer"]): void {
-    if (!underWay.has(number)) return; // The answer is too late.
+    if (!inProgress.has(number)) return; // The answer is too late.
     if (answer === undefined) fail(number, "core-fault", new Error("core sent an empty answer"));
     else if (answer.$case !== "fault") settle(number)?.resolve(answer);
     else if (answer.value === LaneFault.UNAVAILABLE)
@@ -184,7 +184,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
     stream.cancel();
     // The unsent calls are rejected with the others below, so they must not be sent later.
     if (turn?.lane === lane) turn = undefined;
-    for (const [number, waiting] of underWay) {
+    for (const [number, waiting] of inProgress) {
       if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
     }
   }
@@ -222,7 +222,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
     greet,
     /** Rejects with `CoreUnavailable` when there is no answer. It is then unknown whether the call took effect. */
     call(call: Call, bytes: number): Promise<Answer> {
-      if (closed || load.calls >= underWayMax || load.bytes + bytes > bytesMax) {
+      if (closed || load.calls >= inProgressMax || load.bytes + bytes > bytesMax) {
         return refuse("full", "too many calls are pending");
       }
       if (turn === undefined) {
@@ -239,7 +239,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
       load.calls += 1;
       load.bytes += bytes;
       const answer = new Promise<Answer>((resolve, reject) => {
-        underWay.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
+        inProgress.set(number, { lane, bytes, deadline: performance.now() + deadlineMs, resolve, reject });
       });
       if (calls.length >= MESSAGE_CALLS || turn.bytes >= MESSAGE_BYTES) flush();
       return answer;
@@ -251,7 +251,7 @@ export function createLanes({ open, lanes, underWayMax, bytesMax, deadlineMs, on
         if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
       // The remaining calls wait for a lane that was not opened yet.
-      for (const number of underWay.keys())
+      for (const number of inProgress.keys())
         fail(number, "broken", new CoreUnavailable("the edge is stopping"));
     },
   };

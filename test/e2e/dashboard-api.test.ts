@@ -163,18 +163,18 @@ describe("watching a workspace", () => {
     const alone = await startDashboardEdge(core.port);
     const watched = await watch(id, await signIn(alone.url), alone.url);
     const events = () => [...watched.text.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event);
-    await until("core is available", () => events().at(-1) === "here");
+    await until("core is available", () => events().at(-1) === "available");
     try {
       // A halted core keeps its connections open and sends nothing on them.
       process.kill(core.pid, "SIGSTOP");
-      await until("core is unavailable", () => events().at(-1) === "away");
+      await until("core is unavailable", () => events().at(-1) === "unavailable");
     } finally {
       process.kill(core.pid, "SIGCONT");
     }
-    await until("core is available again", () => events().at(-1) === "here");
+    await until("core is available again", () => events().at(-1) === "available");
     expect(events().join(" ")).toMatch(/^(away )*health (here )+(away )+health (here ?)+$/);
     await core.stop("SIGKILL");
-    await until("core is unavailable again", () => events().at(-1) === "away");
+    await until("core is unavailable again", () => events().at(-1) === "unavailable");
     expect(watched.ended).toBe(false);
     watched.stop();
     await alone.edge.stop();

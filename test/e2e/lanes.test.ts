@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { serveLane, type LaneCalls } from "../../core/rpc/lane";
 import { StatusError } from "../../core/rpc/status";
-import { createTally } from "../../core/rpc/tally";
+import { createCallCounts } from "../../core/rpc/call-counts";
 import { CoreUnavailable } from "../../edge/lane/core-unavailable";
 import { createLanes, type Call, type Lanes, type LanesOptions } from "../../edge/lane/lanes";
 import {
@@ -28,7 +28,7 @@ let stopping: AbortController;
 /** The ends of the opened lanes in core, and in the edge. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
-let lanesOfCore: ReturnType<typeof createTally>["lanes"];
+let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
 /** The most bytes of answers that core has held at once. */
 let mostHeld: number;
 const report = jest.fn();
@@ -41,7 +41,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
   stopping = new AbortController();
   server = new Server();
   report.mockClear();
-  [mostHeld, lanesOfCore] = [0, watchHeld(createTally().lanes)];
+  [mostHeld, lanesOfCore] = [0, watchHeld(createCallCounts().lanes)];
   const context = { stopping: stopping.signal, report, load: lanesOfCore };
   const calls: LaneCalls = {
     poll: (request) => answerPoll(request),
@@ -65,7 +65,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
       return stream;
     },
     lanes: 2,
-    underWayMax: 1_000,
+    inProgressMax: 1_000,
     bytesMax: 1_000_000,
     deadlineMs: 60_000,
     onRefused: jest.fn(),
@@ -193,7 +193,7 @@ test("each call gets its own answer, whenever it is made and however long it tak
 });
 
 test("a call over the limit of calls or bytes fails at once, and calls are accepted again when others are answered", async () => {
-  await start({ underWayMax: 3, bytesMax: 100 });
+  await start({ inProgressMax: 3, bytesMax: 100 });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
   await expect(ask("too large", 11)).rejects.toThrow("too many calls are pending");

@@ -47,10 +47,10 @@ test("an event over the queue's limit is dropped as overloaded, counted and logg
   await until("16 attempts are in progress, and the other events wait", async () => {
     const metrics = await readMetrics(push.service.core);
     const names = ["in_flight", "waiting", "in_hand_bytes", "queue_bytes"];
-    const [underWay, waiting, inHand, queued = 0] = names.map((name) =>
+    const [inProgress, waiting, inHand, queued = 0] = names.map((name) =>
       valueOf(metrics, `chatbridge_core_push_${name}`),
     );
-    return underWay === 16 && waiting === QUEUE_MAX - 16 && queued > 0 && inHand === queued;
+    return inProgress === 16 && waiting === QUEUE_MAX - 16 && queued > 0 && inHand === queued;
   });
   const aged = await read("oldest_seconds");
   await until("the age of the oldest event grows", async () => (await read("oldest_seconds")) > aged);

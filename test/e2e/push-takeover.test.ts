@@ -55,9 +55,9 @@ test("another core makes the remaining attempts of a core that hangs, and the ol
   cores.behave(({ body }) => (body.includes("under way") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
   await untilLogged(second, resting, 2);
-  const underWay = await publishTo(ids, "under way");
+  const inProgress = await publishTo(ids, "under way");
   await until("the attempts are in progress", () =>
-    underWay.every((event) => requestsOf(first, event) === 1),
+    inProgress.every((event) => requestsOf(first, event) === 1),
   );
   first.process.child.kill("SIGSTOP");
   cores.behave(status(204));
@@ -65,7 +65,7 @@ test("another core makes the remaining attempts of a core that hangs, and the ol
   // The second core makes the remaining attempts, and repeats the attempts whose results are unknown.
   const takenOver = async () => [
     ...(await untilLogged(second, resting, 3)),
-    ...(await untilLogged(second, underWay, 1)),
+    ...(await untilLogged(second, inProgress, 1)),
   ];
   const lines = await takenOver();
   const line = (attempt: number, result: DeliveryResult, { address }: NumberedCore) => ({
@@ -75,7 +75,7 @@ test("another core makes the remaining attempts of a core that hangs, and the ol
   });
   expect(lines).toEqual([
     ...resting.map(() => [line(1, STATUS, first), line(2, STATUS, first), line(3, SUCCESS, second)]),
-    ...underWay.map(() => [line(1, SUCCESS, second)]),
+    ...inProgress.map(() => [line(1, SUCCESS, second)]),
   ]);
   first.process.child.kill("SIGCONT");
   held.release(204);
@@ -84,7 +84,7 @@ test("another core makes the remaining attempts of a core that hangs, and the ol
   expect(await takenOver()).toEqual(lines);
   const counts = (event: Sent) => [requestsOf(first, event), requestsOf(second, event)];
   expect(resting.map(counts)).toEqual(resting.map(() => [2, 1]));
-  expect(underWay.map(counts)).toEqual(underWay.map(() => [1, 1]));
+  expect(inProgress.map(counts)).toEqual(inProgress.map(() => [1, 1]));
 });
 
 // time: ordering
@@ -95,7 +95,7 @@ test("a core that stops finishes its attempts in progress and releases its lease
   cores.behave((request) =>
     request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );
-  const underWay = await publishTo(workspaceIds, "under way");
+  const inProgress = await publishTo(workspaceIds, "under way");
   await until("all attempts are in progress", () => held.waiting === workspaceIds.length);
   const resting = await publishTo(workspaceIds, "resting");
   await untilLogged(second, resting, 1);
@@ -108,9 +108,9 @@ test("a core that stops finishes its attempts in progress and releases its lease
   expect(new Set((await leases.holders()).filter((token) => token !== undefined)).size).toBe(1);
   await leases.close();
 
-  const finished = await untilLogged(second, underWay, 1);
+  const finished = await untilLogged(second, inProgress, 1);
   expect(finished).toEqual(
-    underWay.map(({ workspaceId }) => {
+    inProgress.map(({ workspaceId }) => {
       const { address } = ids.includes(workspaceId) ? first : second;
       return [{ attempt: 1, result: SUCCESS, address }];
     }),
@@ -122,6 +122,6 @@ test("a core that stops finishes its attempts in progress and releases its lease
       [2, SUCCESS],
     ]),
   );
-  expect(underWay.map(({ eventId }) => madeByAll(eventId))).toEqual(underWay.map(() => 1));
+  expect(inProgress.map(({ eventId }) => madeByAll(eventId))).toEqual(inProgress.map(() => 1));
   expect(resting.map(({ eventId }) => madeByAll(eventId))).toEqual(resting.map(() => 2));
 });

@@ -6,7 +6,7 @@ import { createIds } from "../../core/ids";
 import type { Published } from "../../core/ports/store";
 import { GAME_METHODS } from "../../core/rpc/game-methods";
 import { createGameService, type GameServiceContext } from "../../core/rpc/game-service";
-import { createTally } from "../../core/rpc/tally";
+import { createCallCounts } from "../../core/rpc/call-counts";
 import { FollowRequest, OutboundEvent, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
 import { CARD, create } from "../harness/contents";
 import { forAll } from "../harness/for-all";
@@ -123,11 +123,16 @@ test("an opening message is refused with the field of its ack deadline if that i
 });
 
 test("calls of up to 64 MB in total are accepted; further calls are answered UNAVAILABLE until there is room again", async () => {
-  const tally = createTally();
+  const counts = createCallCounts();
   const stored: ((published: Published) => void)[] = [];
   const publishAll = (): Promise<readonly Published[]> =>
     new Promise((resolve) => stored.push((published) => resolve([published])));
-  const context = { now: Date.now, ids: createIds(Date.now), outboundEvents: { publishAll }, tally };
+  const context = {
+    now: Date.now,
+    ids: createIds(Date.now),
+    outboundEvents: { publishAll },
+    callCounts: counts,
+  };
   const { publishEvents } = createGameService(context as unknown as GameServiceContext, () => undefined);
   const ask = (bytes: number): Promise<string> =>
     new Promise((resolve) => {
@@ -138,11 +143,11 @@ test("calls of up to 64 MB in total are accepted; further calls are answered UNA
   const large = 8 * 1024 * 1024;
   const taken = Array.from({ length: 8 }, () => ask(large));
   await until("all calls have reached the store", () => stored.length === 8);
-  expect(tally.publishing.bytes).toBe(8 * large);
+  expect(counts.publishing.bytes).toBe(8 * large);
   expect(await ask(1)).toBe("UNAVAILABLE");
   for (const done of stored) done({ outcome: "unknown-workspace" });
   expect(await Promise.all(taken)).toEqual(Array(8).fill("OK"));
-  expect(tally.publishing.bytes).toBe(0);
+  expect(counts.publishing.bytes).toBe(0);
   const again = ask(1);
   await until("the call has reached the store", () => stored.length === 9);
   stored.at(-1)?.({ outcome: "unknown-workspace" });

@@ -36,15 +36,17 @@ async function request(method: string, path: string, body: object, key = ""): Pr
 export interface StreamListener {
   onEvent(event: StreamEvent): void;
   /** Called when the stream was lost; the browser opens it again. */
-  onAway(): void;
+  onDisconnect(): void;
   /** Called when the stream was closed for good: the server does not know the key, or the page is being left. */
   onUnknown(): void;
 }
 
 /** Follows the chat. Returns a function that stops it. */
-export function followChat(key: string, { onEvent, onAway, onUnknown }: StreamListener): () => void {
+export function followChat(key: string, { onEvent, onDisconnect, onUnknown }: StreamListener): () => void {
   const stream = new EventSource(`/api/stream?key=${encodeURIComponent(key)}`);
   stream.addEventListener("message", ({ data }) => onEvent(JSON.parse(String(data)) as StreamEvent));
-  stream.addEventListener("error", () => (stream.readyState === EventSource.CLOSED ? onUnknown() : onAway()));
+  stream.addEventListener("error", () =>
+    stream.readyState === EventSource.CLOSED ? onUnknown() : onDisconnect(),
+  );
   return () => stream.close();
 }

@@ -19,7 +19,7 @@ function App() {
     if (key === "") return undefined;
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
-      onAway: () => setState((before) => before && { ...before, isLive: false }),
+      onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
       // The key stays in the session, because Chromium also closes the stream when the page is reloaded.
       onUnknown() {
         setKey("");

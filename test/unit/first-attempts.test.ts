@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { createWorkspaceLane, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/workspace-lane";
+import { createFirstAttempts, IN_FLIGHT_MAX, WAIT_MAX_MS } from "../../core/delivery/first-attempts";
 import type { QueuedPush } from "../../core/ports/store";
 import { forAll } from "../harness/for-all";
 import { queued } from "../harness/test-shard";
@@ -14,13 +14,13 @@ test("however events are added and attempts end, each event is started or droppe
     { weight: 1, arbitrary: fc.record({ pass: fc.nat(6_000) }) },
   );
   forAll(fc.array(action, { maxLength: 700 }), (actions) => {
-    const lane = createWorkspaceLane();
+    const attempts = createFirstAttempts();
     const addedAt: number[] = [];
-    const underWay: QueuedPush[] = [];
+    const inProgress: QueuedPush[] = [];
     let left = 0;
     let now = 0;
     const look = (): void => {
-      for (let step = lane.next(now); step !== undefined; step = lane.next(now)) {
+      for (let step = attempts.next(now); step !== undefined; step = attempts.next(now)) {
         // Events are started or dropped in the order in which they were added.
         expect(step.push.entryId).toBe(`${left}-0`);
         const isLate = now - (addedAt[left] ?? 0) > WAIT_MAX_MS;
@@ -28,30 +28,30 @@ test("however events are added and attempts end, each event is started or droppe
         left += 1;
         if (isLate) continue;
         const { messageId } = step.push;
-        if (messageId !== "") expect(underWay.map((each) => each.messageId)).not.toContain(messageId);
-        underWay.push(step.push);
-        expect(underWay.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
+        if (messageId !== "") expect(inProgress.map((each) => each.messageId)).not.toContain(messageId);
+        inProgress.push(step.push);
+        expect(inProgress.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
       }
     };
     for (const each of actions) {
       if ("add" in each) {
         const messageId = each.add === 0 ? "" : `m${each.add}`;
-        lane.add(queued(addedAt.length, { messageId }), now);
+        attempts.add(queued(addedAt.length, { messageId }), now);
         addedAt.push(now);
       } else if ("pass" in each) {
         now += each.pass;
       } else {
-        const [ended] = underWay.splice(each.end % Math.max(1, underWay.length), 1);
-        if (ended !== undefined) lane.end(ended);
+        const [ended] = inProgress.splice(each.end % Math.max(1, inProgress.length), 1);
+        if (ended !== undefined) attempts.end(ended);
       }
       look();
-      expect(lane.isIdle).toBe(left === addedAt.length && underWay.length === 0);
+      expect(attempts.isIdle).toBe(left === addedAt.length && inProgress.length === 0);
     }
     // When all attempts in progress have ended, no event is left.
-    while (underWay.length > 0) {
-      for (const each of underWay.splice(0)) lane.end(each);
+    while (inProgress.length > 0) {
+      for (const each of inProgress.splice(0)) attempts.end(each);
       look();
     }
-    expect([left, lane.isIdle]).toEqual([addedAt.length, true]);
+    expect([left, attempts.isIdle]).toEqual([addedAt.length, true]);
   });
 });

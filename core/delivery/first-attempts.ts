@@ -7,23 +7,23 @@ export const WAITING_MAX = 5_000;
 /** Milliseconds from publication to the first attempt, at most. Later the event is dropped as overloaded. */
 export const WAIT_MAX_MS = 10_000;
 
-/** The next step for the event at the head of a lane. */
-export interface LaneStep {
+/** The next step for the oldest waiting event. */
+export interface FirstAttemptStep {
   readonly do: "start" | "drop";
   readonly push: QueuedPush;
 }
 
-export type WorkspaceLane = ReturnType<typeof createWorkspaceLane>;
+export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /**
  * The first attempts of one workspace. They start in the order of publication, several at a time. An event
  * waits while an earlier first attempt for the same message is in progress, and all later events wait, too.
  */
-export function createWorkspaceLane() {
+export function createFirstAttempts() {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
   /** The messages of the first attempts in progress; at most one attempt for each message. */
   const busy = new Set<string>();
-  let underWay = 0;
+  let inProgress = 0;
   let head = 0;
 
   function takeHead(): void {
@@ -35,7 +35,7 @@ export function createWorkspaceLane() {
 
   return {
     get isIdle() {
-      return waiting.length === 0 && underWay === 0;
+      return waiting.length === 0 && inProgress === 0;
     },
     /** Events that wait for their first attempt. */
     get waiting() {
@@ -52,7 +52,7 @@ export function createWorkspaceLane() {
       return true;
     },
     /** Returns the next step, or undefined when there is none now. The caller must call `end` once for each "start". */
-    next(now: number): LaneStep | undefined {
+    next(now: number): FirstAttemptStep | undefined {
       const first = waiting[head];
       if (first === undefined) return undefined;
       const { push, since } = first;
@@ -60,14 +60,14 @@ export function createWorkspaceLane() {
         takeHead();
         return { do: "drop", push };
       }
-      if (underWay >= IN_FLIGHT_MAX || busy.has(push.messageId)) return undefined;
+      if (inProgress >= IN_FLIGHT_MAX || busy.has(push.messageId)) return undefined;
       takeHead();
-      underWay += 1;
+      inProgress += 1;
       if (push.messageId !== "") busy.add(push.messageId);
       return { do: "start", push };
     },
     end({ messageId }: QueuedPush): void {
-      underWay -= 1;
+      inProgress -= 1;
       busy.delete(messageId);
     },
   };

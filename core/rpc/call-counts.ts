@@ -4,7 +4,7 @@ import type { Follower } from "../operations/follow";
  * Counts of what core has done for its callers, and of what is in progress. They are the
  * source of the metrics.
  */
-export type Tally = ReturnType<typeof createTally>;
+export type CallCounts = ReturnType<typeof createCallCounts>;
 
 const REFUSED = {
   "address-limit": 0,
@@ -16,7 +16,7 @@ const REFUSED = {
   "push-workspace": 0,
 };
 
-export function createTally() {
+export function createCallCounts() {
   return {
     /**
      * Open streams of edges; calls on them whose answers have not been sent; bytes of the bodies
