@@ -3,6 +3,7 @@ import { createWaker } from "../domain/waker";
 import type { Lease } from "../leases/lease";
 import { holdLeases } from "../leases/lease-holder";
 import type { FollowLog, LogEntry, Member, NotJoined } from "../ports/store";
+import { followShard, type FollowedShard } from "./followed-shard";
 import { createInFlight, deliveryId, parseDeliveryId } from "./in-flight";
 import { createPendingAcks } from "./pending-acks";
 import { createShardRest } from "./shard-rest";
@@ -37,17 +38,6 @@ const READ_MAX = 100;
 const REST_MS = 200;
 const WAIT_MAX_MS = 1_000;
 
-/** A shard whose lease this stream holds, and the position of its reading. */
-interface HeldShard {
-  readonly lease: Lease;
-  /** Whether all earlier unacked entries were read again: those of another holder, and those of lost answers. */
-  caughtUp: boolean;
-  /** The last entry that was read again; undefined before the first. */
-  readAgainAfter: string | undefined;
-  /** Whether the shard may have entries to read. */
-  stirred: boolean;
-}
-
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
@@ -68,7 +58,7 @@ interface HeldShard {
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, enteredAt, window, signal } = options;
   const inFlight = createInFlight(options.ackDeadlineMs);
-  const held = new Map<number, HeldShard>();
+  const held = new Map<number, FollowedShard>();
   const acks = createPendingAcks(log, member.group);
   const waker = createWaker();
   /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
@@ -108,7 +98,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   /** Reads a shard until its lease is released or lost. */
   async function work(lease: Lease): Promise<void> {
     const { shard } = lease;
-    const state = { lease, caughtUp: false, readAgainAfter: undefined, stirred: true };
+    const state = followShard(log, member, lease);
     held.set(shard, state);
     waker.wake();
     await once(lease.stopping, "abort");
@@ -167,7 +157,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       if (state !== undefined && isDraining(shard)) {
         // The next holder redelivers them, or this stream if the shard stays in its share after all.
         inFlight.remove(shard, entryIds);
-        readFromStart(state);
+        state.readFromStart();
         continue;
       }
       const answer = await resting.ask(shard, async () => ({
@@ -182,13 +172,12 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   /** Delivers entries if their lease is still valid. Otherwise forgets the shard, whose next holder redelivers them. */
   function deliver(
     shard: number,
-    state: HeldShard | undefined,
+    state: FollowedShard | undefined,
     entries: readonly LogEntry[] | undefined,
-  ): boolean {
+  ): void {
     const isHeld = state !== undefined && held.get(shard) === state && !state.lease.isOver();
     if (isHeld && entries !== undefined) send(shard, entries);
     else forget(shard);
-    return isHeld && entries !== undefined;
   }
 
   async function read(): Promise<void> {
@@ -197,34 +186,21 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const count = Math.min(READ_MAX, room());
       if (count <= 0) return;
       if (!mayHaveMore(shard, state) || held.get(shard) !== state) continue;
-      state.stirred = false;
       // Moved to the end of the map, so that a busy shard does not use up all of a small window.
       held.delete(shard);
       held.set(shard, state);
       reading = shard;
-      await resting.ask(shard, () => readShard(shard, state, count));
+      const answer = await resting.ask(shard, async () => ({ entries: await state.read(count) }));
       reading = undefined;
+      if (answer !== undefined) deliver(shard, state, answer.entries);
       // An answer was lost, and the store counts its entries as read.
-      if (resting.has(shard)) readFromStart(state);
+      else state.readFromStart();
     }
   }
 
   /** Whether the stream may read new events of a shard now. */
-  function mayHaveMore(shard: number, { stirred, lease }: HeldShard): boolean {
+  function mayHaveMore(shard: number, { stirred, lease }: FollowedShard): boolean {
     return stirred && lease.state === "held" && !rests(shard);
-  }
-
-  async function readShard(shard: number, state: HeldShard, count: number): Promise<void> {
-    if (state.caughtUp) {
-      const entries = await log.readNew(member, shard, count);
-      if (deliver(shard, state, entries)) state.stirred ||= entries?.length === count;
-      return;
-    }
-    const again = await log.readAgain(member, shard, count, state.readAgainAfter);
-    if (!deliver(shard, state, again?.entries)) return;
-    state.readAgainAfter = again?.last;
-    state.caughtUp = again?.last === undefined;
-    state.stirred = true;
   }
 
   /** Waits for work. A shard with more events may wait for room, which an ack, a deadline or `resume` makes. */
@@ -281,9 +257,4 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     resume: waker.wake,
     ended: live(),
   };
-}
-
-/** Makes the stream read all unacked entries again: some were lost in an answer, or were removed undelivered. */
-function readFromStart(state: HeldShard): void {
-  Object.assign(state, { caughtUp: false, readAgainAfter: undefined, stirred: true });
 }
