@@ -131,7 +131,7 @@ describe("a session ends after two hours without use", () => {
     watch.setEncoding("utf8").on("data", (text: string) => (heard += text));
     watch.once("end", () => (isOver = true));
     await setAhead();
-    await until("the watch sends a heartbeat", () => heard.includes(": here"));
+    await until("the watch sends a heartbeat", () => heard.includes(": available"));
     await setAhead();
     expect(await ask(cookie, "/workspaces")).toBe(401);
     await until("the watch ends", () => isOver);
