@@ -172,7 +172,9 @@ describe("watching a workspace", () => {
       process.kill(core.pid, "SIGCONT");
     }
     await until("core is available again", () => events().at(-1) === "available");
-    expect(events().join(" ")).toMatch(/^(unavailable )*health (available )+(unavailable )+health (available ?)+$/);
+    expect(events().join(" ")).toMatch(
+      /^(unavailable )*health (available )+(unavailable )+health (available ?)+$/,
+    );
     await core.stop("SIGKILL");
     await until("core is unavailable again", () => events().at(-1) === "unavailable");
     expect(watched.ended).toBe(false);
