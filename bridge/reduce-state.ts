@@ -4,7 +4,7 @@ import { emptyMemory, type Memory } from "./reduce-memory";
 
 /** Limits of the reducer's state. */
 export interface BridgeLimits {
-  /** Number of messages that can still be updated. Beyond it, the one posted or updated longest ago is forgotten. */
+  /** Maximum number of messages that can still be updated. The message updated or posted longest ago is dropped first. */
   readonly messages: number;
   /** Number of event ids remembered to detect repeats. */
   readonly events: number;

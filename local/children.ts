@@ -14,9 +14,9 @@ export interface Child {
 
 /**
  * Flags of Node for the processes of the service, as in the Dockerfile and the operator's guide.
- * Objects of a request or a push live for some milliseconds. Under load, Node's default young
- * generation of 16 MB fills up before they die, so many are promoted, and only a full garbage
- * collection frees them. With 64 MB, most have died by then.
+ * Objects of a request or a push live for a few milliseconds. Under load, Node's default young
+ * generation of 16 MB fills up while they are still in use. Node then promotes many of them, and
+ * only a full garbage collection frees promoted objects. With 64 MB, few are promoted.
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=64"];
 

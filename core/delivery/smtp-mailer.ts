@@ -27,7 +27,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   };
 }
 
-/** The fields that an error has when it occurred in the dialogue with the server. */
+/** The fields that nodemailer adds to an error of an SMTP connection. */
 interface SmtpFault {
   readonly code?: unknown;
   readonly command?: unknown;

@@ -187,7 +187,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     endBeats();
     await beating;
     await share.idle();
-    // Leaves first, so that other members acquire each shard as soon as the work on it has ended.
+    // The member leaves first. Other members can then acquire each shard as soon as this member releases the shard.
     const left = leases.leave(member).catch(onFault);
     await Promise.all([left, ...[...held.values()].map(release)]);
   }

@@ -88,7 +88,7 @@ test("successive empty polls are one line, until a poll with events, a push, a c
   expect(pages).toEqual(lines);
 });
 
-test("a watch reads lines logged since its last read, and a longer run of polls under its old id", async () => {
+test("a watch reads the lines logged since its last read, and a run of polls that grew keeps its id", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.deliveryLog.append(id, delivery(1));

@@ -130,7 +130,7 @@ describe("first attempts of a workspace", () => {
     expect(ids()).toEqual(eventIds(1, 2, 3, 4));
   });
 
-  test("of one workspace do not wait for those of another in the same shard", async () => {
+  test("do not wait for those of another workspace in the same shard", async () => {
     await shard().run(1, {
       answer: ({ eventId }) => (Number(eventId.slice(4)) > 100 ? OK : unanswered()),
       queue: queuedMany(100),

@@ -153,7 +153,7 @@ test("after the last attempt fails, the event is dropped and the result has the 
 test.each([
   [59_999, [30_000]],
   [60_000, [30_000, 30_000]],
-])("with %i ms for its retries and a Retry-After of 30 s the sender waits %j", async (giveUpAfterMs, ms) => {
+])("a sender that gives up after %i ms waits %j ms when Retry-After is 30 s", async (giveUpAfterMs, ms) => {
   const { send, pauses } = senderOf({ giveUpAfterMs });
   service.behave(status(429, { headers: { "Retry-After": "30" } }));
   expect(await send(EVENT)).toMatchObject({ outcome: "given-up", attempts: 1 + ms.length, status: 429 });

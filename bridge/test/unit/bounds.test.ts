@@ -10,7 +10,7 @@ import { forAll } from "../../../test/harness/for-all";
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 
 // time: controlled
-test("the back-off doubles up to a limit, and chance adds at most half of it", () => {
+test("the wait doubles up to a limit, and jitter adds at most half of the wait", () => {
   const failures = fc.integer({ min: 1, max: 1000 });
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   forAll(failures, random, (count, chance) => {

@@ -56,11 +56,11 @@ register('read_pushes', function(keys, args)
 end, { 'no-writes' })
 
 -- Holds an event that was never sent, with a new sequence, when its workspace polls. An
--- update is dropped when an event was published and held since then, because that may be a
--- later update of the same message, which this one would undo. An event whose workspace is
--- disconnected or deleted is dropped. The state has the sequence of the last event that was
--- moved from the queue to the held events (`lifted`), and of the last published event held
--- before such events (`published`).
+-- update is dropped when an event that was published later is already held: that event may
+-- be a later update of the same message. An event whose workspace is disconnected or deleted
+-- is dropped. The state has the sequence of the last event that was moved from the queue to
+-- the held events (`lifted`), and of the last published event held before such events
+-- (`published`).
 -- Returns recorded | pushed (the workspace is a push workspace again, so the event stays
 -- queued) | polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)

@@ -8,7 +8,7 @@ import { JoinPage } from "./join-page";
 const KEY = "chat-key";
 const NAME = "chat-name";
 
-/** The chat of this tab's member. Each tab is a separate member, and keeps it when reloaded. */
+/** The chat of this tab's member. Each tab is a separate member, also after a reload. */
 function App() {
   const [key, setKey] = useState(sessionStorage.getItem(KEY) ?? "");
   const [why, setWhy] = useState("");
@@ -20,7 +20,7 @@ function App() {
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
       onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
-      // The key stays in the session, because Chromium also closes the stream when the page is reloaded.
+      // `sessionStorage` keeps the key, because Chromium also closes the stream when the user reloads the page.
       onUnknown() {
         setKey("");
         setState(undefined);

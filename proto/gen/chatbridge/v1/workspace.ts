@@ -170,7 +170,7 @@ export interface GetWorkspaceResponse {
   health: WorkspaceHealth | undefined;
 }
 
-/** ListWorkspacesRequest asks for a page. */
+/** ListWorkspacesRequest asks for one page of the list of workspaces. */
 export interface ListWorkspacesRequest {
   /** page_size is the maximum number of entries, 1 to 1,000; 0 means 100. */
   pageSize: number;
@@ -178,7 +178,7 @@ export interface ListWorkspacesRequest {
   pageToken: string;
 }
 
-/** ListWorkspacesResponse is one page. */
+/** ListWorkspacesResponse is one page of the list of workspaces. */
 export interface ListWorkspacesResponse {
   /** workspaces of the page. */
   workspaces: Workspace[];
@@ -413,7 +413,7 @@ export interface PollTest {
   lastPollAt: Date | undefined;
 }
 
-/** ListDeliveriesRequest asks for a page. */
+/** ListDeliveriesRequest asks for one page of the log of deliveries. */
 export interface ListDeliveriesRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
@@ -423,7 +423,7 @@ export interface ListDeliveriesRequest {
   pageToken: string;
 }
 
-/** ListDeliveriesResponse is one page. */
+/** ListDeliveriesResponse is one page of the log of deliveries. */
 export interface ListDeliveriesResponse {
   /** deliveries of the page, newest first. */
   deliveries: LoggedDelivery[];
