@@ -39,7 +39,7 @@ export const ROTATION_OVERLAP_MS = 1 * DAY_SECONDS * SECOND_MS;
 export const PAGE_MAX_EVENTS = 100;
 /** Decimal digits of a cursor. */
 export const CURSOR_MAX_DIGITS = 18;
-/** Milliseconds between two polls that the contract recommends. */
+/** Recommended milliseconds between two polls. */
 export const POLL_INTERVAL_MS = 2 * SECOND_MS;
 /** Milliseconds without a poll, while events wait, after which polling fails. */
 export const FAILING_AFTER_MS = 5 * MINUTE_MS;

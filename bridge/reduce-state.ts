@@ -4,7 +4,7 @@ import { emptyMemory, type Memory } from "./reduce-memory";
 
 /** Limits of the reducer's state. */
 export interface BridgeLimits {
-  /** Maximum number of messages that can still be updated. The message updated or posted longest ago is dropped first. */
+  /** Maximum number of messages that can still be updated. The message updated or posted longest ago is forgotten first. */
   readonly messages: number;
   /** Number of event ids remembered to detect repeats. */
   readonly events: number;

@@ -25,7 +25,7 @@ export interface Called {
   readonly role: Role;
 }
 
-/** The message and the exit code for a call that core did not answer or rejected. */
+/** The message and the exit code for a call that core rejected or did not answer. */
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
   const details = error.details.replaceAll(/\s+/g, " ").replace(/\.? Resolution note: $/, "");

@@ -42,11 +42,11 @@ interface Trial {
   recorded: Promise<Recorded> | undefined;
 }
 
-/** When the first attempt of an event failed. */
+/** The time at which the first attempt of an event failed, by two clocks. */
 interface FirstFailure {
-  /** In ms of the service's clock, for the next holder of the shard. */
+  /** Milliseconds of the service's clock, for the next holder of the shard. */
   readonly atMs: number;
-  /** By `performance.now()`, which does not step as clocks do. */
+  /** Milliseconds of `performance.now()`, which never jumps. */
   readonly at: number;
 }
 

@@ -19,7 +19,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** An hour that does not start on a minute has a partial minute at each end. */
 const MINUTES = 61;
 
-/** Counts the deliveries of the last hour by minute. Health covers the same hour. */
+/** Counts the deliveries of the last hour by minute. The health of a workspace covers the same hour. */
 export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: number): MinuteBuckets {
   const sinceMs = nowMs - HOUR_MS;
   const first = Math.floor(sinceMs / MINUTE_MS);

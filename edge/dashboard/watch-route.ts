@@ -16,9 +16,12 @@ export interface WatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** Watches at a time. For each, core reads the workspace's log several times a second. */
+/** Maximum number of watches at a time. For each watch, core reads the workspace's log several times a second. */
 const WATCHES_MAX = 200;
-/** Interval of the heartbeat, which says whether core answers, and detects closed connections. The page allows 5 s. */
+/**
+ * Milliseconds between heartbeats, which say whether core answers, and detect closed connections. The browser considers
+ * a stream broken after 5 s without a heartbeat.
+ */
 const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;
 /** With more unread bytes than this, the reader is considered stuck and is disconnected. */

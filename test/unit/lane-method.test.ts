@@ -41,10 +41,11 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
   return { number: of, answer: { $case: "poll", value: { outcome: { $case: "page", value } } } };
 }
 
-test("core's answers are read the same as those that the generated code writes", () => {
+test("core's answers decode like the answers that the generated code encodes", () => {
   forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
     const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
-    // Read at once, because the next message reuses the buffer. Encoded again, because zeroes may be left out.
+    // `decode` runs at once, because the next message reuses the buffer. Both sides are encoded by the generated
+    // code, because an encoder may omit zeroes.
     const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });

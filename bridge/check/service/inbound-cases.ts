@@ -115,7 +115,7 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
 
 const longDm = (length: number) => DM_PREFIX + "u".repeat(length - DM_PREFIX.length);
 
-/** A DM channel is `dm:` and the event's own user.id, and is valid only in actions and messages. */
+/** A DM channel is `dm:` followed by the event's own user.id, and is valid only in actions and messages. */
 export const DM_CASES: readonly InboundCase[] = [
   { what: "a message in the member's own DM", event: { ...message, channel: `dm:${me}` } },
   { what: "an action in the member's own DM", event: { ...action, channel: { id: `dm:${me}` } } },

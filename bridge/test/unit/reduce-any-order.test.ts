@@ -57,7 +57,7 @@ describe("whatever arrives, expires and is refused", () => {
 
   test("the same state and input give the same result, and neither is changed", () => {
     always(({ steps }) => {
-      // In reverse order, so that a state that was changed differs from the one that was used.
+      // Repeats the steps in reverse order: from a state that `reduce` changed, the result would differ.
       for (const { state, input, reduced } of steps.toReversed()) {
         expect(reduce(state, input)).toEqual(reduced);
       }

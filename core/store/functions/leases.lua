@@ -70,15 +70,15 @@ local function find_alive(prefix, group, now, silent)
   return read_alive(prefix, group, now, silent)
 end
 
--- Adds a member to a group, or records that it is alive. The shard is the one that has
--- the group's register.
+-- Adds a member to a group, or records that the member is alive. The shard is that of the
+-- group's register.
 -- ARGV: group, name, token, '1' until the member has had an answer, ms since the member
 -- entered the group, ms after which a silent member is removed, maximum number of members
 -- ('0' for any number).
 -- Returns {1, names of the live members in order, separated by blanks}; {0} when the name
 -- belongs to another token; {-1} when the group is full. A newer member replaces an older
--- one with its name. The age that each reports decides which is newer, because a member
--- whose first answer was lost joins again as if it were new.
+-- member of the same name. The reported ages decide which is newer. The '1' alone does not,
+-- because a member whose first answer was lost sends '1' again.
 register('join_group', function(keys, args)
   local prefix = keys[1]
   local group, name, token, fresh, age, silent, most = unpack(args)

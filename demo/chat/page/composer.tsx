@@ -42,7 +42,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     // The field may be newer than the state, which changes with the next rendering.
     const typed = field.current?.value ?? text;
     if (typed.trim() === "") return;
-    // Cleared before the answer, because text typed in the meantime belongs to the next message.
+    // The field is cleared before the answer arrives: text typed in the meantime belongs to the next message.
     setText("");
     if (!(await say(typed))) setText((since) => (since === "" ? typed : `${typed}\n${since}`));
   }

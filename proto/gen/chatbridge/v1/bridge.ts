@@ -153,10 +153,10 @@ export interface ReceiveResponse {
   /** outcome of the request. */
   outcome:
     | //
-    /** accepted: the event is stored, or repeats a stored event. */
+    /** accepted says that the event is stored, or repeats a stored event. */
     { $case: "accepted"; value: Accepted }
     | //
-    /** refused: nothing was stored. */
+    /** refused says why nothing was stored. */
     { $case: "refused"; value: Refused }
     | undefined;
 }
@@ -213,7 +213,7 @@ export interface PollResponse {
     /** page is the page for the bridge. */
     { $case: "page"; value: SignedPage }
     | //
-    /** refused: there is no page. */
+    /** refused says why there is no page. */
     { $case: "refused"; value: Refused }
     | undefined;
 }

@@ -118,10 +118,10 @@ export interface PublishResult {
   /** outcome of the event. */
   outcome:
     | //
-    /** published: the event is stored. */
+    /** published says what was stored. */
     { $case: "published"; value: PublishedEvent }
     | //
-    /** refused: the event is not stored. Do not send it again unchanged. */
+    /** refused says why the event was not stored. Do not send the event again unchanged. */
     { $case: "refused"; value: PublishRefused }
     | undefined;
 }
