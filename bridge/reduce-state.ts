@@ -77,8 +77,8 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 
 /**
  * Returns the part of the state to save for a restart, for example by `v8.serialize`:
- * the map of messages and the ids of events. Pending events are not part of it: a
- * poller's cursor has not passed them, so they are polled again.
+ * the map of messages and the ids of events. Pending events need not be saved: the
+ * poller's cursor has not passed them, so the poller fetches them again.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };

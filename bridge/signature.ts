@@ -93,7 +93,7 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 export function checkSecrets(secrets: SecretList): readonly string[] {
   const list = typeof secrets === "string" ? [secrets] : secrets;
   if (list.length === 0 || list.some((secret) => secret === "")) {
-    throw new RangeError("a signing secret is missing: give the one that the dashboard showed");
+    throw new RangeError("a signing secret is missing: give the secret that the dashboard showed");
   }
   return list;
 }

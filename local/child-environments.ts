@@ -9,7 +9,7 @@ import type { ListenAddresses } from "./start-settings";
 const NOT_PASSED_ON = /^CORE_TLS_/;
 /** Settings that only core gets, since they are secret. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
-/** Socket where the chat switches between polling and pushes. The path is relative, since it must be short. */
+/** Unix socket for the chat's switch between polling and pushes. Such a path must be short, so it is relative. */
 export const SWITCH_SOCKET = "chat.sock";
 
 /**

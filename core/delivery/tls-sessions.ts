@@ -59,7 +59,7 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
             until = performance.now() + lifeMs(socket);
           }
         });
-        // Listening earlier fails: the listener is lost when Node tries another address of the host.
+        // A `session` listener that is added earlier is lost when Node tries another address of the host.
         socket.once("connect", () => {
           const key = keyOf(host, socket.remoteAddress ?? "");
           // Emitted only after the certificate was accepted, and once for each ticket that the bridge sends.

@@ -149,9 +149,9 @@ function readOpen({ group, consumer, window, ackDeadline }: FollowOpen) {
     ? ackDeadline.seconds * 1000 + ackDeadline.nanos / 1e6
     : ACK_DEADLINE_DEFAULT_MS;
   const fault = !NAME_FORM.test(group)
-    ? "open.group must be 1 to 64 of A-Z a-z 0-9 . _ -"
+    ? "open.group must be 1 to 64 characters of A-Z a-z 0-9 . _ -"
     : !NAME_FORM.test(consumer)
-      ? "open.consumer must be 1 to 64 of A-Z a-z 0-9 . _ -"
+      ? "open.consumer must be 1 to 64 characters of A-Z a-z 0-9 . _ -"
       : window < 1 || window > WINDOW_MAX
         ? `open.window must be 1 to ${WINDOW_MAX}`
         : ackDeadlineMs < ACK_DEADLINE_MIN_MS || ackDeadlineMs > ACK_DEADLINE_MAX_MS

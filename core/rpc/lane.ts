@@ -40,10 +40,10 @@ const MESSAGE_BYTES = 65_536;
 
 /** A lane with this many bytes of unsent answers reads no more calls: they wait in the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
-/** Bytes of answers that one lane, and all lanes together, may hold. A further answer is replaced by a fault. */
+/** Maximum bytes of the unsent answers of one lane, and of all lanes. A further answer is replaced by a fault. */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
 const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
-/** Bytes of an answer without its page or the violation of the edge that it repeats. */
+/** Bytes of an answer, besides the body of its page or the text of its violation. */
 const ANSWER_BYTES = 64;
 
 /**

@@ -9,7 +9,10 @@ export interface SecretCardProps {
   readonly made: WorkspaceWithSecret;
   /** Base URL at which bridges reach the service. */
   readonly publicUrl: string;
-  /** Whether the card appears on a page that is already open. It then takes the focus, which scrolls to it. */
+  /**
+   * Whether the card appears on a page that is already open. The card's title then gets the focus, so the browser
+   * scrolls to the card.
+   */
   readonly comesUp?: boolean;
   /** The button or link to continue with. */
   readonly children: ComponentChildren;

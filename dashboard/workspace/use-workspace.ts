@@ -74,7 +74,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
     }
     reread.current = () => void read("person");
 
-    /** Called when the shown state may be outdated. */
+    /** Marks the shown state as possibly outdated. */
     function lose(liveness: Exclude<Liveness, "live"> = "unavailable"): void {
       isLive = false;
       change({ liveness });

@@ -48,7 +48,8 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
 }
 
 function parseName(text: string): string {
-  if (!/^[A-Za-z0-9._-]{1,64}$/.test(text)) throw new Error("must be 1 to 64 of A-Z a-z 0-9 . _ -");
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(text))
+    throw new Error("must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
   return text;
 }
 

@@ -22,7 +22,7 @@ export const ERROR_BODY: Schema = {
     field: {
       type: "string",
       description:
-        "On a 400 for a field or parameter: the first invalid one. Nested names are dotted, e.g. `user.id`.",
+        "The first invalid field or parameter, if one is the reason for a 400. Nested names are dotted, e.g. `user.id`.",
     },
   },
   required: ["statusCode", "message"],

@@ -31,7 +31,7 @@ const heldEvents = (workspace: TestWorkspace, count: number) =>
     return events.length >= count && events;
   });
 
-/** Runs a dice program, and plays with it as a bridge. */
+/** Runs a dice program, and plays its game by requests of a bridge. */
 async function playDice(command: readonly [string, ...string[]]): Promise<void> {
   const environment = { CORE_TOKEN: TOKENS.game, CORE_ADDRESS: `127.0.0.1:${service.core.port}` };
   const program = startProgram(command, { cwd: folder, environment });

@@ -62,7 +62,7 @@ export function expectSound(became: Account): void {
   expectSums(became);
 }
 
-/** Fails when an event is in two columns of the account, or in none. */
+/** Fails unless the outcomes add up to the number of accepted and published events. */
 export function expectSums({ accepted, delivered, published, served, pushed, dropped, lost }: Account): void {
   const given = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   expect(delivered + served + pushed + given + lost.length).toBe(accepted + published);

@@ -107,7 +107,7 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
   };
 }
 
-/** Returns `count` events of different messages, whose pushes are retried. */
+/** Returns `count` events, each of which creates a message. Their pushes are retried. */
 export function textEvents(workspaceId: string, count: number): readonly EventInit[] {
   return Array.from({ length: count }, (_, i) => textEvent(workspaceId, String(i)));
 }

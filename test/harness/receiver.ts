@@ -14,7 +14,7 @@ export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The number of its connection. Requests with the same number reused one connection. */
+  /** Number of the connection. Requests with the same number arrived on the same connection. */
   readonly connection: number;
   /** The server name of the TLS handshake (SNI). */
   readonly servername: string | undefined;
@@ -59,7 +59,8 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // This server never listens: it is given connections, so it closes only idle ones by itself.
+  // This server does not listen itself: each connection is passed to it below. Node then enforces only
+  // `keepAliveTimeout`, not the timeouts for headers and requests.
   const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
     const connection = open.get(stream);

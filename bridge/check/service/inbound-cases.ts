@@ -57,7 +57,7 @@ export interface InboundCase {
   readonly field?: string;
 }
 
-/** Valid values of a field that all types have are sent in messages only, since games act on commands. */
+/** If every type has the field, its valid values are sent only in messages, because games act on commands. */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {
     const to = (value: unknown) => withField(EVENTS[type], field, value);

@@ -8,9 +8,9 @@ const BODY_MAX_BYTES = 64 * 1024;
 
 /** Advice to the user of the check, by the status of the first `POST`. */
 const FIRST_ADVICE: Readonly<Record<number, string>> = {
-  401: "the secret is not this workspace's: give the one that the dashboard showed when the workspace was connected",
+  401: "the secret is not this workspace's: use the secret that the dashboard showed when the workspace was connected",
   404: "there is no such workspace, or it is disconnected: check the base URL and the id",
-  409: "the two clocks are more than 5 minutes apart: set the one that is wrong",
+  409: "the two clocks are more than 5 minutes apart: correct the wrong clock",
 };
 
 export const GATE_RULE: Rule<ServiceTarget> = {
@@ -31,7 +31,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "field-rules",
     says: "Every field is accepted within its bounds, and otherwise rejected with a 400 that names the field.",
-    fix: "validate each field by the contract's tables, and name the first invalid one by its dotted path",
+    fix: "validate each field against the contract's tables, and name the first invalid field by its dotted path",
     judge: (target) => judgeCases(target, TEXT_CASES),
   },
   {

@@ -1,6 +1,6 @@
--- Leases: they decide which member of a group works on a shard. A group is all cores, or
--- the streams of a group of followers. Each member regularly reports that it is alive,
--- takes its part of the shards, and holds each by a lease that expires unless renewed.
+-- Leases decide which member of a group works on a shard. A group is all cores, or the
+-- streams of a group of followers. Each member regularly reports that it is alive, and
+-- acquires leases on its share of the shards. A lease expires unless it is renewed.
 
 local function lease_key(prefix, group)
   return prefix .. ':lease:' .. group
