@@ -80,7 +80,7 @@ export async function connectToStore(url: string) {
     assertHeld: (count: number) => assertEntries(HELD_STREAMS, count, "events were published"),
     /** Removes held events. Their streams must remain, because core treats a missing one as lost. */
     emptyHeld: () => emptyStreams(HELD_STREAMS),
-    /** Removes the keys of rate limits, which would expire some seconds after their last request. */
+    /** Removes the keys of rate limits, which would expire a few seconds after their last request. */
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await withKeys(pattern, (keys) => client.unlink(keys));
     },

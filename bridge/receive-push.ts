@@ -53,7 +53,7 @@ export interface PushReceiver {
 }
 
 /**
- * The service retries an event for some seconds after its first attempt. An attacker can replay a recorded push
+ * The service retries an event for a few seconds after its first attempt. An attacker can replay a recorded push
  * while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
  */
 const SEEN_FOR_MS = 10 * 60_000;

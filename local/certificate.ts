@@ -30,7 +30,7 @@ export async function makeCertificate(folder: string, host: string): Promise<Cer
   }
 }
 
-/** Returns a PEM file with the certificate and, if given, the roots in the file `others`. */
+/** Returns the path of a PEM file with the certificate and, if given, the root certificates in the file `others`. */
 export function rootsWith({ certPath }: CertificateFiles, others: string | undefined): string {
   if (!others) return certPath;
   const path = join(dirname(certPath), "push-roots.pem");

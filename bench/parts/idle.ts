@@ -11,7 +11,7 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 const POLLING = 1_000;
 /** The interval that the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
-/** Seconds after a start in which processes finish starting and compile their code. */
+/** Seconds after a start, until the processes are idle: they first load and compile their code. */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;
 

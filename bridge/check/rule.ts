@@ -55,7 +55,7 @@ export function noReply(what: string, { failed, isUnreached }: NoReply, option: 
 /** Callbacks for the progress of a check. */
 export interface CheckProgress {
   begun(id: string, says: string): void;
-  /** Called when the check of a rule waits for some seconds. */
+  /** Called when the check of a rule waits for a few seconds. */
   waiting(what: string): void;
   judged(result: RuleResult): void;
 }

@@ -34,7 +34,7 @@ export function renderEnvelope(
   };
 }
 
-/** Recently formatted times. The events of one call share few times, and formatting one takes 0.5 µs. */
+/** Recently formatted times. Events of one call mostly have the same times, and formatting a time takes 0.5 µs. */
 const isoTimes = new Map<number, string>();
 const ISO_TIMES_MAX = 16;
 

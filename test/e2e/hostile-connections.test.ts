@@ -70,7 +70,7 @@ test.each<[string, () => string, readonly number[]]>([
   expect(await statusesOf(service.url, (socket) => void socket.end(bytes()))).toEqual(statuses);
 });
 
-// The limits of an address and of all bridges together: test/unit/unsent-pages.test.ts.
+// The limits of an address and of all bridges together are tested in test/unit/unsent-pages.test.ts.
 test("a bridge that reads no pages reaches only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
   // The largest pages: five of them are within a workspace's limit.

@@ -7,7 +7,7 @@ import type { TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// Single fields, and fields in any combination: test/unit/read-inbound-event.test.ts.
+// Single fields and their combinations are tested in test/unit/read-inbound-event.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service);
 

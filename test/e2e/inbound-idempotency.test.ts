@@ -6,7 +6,7 @@ import { expectRefusal } from "../harness/refusals";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// How long an id is remembered: test/store/append.test.ts.
+// The time for which an id is remembered is tested in test/store/append.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const other = freshWorkspace(service, beforeEach);
@@ -25,7 +25,7 @@ const guess = (text: string, id?: string) => ({
   text,
 });
 
-/** Returns the signature header of a body that was signed some seconds ago. */
+/** Returns the signature header of a body that was signed a few seconds ago. */
 function signed(event: object | string, secondsAgo: number, { secret } = workspace) {
   const body = typeof event === "string" ? event : JSON.stringify(event);
   return { "Service-Signature": signatureOf(secret, body, nowSeconds() - secondsAgo) };

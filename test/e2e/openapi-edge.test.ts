@@ -9,7 +9,7 @@ import { sharedPush } from "../harness/push";
 const push = sharedPush();
 const { service } = push;
 
-// Inbound events: test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
+// Inbound events are tested in test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
 const document = openApiDocument();
 /** The contract that rejects undocumented fields. */
 const closed = contractOf(document, true);

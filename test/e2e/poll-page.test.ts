@@ -8,7 +8,7 @@ import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
-// Parameters in any combination: test/unit/read-poll-query.test.ts. Pages of any held events: test/store/pages.test.ts.
+// Other parameters are tested in test/unit/read-poll-query.test.ts, and other pages in test/store/pages.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const store = testStore({ redisUrl: service.redis.url });

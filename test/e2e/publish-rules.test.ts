@@ -16,7 +16,7 @@ import {
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
-// Each rule: test/unit/outbound-rules.test.ts.
+// Each rule is tested in test/unit/outbound-rules.test.ts.
 const service = sharedService();
 
 const action = (value: string) => ({ label: "a", press: { $case: "action" as const, value } });
@@ -58,7 +58,7 @@ test.each<[string, ContentInit | undefined, EventInit?]>([
   },
 );
 
-// All such workspaces: test/store/publish.test.ts.
+// The other workspaces that get no events are tested in test/store/publish.test.ts.
 test("an event for an unknown or disconnected workspace is refused, even with an idempotency key that was used before", async () => {
   const { id } = await service.workspaces.make();
   const event = { ...textEvent(id, "x"), idempotencyKey: "k" };

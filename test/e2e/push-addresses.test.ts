@@ -56,7 +56,7 @@ async function movedBridge(service: PushService, addresses: readonly string[]): 
   return bridge;
 }
 
-// Every kind of address: test/unit/public-address.test.ts.
+// Every kind of address is tested in test/unit/public-address.test.ts.
 // contract: push-private
 test.each([
   [["127.0.0.1"], "loopback"],

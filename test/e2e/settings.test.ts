@@ -39,7 +39,7 @@ const FAULTY_EDGE = {
   LOG_LEVEL: "value-of-level",
 };
 
-// Each invalid setting alone: test/unit/settings.test.ts.
+// Each invalid setting is tested alone in test/unit/settings.test.ts.
 test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   ["core", FAULTY_CORE, Object.keys(FAULTY_CORE)],
   ["edge", FAULTY_EDGE, Object.keys(FAULTY_EDGE)],

@@ -194,7 +194,7 @@ describe("listing", () => {
       return void (await api.delete(id));
     });
 
-  // Any order and page size: test/store/workspaces.test.ts.
+  // The order and all page sizes are tested in test/store/workspaces.test.ts.
   test("answers workspaces newest first, in pages, and each page starts after the previous page", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);

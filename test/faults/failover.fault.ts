@@ -75,7 +75,7 @@ describe.each([
   });
 
   // time: ordering
-  test("without confirmation, only writes that its replica did not have yet are lost", async () => {
+  test("without confirmation, only writes that the replica did not have yet are lost", async () => {
     const failedOver = await failOver(startRedis, `failover of ${kind}, no replica confirms`, 0);
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);

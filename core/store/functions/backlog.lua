@@ -63,7 +63,7 @@ local function trim_inbound(prefix, how, threshold)
 end
 
 -- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number
--- of the stream's nodes, which Redis returns at once: each node has up to 4,096 bytes
+-- of the stream's nodes, which Redis returns at once. Each node has up to 4,096 bytes
 -- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an
 -- event, so it is made once a 64th of `most` has been appended, and at the first call after a
 -- restart. `appended` is the number of bytes just appended. Returns the same as trim_inbound.

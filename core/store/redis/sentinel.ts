@@ -62,7 +62,8 @@ export async function connectSentinel(
     if (isReady() && master?.name === nameOf(found)) return;
     leave();
     const fresh = await enter(found);
-    // Another server may have been promoted meanwhile, and this one may have restarted as a master, so query again.
+    // Sentinel may have promoted another server meanwhile, so query again. After a restart, the old master still
+    // acts as a master until Sentinel makes it a replica.
     const still = await findMaster(sentinels, target.master).catch(() => undefined);
     if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
     else master = fresh;

@@ -85,7 +85,7 @@ export interface LaneResponse {
   answers: LaneAnswer[];
 }
 
-/** LaneAnswer answers one call. */
+/** LaneAnswer is the answer to one call. */
 export interface LaneAnswer {
   /** number of the call. */
   number: number;
@@ -148,7 +148,7 @@ export interface ReceiveRequest {
     | undefined;
 }
 
-/** ReceiveResponse answers one POST. */
+/** ReceiveResponse is the answer to one POST. */
 export interface ReceiveResponse {
   /** outcome of the request. */
   outcome:
@@ -205,7 +205,7 @@ export interface PollRequest {
     | undefined;
 }
 
-/** PollResponse answers one poll. */
+/** PollResponse is the answer to one poll. */
 export interface PollResponse {
   /** outcome of the request. */
   outcome:

@@ -107,13 +107,13 @@ export interface DmCreate {
   message: Message | undefined;
 }
 
-/** PublishEventsResponse answers each event. */
+/** PublishEventsResponse has the result of each event. */
 export interface PublishEventsResponse {
   /** results, one for each event, at the same index. */
   results: PublishResult[];
 }
 
-/** PublishResult answers one event. */
+/** PublishResult is the result of one event. */
 export interface PublishResult {
   /** outcome of the event. */
   outcome:
