@@ -1,13 +1,13 @@
 import type { Workspace } from "../domain/workspace";
 import { StoreUnavailable, type Workspaces } from "../ports/store";
 
-/** Milliseconds between two calls to a store that is unavailable. */
+/** Milliseconds between two calls to an unavailable store. */
 export const AFTER_FAULT_MS = 200;
 const AFTER_BUG_MS = 1_000;
 
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
-/** Reads the workspaces of a shard for attempts to push, and shares each reading for a short time. */
+/** Reads the workspaces of a shard before attempts to push, and shares each result for a short time. */
 export function createCurrentWorkspaces(
   context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
   over: AbortSignal,
@@ -37,9 +37,9 @@ export function createCurrentWorkspaces(
 
   return {
     /**
-     * Returns the workspace as it was read at most `freshMs` ago. Calls within that time share one reading.
-     * While the store is unavailable, returns the workspace as it was last known; when it was never read,
-     * waits for the store. Returns undefined when the workspace does not exist, or the lease is lost.
+     * Returns the workspace, from a read that began at most `freshMs` ago. Calls within that time share one
+     * read. While the store is unavailable, returns the cached workspace. Without a cached workspace, waits for
+     * the store. Returns undefined when the workspace does not exist or the lease is lost.
      */
     read(id: string, freshMs: number): Promise<Workspace | undefined> {
       const at = performance.now();
@@ -50,11 +50,11 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Forgets all readings. A workspace whose remembered version was still current when the queue was read
-     * counts as read at that moment, and needs no further call to the store.
+     * Discards the results of all reads. If the cached workspace has the version that the queue returned, the
+     * cached workspace counts as read at `at`, without a call to the store.
      *
-     * @param versions the versions of the workspaces whose events were read from the queue
-     * @param at the `performance.now()` at which that reading began
+     * @param versions the current version of each workspace with events in the read part of the queue
+     * @param at the `performance.now()` at which the read of the queue began
      */
     renew(versions: ReadonlyMap<string, number>, at: number): void {
       readings.clear();

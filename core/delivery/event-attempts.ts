@@ -22,13 +22,13 @@ export interface EventAttemptsContext {
 }
 
 export interface EventAttemptsListener {
-  /** Called when the first attempt of an event is over. Its outcome is not recorded yet. */
+  /** Called when the first attempt of an event is over. The outcome of the attempt is not recorded yet. */
   onTried(push: QueuedPush): void;
-  /** Called when core does nothing more about an event. The event is still queued when `recorded` is "lost". */
+  /** Called when core's work on an event is over. If `recorded` is "lost", the event is still queued. */
   onGone(push: QueuedPush, recorded: Recorded): void;
-  /** Called when an event must be pushed instead of held: its workspace has become a push workspace again. */
+  /** Called when an event must be pushed instead of held: the workspace is a push workspace again. */
   onPushedAgain(push: QueuedPush): void;
-  /** Called when further outcomes can be recorded, so first attempts may begin again. */
+  /** Called when the recorder has room again, so that first attempts can begin. */
   onRoom(): void;
 }
 
@@ -38,22 +38,25 @@ interface Trial {
   /** The number of the attempt that is in progress or due next. */
   number: number;
   firstFailure: FirstFailure | undefined;
-  /** Resolves when the previous attempt has been recorded: attempts are recorded in their order. */
+  /**
+   * Resolves when the outcome of the previous attempt is recorded. Outcomes are recorded in the order of the
+   * attempts.
+   */
   recorded: Promise<Recorded> | undefined;
 }
 
-/** The time at which the first attempt of an event failed, by two clocks. */
+/** The time at which the first attempt of an event failed, on two clocks. */
 interface FirstFailure {
-  /** Milliseconds of the service's clock, for the next holder of the shard. */
+  /** Milliseconds since the epoch on the service clock, for the next holder of the shard. */
   readonly atMs: number;
-  /** Milliseconds of `performance.now()`, which never jumps. */
+  /** Milliseconds on `performance.now()`, which never jumps. */
   readonly at: number;
 }
 
-/** Milliseconds for which first attempts share one reading of their workspace. */
+/** Milliseconds for which first attempts share one read of their workspace. */
 const FRESH_MS = 50;
 
-/** Makes the attempts to push the events of a shard, from an event's first attempt to its last. */
+/** Makes all attempts to push the events of a shard. */
 export function createEventAttempts(
   context: EventAttemptsContext,
   lease: Lease,
@@ -66,7 +69,10 @@ export function createEventAttempts(
   let inProgress = 0;
   let onIdle: (() => void) | undefined;
 
-  /** Awaits the work on an event and reports its error. Callers do not await it; only `end` does. */
+  /**
+   * Awaits the work on an event, and reports an error of the work. Callers do not await `watch`; `end` waits
+   * for all work.
+   */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
     inProgress += 1;
     try {
@@ -91,11 +97,12 @@ export function createEventAttempts(
     if (!lease.over.aborted && outcome !== undefined) await conclude(trial, outcome);
   }
 
-  /** Records the outcome of an attempt, and starts what follows from it. */
+  /** Records the outcome of an attempt, and starts the next step of the event. */
   function conclude(trial: Trial, outcome: PushOutcome | DropReason): Promise<void> {
     const { push, number } = trial;
     if (typeof outcome === "string") {
-      // The event was never sent and its workspace polls now, so it is held. Other events are dropped.
+      // If the event was never sent and the workspace polls now, the event is held. Otherwise the event is
+      // dropped.
       return outcome === "polls" && number === 1 ? holdInstead(push) : giveUp(push, number - 1, outcome);
     }
     const delivery = deliveryOf(push.eventId, push.eventType, number, outcome);
@@ -115,7 +122,7 @@ export function createEventAttempts(
     await recorded;
   }
 
-  /** Waits until the next attempt is due. */
+  /** Sets the timer of the next attempt, unless core must stop the work on the shard. */
   function rest(trial: Trial, { at }: FirstFailure): void {
     if (lease.stopping.aborted) return;
     const dueAt = at + (RETRY_OFFSETS_MS[trial.number - 1] ?? 0);
@@ -148,14 +155,14 @@ export function createEventAttempts(
   }
 
   return {
-    /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
+    /** Whether so many outcomes wait to be recorded that no first attempt should begin. */
     get isFull() {
       return recorder.isFull;
     },
-    /** Makes the first attempt at once, and retries when they are due. */
+    /** Makes the first attempt immediately, and each retry when it is due. */
     begin: (push: QueuedPush) =>
       void watch(push, attempt({ push, number: 1, firstFailure: undefined, recorded: undefined })),
-    /** Makes the remaining attempts of an event that has been tried before. */
+    /** Makes the remaining attempts of an event that was already tried. */
     resume(push: QueuedPush): void {
       const atMs = push.firstFailedAtMs;
       const firstFailure = { atMs, at: performance.now() - Math.max(0, now() - atMs) };

@@ -1,10 +1,13 @@
 import type { QueuedPush } from "../ports/store";
 
-/** First attempts of one workspace that may be in progress at once. */
+/** Maximum number of first attempts of one workspace that are in progress at the same time. */
 export const IN_FLIGHT_MAX = 16;
-/** First attempts of one workspace that may wait; further events are dropped as overloaded. */
+/**
+ * Maximum number of events of one workspace that wait for a first attempt. Further events are dropped as
+ * overloaded.
+ */
 export const WAITING_MAX = 5_000;
-/** Milliseconds from publication to the first attempt, at most. Later the event is dropped as overloaded. */
+/** Maximum milliseconds from publication to the first attempt. After that, the event is dropped as overloaded. */
 export const WAIT_MAX_MS = 10_000;
 
 /** The next step for the oldest waiting event. */
@@ -17,11 +20,11 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /**
  * The first attempts of one workspace. They start in the order of publication, several at a time. An event
- * waits while an earlier first attempt for the same message is in progress, and all later events wait, too.
+ * waits while an earlier first attempt for the same message is in progress. All later events then wait, too.
  */
 export function createFirstAttempts() {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
-  /** The messages of the first attempts in progress; at most one attempt for each message. */
+  /** Ids of the messages with a first attempt in progress. Each message has at most one. */
   const busy = new Set<string>();
   let inProgress = 0;
   let head = 0;
@@ -44,7 +47,7 @@ export function createFirstAttempts() {
     /**
      * Adds an event. Returns false when too many events wait.
      *
-     * @param since when the event was published, by the clock of `next`
+     * @param since when the event was published, on the same clock as `now` of `next`
      */
     add(push: QueuedPush, since: number): boolean {
       if (waiting.length - head >= WAITING_MAX) return false;

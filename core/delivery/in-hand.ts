@@ -1,21 +1,22 @@
 import type { QueuedPush } from "../ports/store";
 
 /**
- * At most this many bytes of one workspace's events are in hand; further events are dropped as overloaded.
- * Far below the bound of a shard, so that no workspace keeps core from reading the events of another.
+ * Maximum bytes of one workspace's events in hand. Further events are dropped as overloaded. The maximum is far
+ * below that of a shard, so that events of one workspace do not stop core from reading those of another.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
-/** At most this many bytes of a shard's events are in hand. The queue is read only while there is room. */
+/** Maximum bytes of a shard's events in hand. Core reads the queue only while there is room. */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The entries of a queue that core works on (they wait, are tried, or rest between attempts), and their bytes.
- * When the queue is read again from its beginning, `take` rejects the entries that are in hand already.
+ * The entries in hand, and their bytes. An entry is in hand while this core works on it: while it waits, is
+ * tried, or rests between attempts. When the queue is read again from its beginning, `take` rejects the entries
+ * that are in hand already.
  */
 export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
-  /** Entries that left the queue since it is read again. A reading that began earlier may still contain them. */
+  /** Entries that left the queue after `readAgain`. A read that began earlier may still return them. */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;
@@ -54,7 +55,7 @@ export function createInHand() {
     },
     /** Must be called when the queue is read again from its beginning. */
     readAgain: () => void (isReadAgain = true),
-    /** Must be called when the queue was read to its end. */
+    /** Must be called when the queue has been read to its end. */
     caughtUp(): void {
       isReadAgain = false;
       for (const entryId of finished) taken.delete(entryId);

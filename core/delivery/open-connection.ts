@@ -18,15 +18,15 @@ export class PushFault extends Error {
 }
 
 export interface PushConnectionOptions extends PublicHostOptions {
-  /** The trusted root certificates. Created once, as reading all roots takes 0.1 seconds. */
+  /** The trusted root certificates. The context is created once, because reading all roots takes 0.1 seconds. */
   readonly secureContext: SecureContext;
   /** TLS sessions to resume. Without them every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
 
 /**
- * Opens a TLS connection to the host of a URL. Looks the name up once, checks every address, and connects
- * only to those addresses. Checks the certificate against the name, unless it resumes a session whose
+ * Opens a TLS connection to the host of a URL. Looks the name up once, checks every address, and connects only
+ * to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
  * certificate was checked before. Rejects with a `PushFault`.
  */
 export async function openConnection(
@@ -48,14 +48,14 @@ export async function openConnection(
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
-      // A literal address is not sent as a server name; its certificate must contain the address. A name is
-      // sent, and compared with the certificate, without its trailing dot (RFC 6066, section 3).
+      // A literal address is not sent as a server name; the certificate must contain the address. A name is
+      // sent and compared with the certificate without the trailing dot (RFC 6066, section 3).
       ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
       secureContext: options.secureContext,
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),
       autoSelectFamily: true,
-      // Explicit, as NODE_TLS_REJECT_UNAUTHORIZED can change the default.
+      // This is explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
       rejectUnauthorized: true,
       session: resumption?.session,
     };
@@ -66,7 +66,7 @@ export async function openConnection(
       connected = true;
       done("connect", socket.remoteAddress ?? "");
     };
-    // Limits the total time, so that a bridge which sends a byte now and then cannot prolong it.
+    // The timer limits the total time: a bridge that sends a byte now and then cannot extend it.
     const timer = setTimeout(
       () => {
         const what = connected ? "the TLS handshake was not completed" : "no connection was made";
@@ -107,7 +107,7 @@ export async function openConnection(
   });
 }
 
-/** A lookup that returns the addresses that were checked, so that the name is not looked up a second time. */
+/** Returns a lookup function that answers with the checked addresses, so that the name is not looked up again. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_name, { all: wantsAll }, callback) => {

@@ -4,11 +4,11 @@ import type { NameLookup, TargetUrlCheck } from "../ports/outside";
 
 export interface PublicHostOptions {
   readonly names: NameLookup;
-  /** Non-public addresses to which pushes may go; empty unless an operator lists some. */
+  /** Non-public addresses to which pushes are allowed; empty unless the operator lists some. */
   readonly allow: readonly AddressBlock[];
 }
 
-/** Why pushes may not go to a host. `detail` is written for the owner of the workspace. */
+/** The reason why pushes to a host are not allowed. `detail` is written for the owner of the workspace. */
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
@@ -52,7 +52,7 @@ export async function findPublicAddresses(
   return addresses;
 }
 
-/** Checks a target URL when it is set. Each connection checks the addresses again. */
+/** Creates the check of a new target URL. Each connection checks the addresses again. */
 export function createTargetUrlCheck(options: PublicHostOptions): TargetUrlCheck {
   return {
     async findFault(text) {

@@ -1,23 +1,24 @@
-/** The maximum bytes of an answer that are read: of all its heads together, interim ones included, and of its body. */
+/** Maximum bytes of all heads of an answer, including the heads of interim answers. */
 const HEADS_MAX_BYTES = 16 * 1024;
+/** Maximum bytes that are read of the body of an answer. */
 const BODY_MAX_BYTES = 16 * 1024;
 
 /** The answer to a request. It is parsed as its bytes arrive. */
 export interface Answer {
   /**
-   * `head` until the final head is complete, then `body` until the body is complete. Then `ended` when the
-   * connection may carry another request, or `spent` when it must be closed without reading further.
+   * `head` until the final head is complete, then `body` until the body is complete. Then `ended` if the
+   * connection can carry another request, or `spent` if the connection must be closed without further reads.
    */
   readonly state: "head" | "body" | "ended" | "spent";
-  /** The status of the final head; 0 until that is complete. */
+  /** The status of the final head; 0 until the head is complete. */
   readonly status: number;
-  /** Milliseconds for which the bridge keeps an idle connection; undefined when its answer does not state them. */
+  /** Milliseconds for which the bridge keeps an idle connection; undefined when the answer does not state them. */
   readonly keepAliveMs: number | undefined;
   /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
   read(bytes: Buffer): void;
 }
 
-/** Parses bytes of a body. When they contain its end, returns how many of them belong to the body. */
+/** Parses the next bytes of a body. If the body ends in `bytes`, returns how many of the bytes belong to the body. */
 type BodyReader = (bytes: Buffer) => number | "more" | "broken";
 
 interface Head {
@@ -29,13 +30,14 @@ interface Head {
 }
 
 /**
- * Creates the parser of the answer to a push. It skips interim answers, and accepts folded headers and
- * repeated, equal lengths, as RFC 9112 demands. It reads the body only to find its end. When the end is
- * ambiguous, or more bytes follow, the connection must be closed: otherwise those bytes could pass for the
- * answer to the next push.
+ * Creates the parser of the answer to a push. The parser skips interim answers, and accepts folded headers and
+ * repeated, equal lengths, as RFC 9112 requires. The body is read only to find its end. If the end is ambiguous
+ * or more bytes follow, the connection must be closed. Otherwise core could take these bytes for the answer to
+ * the next push.
  */
 export function createAnswer(): Answer {
-  // Plain properties, as every push creates an answer: creating a getter costs more than parsing a head.
+  // The answer has plain properties. Every push creates an answer, and creating a getter costs more than
+  // parsing a head.
   const answer = {
     state: "head" as Answer["state"],
     status: 0,
@@ -47,9 +49,9 @@ export function createAnswer(): Answer {
   let headsBytes = 0;
   let bodyBytes = 0;
 
-  /** Returns the bytes after the final head; undefined while that is incomplete. */
+  /** Returns the bytes after the final head; undefined while the head is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
-    // The bytes that were searched before do not contain the end, but it may begin in them.
+    // The bytes that were already searched do not contain the end of the head, but may contain its first bytes.
     let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     for (; head === undefined; from = 0) {
@@ -111,7 +113,7 @@ function readHead(text: string): Head | undefined {
   return { status, body, isReusable: isReusable && !closes, keepAliveMs };
 }
 
-/** The header fields that describe the body and the connection; all others are ignored. */
+/** The header fields that describe the body and the connection. Other fields are ignored. */
 interface Fields {
   readonly lengths: string[];
   readonly encodings: string[];
@@ -144,9 +146,10 @@ function itemsOf(value: string): readonly string[] {
   return value.split(",").map((item) => item.trim());
 }
 
-/** Finds how the body ends (RFC 9112, section 6.3). The connection is reusable only when that end is unambiguous. */
+/** Finds how the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous. */
 function delimit(status: number, length: string | undefined, encodings: string) {
-  // These statuses have no body, whatever the headers say. A bridge may still send the body that they announce.
+  // These statuses have no body, whatever the headers say. A bridge may still send the body that the headers
+  // announce.
   if (status === 204 || status === 304) {
     return { body: fixedBody(0), isReusable: encodings === "" && Number(length ?? 0) === 0 };
   }

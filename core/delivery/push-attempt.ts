@@ -8,13 +8,13 @@ import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import type { PushClient } from "./push-client";
 
-/** The outcome of an attempt, or the reason why none was made; undefined when the lease was lost before it. */
+/** The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost first. */
 export type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 /**
  * Makes one attempt to push, to the current target URL and with the current secrets of the workspace.
  *
- * @param freshMs the maximum age of the reading of the workspace, in ms
+ * @param freshMs the maximum milliseconds since the workspace was read
  */
 export async function tryToPush(
   { now, pushClient }: { readonly now: Clock; readonly pushClient: PushClient },
@@ -40,7 +40,7 @@ export async function tryToPush(
 
 const urls = new WeakMap<Workspace, URL>();
 
-/** Returns the parsed target URL. It is parsed once for each reading of the workspace. */
+/** Returns the parsed target URL. The URL of a `Workspace` object is parsed only once. */
 function urlOf(workspace: Workspace): URL {
   const url = urls.get(workspace) ?? new URL(workspace.targetUrl);
   urls.set(workspace, url);

@@ -7,11 +7,14 @@ import { createPushConnections, type PushConnections } from "./push-connections"
 import { sendPush, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
-/** Connecting stops shortly before the deadline of its attempt, so that the log can name the step that failed. */
+/**
+ * Milliseconds after which connecting fails. The attempt's deadline is a little later, so the log can name the
+ * failed step.
+ */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 
 export interface PushClient extends PushTracer {
-  /** Makes one attempt over connections that are kept open. Never rejects. */
+  /** Makes one attempt, and reuses open connections. Never rejects. */
   push(attempt: PushAttempt): Promise<PushOutcome>;
   /** Closes the connections that are kept open. */
   close(): Promise<void>;
@@ -23,7 +26,7 @@ export function createPushClient(options: PushConnectionOptions): PushClient {
   return {
     push: (attempt) => attemptOver(connections, attempt),
     async trace(attempt, done) {
-      // No sessions, so that the trace makes a full handshake and checks the certificate.
+      // A trace uses no TLS sessions, so it makes a full handshake and checks the certificate.
       const own = createPushConnections((url) => openConnection(options, url, CONNECT_WITHIN_MS, done));
       try {
         return await attemptOver(own, attempt, done);

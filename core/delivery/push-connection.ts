@@ -3,8 +3,12 @@ import { createAnswer, type Answer } from "./push-answer";
 
 /** Milliseconds for which core keeps an idle connection when the bridge does not state its own limit. */
 const IDLE_MS = 4_000;
-/** Otherwise core closes the connection this much earlier than the bridge, so that no request meets its close. */
+/**
+ * Milliseconds by which core closes a connection before the bridge's stated limit, so that no request arrives
+ * at the limit.
+ */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
+/** Maximum milliseconds for which core keeps an idle connection. */
 const KEEP_ALIVE_MAX_MS = 60_000;
 
 /** A TLS socket, except in tests. */
@@ -18,7 +22,8 @@ export interface PushConnection {
   /**
    * Sends a request. The listener receives its answer.
    *
-   * @param readUntil the `performance.now()` until which the body is read, so that the connection can be reused
+   * @param readUntil the `performance.now()` at which core stops reading the body. The connection is reused
+   * only if the body is complete by then
    */
   send(request: Uint8Array, readUntil: number, listener: AnswerListener): void;
   destroy(): void;
@@ -28,12 +33,18 @@ export interface PushConnection {
 export interface AnswerListener {
   /** Called when a complete head has arrived. */
   onStatus(status: number): void;
-  /** Called when the connection broke before that, the answer is not HTTP/1.1, or the connection is not free. */
+  /**
+   * Called when the connection broke before a complete head arrived, the answer is not HTTP/1.1, or the
+   * connection is not free.
+   */
   onFailed(error: Error): void;
 }
 
 export interface ConnectionListener {
-  /** Called when the attempt is over. The connection is free, or will be when the rest of the answer has been read. */
+  /**
+   * Called when the attempt is over. The connection is free, or becomes free when the rest of the answer has
+   * been read.
+   */
   onReleased(connection: PushConnection): void;
   onClosed(connection: PushConnection): void;
 }
@@ -49,8 +60,9 @@ export function createPushConnection(
   let isWritten = true;
   let bodyUntil = 0;
   let isClosed = false;
-  /** The `performance.now()` at which the connection must be closed, and the one at which the timer fires. */
+  /** The `performance.now()` at which the connection must be closed. */
   let closeAt = Infinity;
+  /** The `performance.now()` at which the timer fires. */
   let lookAt = Infinity;
   let timer: NodeJS.Timeout | undefined;
 
@@ -62,7 +74,10 @@ export function createPushConnection(
     waiting?.onFailed(error);
     onClosed(connection);
   }
-  /** Requests mostly postpone `closeAt`. So the timer stays as it is, and is set again when it fires too early. */
+  /**
+   * Requests mostly postpone `closeAt`, so the timer is not changed. If the timer fires too early, it is set
+   * again.
+   */
   function setCloseAt(at: number): void {
     closeAt = at;
     if (at >= lookAt) return;
@@ -77,7 +92,7 @@ export function createPushConnection(
   }
 
   function onData(bytes: Buffer): void {
-    // No request is in progress, and these bytes must not pass for the answer to the next one.
+    // No request is in progress. These bytes must not be taken for the answer to the next request.
     if (answer === undefined) return close();
     try {
       answer.read(bytes);
@@ -100,7 +115,7 @@ export function createPushConnection(
     isWritten = true;
     freeIfDone();
   }
-  /** Frees the connection when both the request and the answer are complete; the answer may be complete first. */
+  /** Frees the connection when both the request and the answer are complete. Either can be complete first. */
   function freeIfDone(): void {
     if (isClosed || !isWritten || answer?.state !== "ended") return;
     const idleMs = idleMsOf(answer.keepAliveMs);

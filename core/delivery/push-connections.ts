@@ -1,7 +1,7 @@
 import { setImmediate as untilRead } from "node:timers/promises";
 import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
 
-/** Connections that are kept after their attempts, in all and to one origin. Beyond that the oldest is closed. */
+/** Maximum number of connections kept after their attempts. Above a maximum, the oldest connection is closed. */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 
 export type PushConnections = ReturnType<typeof createPushConnections>;
@@ -35,7 +35,7 @@ export function createPushConnections(
     siblings.splice(siblings.lastIndexOf(connection), 1);
     if (siblings.length === 0) keptOf.delete(origin);
   }
-  /** Removes and returns the free connection that was released last, as the bridge will close that one last. */
+  /** Removes and returns the free connection that was released last, because the bridge will close it last. */
   function take(origin: string): PushConnection | undefined {
     const connection = keptOf.get(origin)?.findLast(({ isFree }) => isFree);
     if (connection !== undefined) forget(origin, connection);
@@ -55,7 +55,7 @@ export function createPushConnections(
         onClosed: (connection) => forget(origin, connection),
       });
     },
-    /** Closes the kept connections, and closes others when their attempts are over. */
+    /** Closes the kept connections now, and each other connection when its attempt is over. */
     close(): void {
       isClosed = true;
       for (const connection of kept) connection.destroy();

@@ -2,7 +2,7 @@ import { type PushQueue, type PushRecord, type Recorded, StoreUnavailable } from
 import { AFTER_FAULT_MS, pause } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 
-/** While this many outcomes wait to be recorded, core begins no first attempts. */
+/** Core begins no first attempts while this many outcomes wait to be recorded. */
 const UNRECORDED_MAX = 1_000;
 
 /**
@@ -18,11 +18,14 @@ export function createPushRecorder(
   let unrecorded = 0;
 
   return {
-    /** Whether too many outcomes wait to be recorded for another first attempt to begin. */
+    /** Whether so many outcomes wait to be recorded that no first attempt should begin. */
     get isFull() {
       return unrecorded >= UNRECORDED_MAX;
     },
-    /** Records an outcome, and retries while the lease is held. Resolves with "lost" when it was not recorded. */
+    /**
+     * Records an outcome, and retries while the lease is held. Resolves with "lost" when the outcome was not
+     * recorded.
+     */
     async record(record: PushRecord): Promise<Recorded> {
       unrecorded += 1;
       let recorded: Recorded = "lost";

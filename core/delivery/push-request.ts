@@ -1,19 +1,19 @@
 import type { PushAttempt } from "../ports/outside";
 import type { AnswerListener, PushConnection } from "./push-connection";
 
-/** The progress of an attempt, which remains readable after it. */
+/** The progress of an attempt. It can still be read after the attempt. */
 export interface PushProgress {
-  /** The connection over which the request was sent; undefined before that. */
+  /** The connection over which the request was sent; undefined before the request was sent. */
   connection: PushConnection | undefined;
-  /** Whether the deadline passed before an answer. */
+  /** Whether the deadline passed before an answer arrived. */
   isLate: boolean;
 }
 
 /**
- * Sends the request of an attempt once, and resolves with the status of the answer as soon as its head is
- * complete. Rejects when that takes longer than `withinMs`, connecting included, or the connection breaks.
- * The request is not sent again when a kept connection breaks: the bridge may have received it, and only
- * the contract's retry rules decide on another attempt.
+ * Sends the request of an attempt once. Resolves with the status of the answer when the head of the answer is
+ * complete. Rejects when the connection breaks, or when connecting and answering take longer than `withinMs`.
+ * When a kept connection breaks, the request is not sent again here: the bridge may have received it. Only the
+ * contract's retry rules allow another attempt.
  */
 export function sendPush(
   connect: (url: URL) => Promise<PushConnection>,
@@ -40,7 +40,7 @@ export function sendPush(
       },
     };
     function send(connection: PushConnection): void {
-      // After a pause of this process, the connection may be reported before the timer fires.
+      // After this process was paused, the connection may be reported before the timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
         connection.destroy();

@@ -11,7 +11,7 @@ export interface DispatcherContext extends EventAttemptsContext {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** The limits of one reading of the queue. */
+/** The limits of one read of the queue. */
 const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 
 /**
@@ -24,14 +24,14 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *   trying   an attempt is in progress
  *   resting  waiting for the timer of its second or third attempt; the store has the number of
  *            attempts and the time of the first failure, so the next holder of the shard can
- *            make the remaining ones
- *   gone     delivered, dropped with a reason, or held because its workspace polls now; the
- *            record of that removes the event from the queue
+ *            make the remaining attempts
+ *   gone     delivered, dropped with a reason, or held because its workspace polls now;
+ *            recording this outcome removes the event from the queue
  *
- * Each attempt uses a reading of the workspace that is newer than the event and at most `FRESH_MS` old;
- * a retry reads the workspace again. An attempt does not wait for the record of the previous event.
- * While the store is unavailable, outcomes are recorded later. If the lease is lost before that, the next
- * holder repeats the attempt, and the bridge recognizes the event by its id.
+ * A first attempt uses a workspace that was read after the event was published, at most `FRESH_MS` ago. A retry
+ * reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded.
+ * While the store is unavailable, outcomes are recorded later. If the lease is lost before an outcome is
+ * recorded, the next holder repeats the attempt. The bridge recognizes the event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;
@@ -60,9 +60,12 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   stopping.addEventListener("abort", waker.wake, { once: true });
 
   let after: string | undefined;
-  /** The `performance.now()` at which the last reading to the queue's end began. */
+  /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
   let caughtUpAt = -Infinity;
-  /** Reads from the beginning next: after a failover, the entry `after` may be lost and Redis's clock behind. */
+  /**
+   * Makes the next read begin at the start of the queue. After a failover, the entry `after` may be lost, and
+   * the clock of Redis may be behind.
+   */
   function readAgain(): void {
     after = undefined;
     inHand.readAgain();
@@ -77,12 +80,12 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
       const readAt = performance.now();
       const read = await pushQueue.read(token, shard, after, READ_MAX);
       if (read === undefined) {
-        // Another core holds the lease, or Redis has lost it. `holdLeases` finds out which.
+        // Another core holds the lease, or Redis has lost the lease. `holdLeases` determines which.
         readAgain();
         await waker.wait(AFTER_FAULT_MS);
         continue;
       }
-      // Earlier readings of workspaces may be older than these events.
+      // The workspaces in `current` may have been read before these events were published.
       if (read.pushes.length > 0) current.renew(read.versions, readAt);
       for (const push of read.pushes) if (inHand.take(push)) queue(push);
       after = read.pushes.at(-1)?.entryId ?? after;
@@ -106,7 +109,10 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }
 
-  /** Stops working on an event. An event that was not recorded is still queued, for the next holder of the shard. */
+  /**
+   * Ends the work on an event. If the outcome was not recorded, the event stays queued for the next holder of
+   * the shard.
+   */
   function letGo(push: QueuedPush, recorded: Recorded): void {
     const wasFull = isFull();
     if (recorded === "lost") inHand.abandon(push);
@@ -114,9 +120,9 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (wasFull && !isFull()) waker.wake();
   }
 
-  /** Milliseconds since an event was published, by the service clock, which may have stepped since. */
+  /** Returns the milliseconds since an event was published, on the service clock. The clock may have jumped since. */
   function ageOf(push: QueuedPush): number {
-    // The id of an entry begins with the time of Redis in ms.
+    // The id of an entry begins with the Redis time in ms.
     return Math.max(0, now() - Number.parseInt(push.entryId, 10));
   }
 
@@ -124,7 +130,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (push.attempts > 0) return attempts.resume(push);
     const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
     firstAttempts.set(push.workspaceId, first);
-    // An event that was not in the queue at the last reading to its end is newer than that, whatever the clocks say.
+    // The last read to the end of the queue did not return this event. So the event is newer than that read,
+    // whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
     if (!inHand.isOver(push.workspaceId) && first.add(push, since)) advance(push.workspaceId);
     else attempts.drop(push, "overloaded");

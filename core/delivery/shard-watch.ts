@@ -9,9 +9,9 @@ export interface ShardWatchContext {
   readonly pollWatch: PollWatch;
   readonly workspaces: Workspaces;
   readonly mailer: Mailer;
-  /** Called when a workspace was found to have stopped polling while events wait. */
+  /** Called when a workspace has stopped polling while events wait. */
   onFailing(workspaceId: string): void;
-  /** Called when an email could not be sent. It stays in the outbox. */
+  /** Called when an email could not be sent. The email stays in the outbox. */
   onMailFault(workspaceId: string, error: unknown): void;
   /** Called when an email left the outbox unsent, because the mail server rejected it permanently. */
   onMailRefused(workspaceId: string, error: unknown): void;
@@ -23,10 +23,10 @@ export interface ShardWatchContext {
 const LOOK_EVERY_MS = 1_000;
 const MAIL_AGAIN_MIN_MS = 1_000;
 const MAIL_AGAIN_MAX_MS = 60_000;
-/** At most this many emails are retried in one round, so that the next look at the shard is not delayed. */
+/** Maximum number of emails that are retried in one round, so that the next check of the shard is not delayed. */
 const RESTED_MAX = 10;
 
-/** An email that was not accepted and waits to be retried. */
+/** An email that was not accepted and waits for its retry. */
 interface Resting {
   readonly outage: OutageMail;
   readonly restMs: number;
@@ -34,9 +34,10 @@ interface Resting {
 }
 
 /**
- * Watches the poll workspaces of one shard while its lease is held. Finds those that have stopped polling
- * while events wait, and sends the emails of the outbox. An email leaves the outbox when the mail server has
- * accepted it or rejected it permanently. Until then it is retried, with growing pauses, after new emails.
+ * Watches the poll workspaces of one shard while the shard's lease is held. Finds workspaces that have stopped
+ * polling while events wait, and sends the emails in the outbox. An email leaves the outbox when the mail
+ * server has accepted it or permanently rejected it. Any other email is retried with growing pauses. New emails
+ * are sent before retries.
  */
 export async function watchShard(
   context: ShardWatchContext,
@@ -47,7 +48,10 @@ export async function watchShard(
   stopping.addEventListener("abort", waker.wake, { once: true });
   let mailAgainMs = MAIL_AGAIN_MIN_MS;
   let nextMailAt = 0;
-  /** The entry of the newest email that was tried. Those before it that are still in the outbox rest. */
+  /**
+   * The entry id of the newest email that was tried. Earlier emails that are still in the outbox wait for a
+   * retry.
+   */
   let tried: string | undefined;
   const resting = new Map<string, Resting>();
 
@@ -58,7 +62,8 @@ export async function watchShard(
       if (mailsDropped > 0) context.onMailsDropped(mailsDropped);
       if (mails > 0 && performance.now() >= nextMailAt) await sendMails();
     } catch (error) {
-      // After a failover Redis's clock may be behind, and new emails may precede `tried`. Read from the beginning.
+      // After a failover, the clock of Redis may be behind, and new emails may precede `tried`. So the next
+      // read starts at the beginning.
       tried = undefined;
       if (!(error instanceof StoreUnavailable)) context.report("watch", error);
     }
@@ -76,7 +81,10 @@ export async function watchShard(
     for (const { outage } of rested.slice(0, RESTED_MAX)) if ((await send(outage)) !== "handled") return;
   }
 
-  /** Sends one email. After "unavailable" (no mail server) and "not-begun" (no lease), the caller must not send another now. */
+  /**
+   * Sends one email. After "unavailable" (no mail server) and "not-begun" (no lease), the caller must not send
+   * another email now.
+   */
   async function send(outage: OutageMail): Promise<"handled" | "unavailable" | "not-begun"> {
     const { workspaceId, entryId } = outage;
     let refusal: MailRefused | undefined;
@@ -90,7 +98,8 @@ export async function watchShard(
       if (!(error instanceof MailRefused)) {
         nextMailAt = performance.now() + mailAgainMs;
         mailAgainMs = slower(mailAgainMs);
-        // The email may be the cause nevertheless. It rests, so that it cannot delay the others forever.
+        // This email may still be the cause. It waits for a retry, so that it cannot delay other emails
+        // forever.
         rest(outage);
         context.onMailFault(workspaceId, error);
         return "unavailable";
@@ -109,7 +118,10 @@ export async function watchShard(
     return "handled";
   }
 
-  /** Reads a workspace. When it cannot be read, e.g. because a key was lost, only its own email is affected. */
+  /**
+   * Reads a workspace. If the read fails, e.g. because a key was lost, only the email of this workspace is
+   * affected.
+   */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {
       return (await context.workspaces.read(id))?.workspace;
@@ -121,7 +133,7 @@ export async function watchShard(
   function rest(outage: OutageMail): void {
     const before = resting.get(outage.entryId);
     const restMs = before === undefined ? MAIL_AGAIN_MIN_MS : slower(before.restMs);
-    // Deleted first, so that the entry moves to the end of the map.
+    // The entry is deleted first, so that it moves to the end of the map.
     resting.delete(outage.entryId);
     resting.set(outage.entryId, { outage, restMs, until: performance.now() + restMs });
   }

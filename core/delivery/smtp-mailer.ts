@@ -47,12 +47,18 @@ function isOfTheMail(error: unknown): error is SmtpFault {
   return isRefusal && command !== "MAIL FROM" && !OF_THE_SERVER.includes(responseCode);
 }
 
-/** Codes for an unknown recipient. Others may concern the sender, whom many servers reject only at RCPT TO. */
+/**
+ * Codes for an unknown recipient. Other codes may concern the sender: many servers reject a sender only at RCPT
+ * TO.
+ */
 const RECIPIENT_UNKNOWN: readonly number[] = [550, 551, 553];
-/** The enhanced code of a policy, e.g. one that blocks the sender's address. */
+/** The enhanced status code of a policy rejection, e.g. of a blocked sender. */
 const POLICY = /^\d{3}[ -]\d\.7\./;
 
-/** Whether a retry is pointless. An error without an answer means that the email is invalid, e.g. its recipient. */
+/**
+ * Whether a retry is pointless. An error without a server's answer means that the email is invalid, e.g. its
+ * recipient.
+ */
 function isForGood({ responseCode, command, response }: SmtpFault): boolean {
   if (typeof responseCode !== "number") return true;
   if (responseCode < 500 || POLICY.test(String(response))) return false;

@@ -4,17 +4,17 @@ import type { NameLookup } from "../ports/outside";
 
 const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
-/** The time limit of a lookup. It is within the deadline of a push, however many name servers do not answer. */
+/** Milliseconds after which a DNS lookup ends, within the deadline of a push, even if no name server answers. */
 const LOOK_UP_WITHIN_MS = 4_000;
-/** Milliseconds to wait for the second address family, as some name servers never answer for IPv6. */
+/** Milliseconds to wait for the second address family, because some name servers never answer IPv6 queries. */
 const OTHER_FAMILY_WITHIN_MS = 500;
 
 /**
- * Looks names up in DNS directly, many at a time. The system's lookup has only a few threads, so slow name
- * servers of one bridge would block the lookups of others. The system's lookup is used only for names that
- * DNS does not have, e.g. those of the hosts file.
+ * Looks names up in DNS directly, many at a time. The system's lookup has only a few threads, so the slow name
+ * servers of one bridge would block the lookups of other bridges. The system's lookup is used only for names
+ * that DNS does not have, e.g. names in the hosts file, and only if `servers` is empty.
  *
- * @param servers name servers as `address:port`; empty to use those of the system
+ * @param servers name servers as `address:port`; empty to use the system's name servers
  */
 export function createNameLookup(servers: readonly string[]): NameLookup {
   const resolver = new Resolver({ timeout: TRY_WITHIN_MS, tries: TRIES });

@@ -1,9 +1,12 @@
 import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 
-/** Maximum bytes of all kept sessions, enough for about 7,000 bridges. A bridge without one costs a full handshake. */
+/**
+ * Maximum bytes of all kept sessions, enough for about 7,000 bridges. A connection without a kept session needs
+ * a full handshake.
+ */
 const KEPT_MAX_BYTES = 16 * 1024 * 1024;
-/** Larger sessions are not kept. Most have 1 or 2 KB; a ticket may have 64 KB. */
+/** Larger sessions are not kept. Most sessions have 1 or 2 KB, but a ticket can have 64 KB. */
 const SESSION_MAX_BYTES = 16 * 1024;
 /** Approximate bytes of an entry besides its session. */
 const ENTRY_BYTES = 512;
@@ -22,7 +25,10 @@ interface KeptSession {
   readonly until: number;
 }
 
-/** TLS sessions to resume. Resuming one takes a third less CPU time than a full handshake, both ends together. */
+/**
+ * Caches TLS sessions. Resuming a session takes a third less CPU time than a full handshake, at both ends
+ * together.
+ */
 export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
   const kept = new LRUCache<string, KeptSession>({ maxSize: maxBytes, maxEntrySize: SESSION_MAX_BYTES });
 
@@ -36,14 +42,15 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
 
   return {
     /**
-     * Returns the session of the last connection to one of the addresses under the same name and port, for a
-     * new connection to resume; undefined for a full handshake. All connections must trust the same roots.
+     * Returns the session of an earlier connection to the same name and port at one of the addresses, for a new
+     * connection to resume. The session is undefined when a full handshake is needed. All connections must
+     * trust the same root certificates.
      *
      * @param host the name, with its port unless that is 443
      */
     resume(host: string, addresses: readonly string[]) {
       const offered = find(host, addresses);
-      /** Must be called when the handshake failed, so that its session is not offered again. */
+      /** Must be called when the handshake failed, so that the session is not offered again. */
       function forget(): void {
         if (offered !== undefined && kept.peek(offered.key) === offered) kept.delete(offered.key);
       }
@@ -62,7 +69,8 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
         // A `session` listener that is added earlier is lost when Node tries another address of the host.
         socket.once("connect", () => {
           const key = keyOf(host, socket.remoteAddress ?? "");
-          // Emitted only after the certificate was accepted, and once for each ticket that the bridge sends.
+          // Node emits `session` only after it accepted the certificate, once for each ticket that the bridge
+          // sends.
           socket.on("session", (session) => {
             kept.set(key, { key, session, until }, { size: ENTRY_BYTES + session.length });
           });
@@ -77,7 +85,10 @@ function keyOf(host: string, address: string): string {
   return `${host} ${address}`;
 }
 
-/** Milliseconds for which the sessions of a connection may be used, at most until its certificate expires. */
+/**
+ * Returns the milliseconds for which the sessions of a connection can be used, never beyond the expiry of its
+ * certificate.
+ */
 function lifeMs(socket: TLSSocket): number {
   return Math.min(LIFE_MS, Date.parse(socket.getPeerCertificate().valid_to) - Date.now());
 }

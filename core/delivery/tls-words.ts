@@ -18,7 +18,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was closed during the handshake; is HTTPS served on this port?",
 };
 
-/** Says why a TLS handshake failed. `why` is the code of its error, or the message of an error without a code. */
+/**
+ * Returns an explanation of a failed TLS handshake. `why` is the code of the error, or the message of an error
+ * without a code.
+ */
 export function tlsFailure(why: string): string {
   return `the TLS handshake failed (${why}): ${WORDS[why] ?? "check the certificate and its chain"}`;
 }

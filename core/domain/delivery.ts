@@ -31,27 +31,27 @@ export interface LoggedPolls {
   readonly polls: number;
   /** The time of the last poll. */
   readonly lastAtMs: number;
-  /** The number of events that they returned. */
+  /** The number of events that the polls returned. */
   readonly events: number;
 }
 
 export interface LoggedDelivery extends Delivery {
-  /** The id of the entry, from which the list can be continued. */
+  /** The id of the entry. A list can continue after this entry. */
   readonly id: string;
-  /** The time of the entry; for polls, that of the first one. */
+  /** The time of the entry, in ms since the epoch; for polls, the time of the first poll. */
   readonly atMs: number;
   /** Present for polls only. */
   readonly polled?: LoggedPolls;
 }
 
-/** Compares log entries by their ids, `<ms>-<number>`, for a sort with the newest first. */
+/** Compares log entries by their ids, `<ms>-<number>`, so that a sort puts the newest entry first. */
 export function newestFirst(a: Pick<LoggedDelivery, "id">, b: Pick<LoggedDelivery, "id">): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
   return bMs - aMs || bNumber - aNumber;
 }
 
-/** Whether a log entry is for polls; all others are attempts and drops. */
+/** Whether a log entry is for polls. All other entries are attempts and drops. */
 export function isPoll({ eventType }: Pick<Delivery, "eventType">): boolean {
   return eventType === "poll";
 }

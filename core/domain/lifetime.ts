@@ -1,7 +1,10 @@
 import { KIND_RULES, type MessageKind, type OutboundType } from "../../contract/messages";
 import { SHORT_LIFETIME_MS } from "../../contract/numbers";
 
-/** Returns the default lifetime of an event in ms; null when it never expires. Any ephemeral or ping lasts one minute. */
+/**
+ * Returns the default lifetime of an event in ms; null when it never expires. An ephemeral message or a ping
+ * lasts one minute.
+ */
 export function defaultLifetimeMs(type: OutboundType, kind: MessageKind | undefined): number | null {
   if (type === "message.ephemeral" || type === "ping" || kind === undefined) return SHORT_LIFETIME_MS;
   return KIND_RULES[kind].lifetimeMs;

@@ -50,7 +50,7 @@ function messageFault(body: MessageBody): OutboundFault | undefined {
   if (body.image !== null && !isHttpUri(body.image)) {
     return fault("message.image", "must be an absolute http or https URI");
   }
-  // For every kind, as a bridge that does not draw the data would show an empty post.
+  // This applies to every kind: a bridge that does not draw the data would show an empty post.
   if (isBlank(body.text) && body.buttons.length === 0 && body.image === null) {
     return fault("message.text", "must not be blank unless the message has buttons or an image");
   }
@@ -83,7 +83,10 @@ function idFault(field: string, value: string, max: number): OutboundFault | und
   return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);
 }
 
-/** The characters of RFC 3986. `URL` alone accepts and corrects blanks and other invalid characters; bridges may not. */
+/**
+ * The characters that RFC 3986 allows. `URL` also accepts blanks and other invalid characters and corrects
+ * them; a bridge might not.
+ */
 const URI_FORM =
   /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;
 
@@ -95,7 +98,10 @@ function isHttpUri(text: string): boolean {
   return isUri(text) && /^https?:\/\//i.test(text);
 }
 
-/** Allows no other scheme: a bridge may put the URI into a page unchanged, where a `javascript:` URI would run. */
+/**
+ * Whether a URI is http, https or mailto. No other scheme is allowed: a bridge may put the URI into a web page
+ * unchanged, where a `javascript:` URI would run.
+ */
 function isLinkUri(text: string): boolean {
   return isHttpUri(text) || (isUri(text) && /^mailto:/i.test(text));
 }

@@ -3,16 +3,19 @@ import ipaddr from "ipaddr.js";
 /** An address block: its first address and the length of its prefix in bits. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** The agent of Azure's hosts. It is a cloud's internal service, but has a global address. */
+/** The agent of Azure's hosts. It is an internal service of a cloud, but has a global address. */
 const AZURE_HOST_AGENT = "168.63.129.16";
-/** The local NAT64 prefix. The position of the IPv4 address in it is private to each site, so all of it is rejected. */
+/**
+ * The local NAT64 prefix. Each site chooses the position of the IPv4 address within the prefix, so all these
+ * addresses are rejected.
+ */
 const NAT64_LOCAL: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("64:ff9b:1::"), 48];
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
 /**
- * Returns undefined when an address is public (global unicast, and not a cloud's internal service), and
- * otherwise the reason why it is not, in a few words. An IPv6 address that contains an IPv4 address is public
- * only if that IPv4 address is.
+ * Returns undefined for a public address, and otherwise the reason in a few words. A public address is global
+ * unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4 address is public only
+ * if the IPv4 address is public.
  *
  * @param address an IP address in any textual form
  */
@@ -23,7 +26,7 @@ export function whyNotPublic(address: string): string | undefined {
   const carried = carriedV4(parsed);
   const why = carried === undefined ? whyNotPublicV6(parsed) : whyNotPublicV4(carried);
   if (why !== undefined) return why;
-  // With any prefix, a router may forward the packet to the IPv4 address in the interface id.
+  // Whatever the prefix is, a router may forward the packet to the IPv4 address in the interface id.
   const isatap = isatapV4(parsed);
   return isatap === undefined ? undefined : whyNotPublicV4(isatap);
 }
@@ -40,7 +43,7 @@ function whyNotPublicV4(address: ipaddr.IPv4): string | undefined {
   return range === "unicast" ? undefined : (RANGE_NAMES[range] ?? range);
 }
 
-/** Readable names of the library's ranges, where its own are not readable. */
+/** Readable names of address ranges that have unreadable names in the library. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local or cloud metadata",
   carrierGradeNat: "carrier-grade NAT",
@@ -85,7 +88,7 @@ function isatapV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return isIsatap ? new ipaddr.IPv4(address.toByteArray().slice(12, 16)) : undefined;
 }
 
-/** Removes the zone, and keeps the library from reading the v4-compatible form `::1.2.3.4` as v4-mapped. */
+/** Removes the zone, and prevents the library from reading the v4-compatible form `::1.2.3.4` as v4-mapped. */
 function plain(address: string): string {
   return address.replace(/%.*$/, "").replace(/^::(?=\d+\.)/, "0::");
 }

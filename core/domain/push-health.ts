@@ -3,19 +3,25 @@ import { isPoll, type LoggedDelivery } from "./delivery";
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** The health of pushing, computed from the attempts that are still logged. Latencies are those of successes, in ms. */
+/** The health of the pushes of a workspace, computed from the attempts that are still logged. */
 export interface PushHealth {
   readonly lastSuccess: LoggedDelivery | undefined;
   readonly lastFailure: LoggedDelivery | undefined;
-  /** The attempts of the last hour, and the successful ones among them. */
+  /** The number of attempts in the last hour. */
   readonly attempts: number;
+  /** The number of successful attempts in the last hour. */
   readonly successes: number;
+  /** Percentiles of the latencies of the successful attempts, in ms. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
 }
 
 const FAILED: ReadonlySet<string> = new Set(FAILURES);
 
-/** @param deliveries newest first */
+/**
+ * Returns the health of the pushes of a workspace.
+ *
+ * @param deliveries the entries of the workspace's delivery log, newest first
+ */
 export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number): PushHealth {
   const pushes = deliveries.filter((each) => !isPoll(each));
   const succeeded = ({ result }: LoggedDelivery): boolean => result === "success";

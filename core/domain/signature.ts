@@ -3,7 +3,7 @@ import { SIGNATURE_FORM } from "../../contract/forms";
 
 /** A `Service-Signature` header that has the contract's form. */
 export interface ParsedSignature {
-  /** The digits of the timestamp exactly as sent, as they are part of the signed text. */
+  /** The digits of the timestamp exactly as sent, because they are part of the signed text. */
   readonly timestamp: string;
   /** The `v1=` digests, 32 bytes each. Entries of another length cannot match and are omitted. */
   readonly digests: readonly Buffer[];

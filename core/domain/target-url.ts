@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 const TARGET_URL_MAX_CHARACTERS = 2048;
 
-/** Parses a target URL. Returns the reason, in words for the owner, when its form is not allowed. */
+/** Parses a target URL. If the form of the URL is not allowed, returns the reason as text for the owner. */
 export function parseTargetUrl(text: string): URL | string {
   if (text.length > TARGET_URL_MAX_CHARACTERS) {
     return `the target URL must be at most ${TARGET_URL_MAX_CHARACTERS} characters`;

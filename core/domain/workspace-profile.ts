@@ -7,7 +7,7 @@ const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 /** One @ with text on both sides. Only sending an email can show whether the address exists. */
 const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;
 
-/** Says which rule a workspace's name or owner's email breaks; undefined when none. Undefined fields are skipped. */
+/** Returns the rule that a workspace's name or owner's email breaks, or undefined. Undefined fields are skipped. */
 export function findProfileFault({
   name,
   ownerEmail = "",

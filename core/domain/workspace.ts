@@ -13,11 +13,11 @@ export interface SigningSecret {
   /** The same bytes as a key object. */
   readonly key: KeyObject;
   readonly createdAtMs: number;
-  /** When a newer secret replaced this one; undefined for the newest. */
+  /** When a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
   readonly retiredAtMs: number | undefined;
 }
 
-/** Creates a secret from its text. Without `retiredAtMs` it is the newest one. */
+/** Creates a secret from its text. A secret without `retiredAtMs` is the newest secret. */
 export function createSigningSecret(value: string, createdAtMs: number, retiredAtMs?: number): SigningSecret {
   return { value, key: createSecretKey(Buffer.from(value)), createdAtMs, retiredAtMs };
 }
@@ -54,7 +54,7 @@ export function deliveryMode(workspace: Workspace): DeliveryMode {
   return workspace.targetUrl === "" ? "poll" : "push";
 }
 
-/** Returns when a secret expires, in ms since the epoch; undefined for the newest. */
+/** Returns when a secret expires, in ms since the epoch; undefined for the newest secret. */
 export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
@@ -70,8 +70,8 @@ export function activeKeys(workspace: Workspace, nowMs: number): readonly KeyObj
 }
 
 /**
- * Returns the workspace with `fresh`, which was just created, as its newest secret. The previous secret stays valid
- * for `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
+ * Returns the workspace with `fresh` as its newest secret. The previous secret stays valid for
+ * `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
  */
 export function withRotatedSecret(workspace: Workspace, fresh: SigningSecret): Workspace | undefined {
   const nowMs = fresh.createdAtMs;
