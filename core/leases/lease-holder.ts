@@ -6,21 +6,27 @@ import { createShare } from "./share";
 export interface LeaseHolderOptions {
   readonly leases: Pick<Leases, "shards" | "join" | "leave" | "take" | "drop">;
   readonly member: Member;
-  /** Aborted when the member begins to stop, before `close` is called. From then on no free lease is acquired. */
+  /**
+   * Aborted when the member begins to stop, before `close` is called. After that, the member acquires no free
+   * lease.
+   */
   readonly signal?: AbortSignal;
   /**
-   * Works on a shard until `lease.stopping` is aborted, and resolves when nothing is left in progress. The lease is
-   * dropped then. Must not act on the shard after `lease.over`.
+   * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
+   * dropped. Must not act on the shard after `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
-  /** Whether the work on a shard in another member's share goes on for now. The lease is renewed meanwhile. */
+  /**
+   * Whether the work on a shard must continue although the shard is in another member's share. Meanwhile, the
+   * lease is renewed.
+   */
   isBusy?(shard: number): boolean;
   onRenewed?(shard: number): void;
-  /** Called when another member holds the lease of a shard that this member asked for. */
+  /** Called when another member holds the lease of a shard that this member tried to acquire or renew. */
   onRefused?(shard: number): void;
   /** Called when this member is no longer a member of its group. */
   onNotJoined?(reason: NotJoined): void;
-  /** Called with every error but `StoreUnavailable`. */
+  /** Called with every error except `StoreUnavailable`. */
   onFault(error: unknown): void;
 }
 
@@ -28,14 +34,20 @@ export interface LeaseHolderOptions {
 export interface LeaseHolder {
   /** The shards whose leases this member holds. */
   readonly held: readonly number[];
-  /** Must be called when the store has rejected work on a shard for lack of its lease. */
+  /** Must be called when the store has rejected work on a shard because this member does not hold the lease. */
   lose(shard: number): void;
-  /** Leaves the group, and releases all leases in parallel, each when the work on its shard has stopped. */
+  /**
+   * Leaves the group and releases all leases in parallel. A lease is released when the work on its shard has
+   * stopped.
+   */
   close(): Promise<void>;
 }
 
 const BEAT_MS = 750;
-/** A member stops relying on a lease this long before it expires, as answers of the store take time. */
+/**
+ * A member stops relying on a lease this many milliseconds before the expiry, because answers of the store take
+ * time.
+ */
 const SAFETY_MS = 500;
 
 interface HeldLease extends Lease {
@@ -53,9 +65,9 @@ interface HeldLease extends Lease {
 /**
  * Holds a member's fair share of the shards, each in a `LeaseState`.
  *
- * Every `BEAT_MS` it reports that the member is alive, renews its leases, acquires free ones, and drains those
- * in another member's share. A lease that was not renewed in time is lost. That holds after this process was
- * paused, too: the late timer finds the lease expired, and the store rejects work without a lease.
+ * Every `BEAT_MS`, the holder reports that the member is alive, renews its leases, acquires free leases, and
+ * drains leases in another member's share. A lease that was not renewed in time is lost. This also works after
+ * this process was paused: the late timer finds the lease expired, and the store rejects work without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;
@@ -81,14 +93,15 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   async function update(shard: number, isMine: boolean): Promise<void> {
     const lease = held.get(shard);
     if (!isMine && options.isBusy?.(shard) !== true) {
-      // Not awaited, as the next beats skip a shard that is still being updated.
+      // The release is not awaited, because the next beats skip a shard that is still being updated.
       if (lease !== undefined) void release(lease);
       return;
     }
     if (closing.signal.aborted && lease === undefined) return;
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
     const isTaken = await leases.take(member, shard);
-    // The answer may have come too late for the old lease, or for the new one, which the next beat renews.
+    // The answer may arrive too late for the old lease, which is then lost. If the answer is also too late for
+    // the new lease, the next beat renews the new lease.
     if (lease !== undefined && (!isTaken || lease.isOver())) lose(lease);
     if (!isTaken) return options.onRefused?.(shard);
     if (performance.now() >= validUntil || lease?.state === "released") return;
@@ -116,7 +129,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     };
     held.set(shard, lease);
     lease.worked = options.work(lease).catch((error: unknown) => {
-      // The lease of a shard whose store is unavailable cannot be dropped. It expires.
+      // While the store of a shard is unavailable, the lease cannot be dropped, so it expires.
       if (error instanceof StoreUnavailable) lose(lease);
       onFault(error);
     });
@@ -144,7 +157,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
       lease.state = "draining";
       lease.stopController.abort();
       await lease.worked;
-      // Lost meanwhile. If the shard was acquired again, that new lease must stay.
+      // The lease was lost meanwhile. If the shard was acquired again, the new lease must stay.
       if (held.get(lease.shard) !== lease) return;
       end(lease, "released");
       await leases.drop(member, lease.shard).catch(onFault);
@@ -164,7 +177,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     lease.overController.abort();
   }
 
-  /** The next beat retries while the store is unavailable. */
+  /** Reports an error. `StoreUnavailable` is not reported, because the next beat retries. */
   function onFault(error: unknown): void {
     if (!(error instanceof StoreUnavailable)) options.onFault(error);
   }

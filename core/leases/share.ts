@@ -13,19 +13,22 @@ export interface ShareOptions {
   onFault(error: unknown): void;
 }
 
-/** A member's share of the shards. The member at place n of m live members has the shards that are n modulo m. */
+/**
+ * A member's share of the shards. With m live members, the member at place n (from 0) has each shard whose
+ * number modulo m is n.
+ */
 export interface Share {
-  /** Joins, and starts to update every shard. Resolves when all have been started. */
+  /** Joins, and starts to update every shard. Resolves when all updates have been started. */
   beat(): Promise<void>;
-  /** Resolves when everything that was started is finished. */
+  /** Resolves when the current beat and all started updates are finished. */
   idle(): Promise<void>;
 }
 
 const JOIN_WITHIN_MS = 500;
 
 /**
- * Shards may be on different servers, so no shard waits for another: the next beats skip a shard that is
- * still being updated. While the server that has the members is unreachable, the last known members count.
+ * Shards may be on different servers, so shards do not wait for each other: the next beats skip a shard that is
+ * still being updated. While the server with the list of members is unreachable, the last known list is used.
  */
 export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
   let alive: readonly string[] = [];
@@ -65,7 +68,7 @@ export function createShare({ shards, name, join, update, onFault }: ShareOption
   };
 }
 
-/** Waits for a promise that does not reject, but no longer than `ms`. */
+/** Waits for a promise for at most `ms` milliseconds. The promise must not reject. */
 async function within(ms: number, promise: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

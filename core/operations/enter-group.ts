@@ -1,11 +1,10 @@
 import type { FollowLog, Member } from "../ports/store";
 
 /**
- * Makes a stream a member of its group. Where the group is new, it starts with the events from now on.
- * Resolves with false when the group is full. That is checked first, so that a rejected stream costs one
- * call to the store.
+ * Makes a stream a member of its group. A new group starts with the events from now on. Resolves with false
+ * when the group is full. This is checked first, so that a rejected stream costs only one call to the store.
  *
- * Rejects with `StoreUnavailable`. The stream is not a member then.
+ * Rejects with `StoreUnavailable`. The stream is then not a member.
  */
 export async function enterGroup(log: FollowLog, member: Member): Promise<boolean> {
   if ((await log.join(member, true)) === "full") return false;

@@ -17,7 +17,10 @@ export interface FollowOptions {
   readonly ackDeadlineMs: number;
   /** Called with each event for the consumer. A redelivery has the same id. */
   deliver(deliveryId: string, entry: LogEntry): void;
-  /** Whether delivered events still wait to be sent. Then nothing more is delivered until `resume` is called. */
+  /**
+   * Whether delivered events still wait to be sent. If so, no further event is delivered until `resume` is
+   * called.
+   */
   isBehind(): boolean;
   readonly signal: AbortSignal;
 }
@@ -30,7 +33,7 @@ export interface Follower {
   resume(): void;
   /** The number of events that are delivered and not acked yet. */
   readonly inFlight: number;
-  /** Resolves when the stream has ended and released its shards: by the signal, or because it lost its membership. */
+  /** Resolves when the stream has ended, by the signal or by a lost membership, and has released its shards. */
   readonly ended: Promise<"stopped" | NotJoined>;
 }
 
@@ -41,19 +44,20 @@ const WAIT_MAX_MS = 1_000;
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
- * The stream is a member of its group. A lease holder acquires the stream's share of the shards, and drains those in
- * another stream's share until their events are acked or overdue. Meanwhile the stream repeats these steps:
+ * The stream is a member of its group. A lease holder acquires the stream's share of the shards. It drains each
+ * shard in another stream's share until all events of the shard are acked or overdue. Meanwhile, the stream
+ * repeats these steps:
  *
  *   acks     write them to the store;
- *   overdue  redeliver overdue events, with all later ones of their workspace, in order;
+ *   overdue  redeliver overdue events, with all later delivered events of their workspace, in order;
  *   read     read each shard that may have new events, while the window has room: first the events
- *            that its previous holder left unacked, then the new ones;
+ *            that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
  *
- * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later;
- * shards on other servers are not affected. The store rejects reading for a stream that has lost the lease,
- * and the stream delivers entries only while its lease is certainly valid. So a process delivers nothing
- * from a lease that expired while the process was paused.
+ * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later; shards
+ * on other servers are not affected. The store rejects reads of a stream that has lost the lease. The stream
+ * delivers entries only while its lease is certainly valid. So when a lease expires while the process is
+ * paused, the stream delivers nothing afterwards.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, enteredAt, window, signal } = options;
@@ -61,7 +65,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const held = new Map<number, FollowedShard>();
   const acks = createPendingAcks(log, member.group);
   const waker = createWaker();
-  /** Aborted when the stream must end by itself, with the error or the reason for its lost membership. */
+  /** Aborted when the stream must end for another reason than `signal`: an error, or a lost membership. */
   const over = new AbortController();
   const resting = createShardRest(REST_MS);
   /** The shard that is being read. */
@@ -82,7 +86,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     onFault: end,
   });
 
-  /** Ends the stream, with an error or the reason for its lost membership. */
+  /** Ends the stream, with an error or with the reason for the lost membership. */
   function end(reason: unknown): void {
     over.abort(reason);
     waker.wake();
@@ -103,14 +107,18 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     waker.wake();
     await once(lease.stopping, "abort");
     if (held.get(shard) === state) held.delete(shard);
-    // After a loss, the events in flight are kept: their acks count, and the stream may acquire the lease again.
+    // After a loss, the events in flight are kept: their acks still count, and the stream may acquire the lease
+    // again.
     if (lease.isOver()) return;
     inFlight.forget(shard);
-    // Before the lease is dropped, so that the next holder does not redeliver acked events.
+    // Acks are written before the lease is dropped, so that the next holder does not redeliver acked events.
     await acks.write(shard);
   }
 
-  /** Whether the shard must be skipped now: its server is unavailable, or its lease must be acquired first. */
+  /**
+   * Whether the shard must be skipped now: the shard's server is unavailable, or the shard's lease must be
+   * acquired first.
+   */
   function rests(shard: number): boolean {
     return resting.has(shard) || (held.get(shard)?.lease.isOver() ?? true);
   }
@@ -119,17 +127,17 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     return held.get(shard)?.lease.state === "draining";
   }
 
-  /** The number of events that may be delivered now. */
+  /** The number of events that can be delivered now. */
   function room(): number {
     return options.isBehind() ? 0 : window - inFlight.size;
   }
 
-  /** Redelivery skips resting shards and, while the consumer is behind, all shards that stay with this stream. */
+  /** Whether redelivery skips a shard: the shard rests, or the consumer is behind and the shard is not draining. */
   function isLeftOut(shard: number): boolean {
     return rests(shard) || (options.isBehind() && !isDraining(shard));
   }
 
-  /** Gives up a shard, because another stream may hold its lease. The next beat tries to acquire it. */
+  /** Stops following a shard, because another stream may hold its lease. The next beat tries to acquire the lease. */
   function forget(shard: number): void {
     leases.lose(shard);
     held.delete(shard);
@@ -143,7 +151,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   function send(shard: number, entries: readonly LogEntry[]): void {
     for (const entry of entries) {
-      // When a lost answer is read again, it can contain entries that were delivered or acked.
+      // After a lost answer, the same entries are read again. Some may have been delivered or acked since.
       if (inFlight.isOut(shard, entry.entryId) || acks.has(shard, entry.entryId)) continue;
       inFlight.add(shard, entry);
       options.deliver(deliveryId(shard, entry.entryId), entry);
@@ -155,7 +163,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const { shard, entryIds } = due;
       const state = held.get(shard);
       if (state !== undefined && isDraining(shard)) {
-        // The next holder redelivers them, or this stream if the shard stays in its share after all.
+        // The next holder redelivers these events. If the shard stays in this stream's share after all, this
+        // stream redelivers them.
         inFlight.remove(shard, entryIds);
         state.readFromStart();
         continue;
@@ -169,7 +178,10 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     }
   }
 
-  /** Delivers entries if their lease is still valid. Otherwise forgets the shard, whose next holder redelivers them. */
+  /**
+   * Delivers entries if the shard's lease is still valid. Otherwise forgets the shard; the next holder
+   * redelivers the entries.
+   */
   function deliver(
     shard: number,
     state: FollowedShard | undefined,
@@ -186,24 +198,24 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const count = Math.min(READ_MAX, room());
       if (count <= 0) return;
       if (!mayHaveMore(shard, state) || held.get(shard) !== state) continue;
-      // Moved to the end of the map, so that a busy shard does not use up all of a small window.
+      // The shard moves to the end of the map, so that a busy shard does not use up all of a small window.
       held.delete(shard);
       held.set(shard, state);
       reading = shard;
       const answer = await resting.ask(shard, async () => ({ entries: await state.read(count) }));
       reading = undefined;
       if (answer !== undefined) deliver(shard, state, answer.entries);
-      // An answer was lost, and the store counts its entries as read.
+      // The answer was lost, but the store may count its entries as read.
       else state.readFromStart();
     }
   }
 
-  /** Whether the stream may read new events of a shard now. */
+  /** Whether the shard may have events that the stream can read now. */
   function mayHaveMore(shard: number, { stirred, lease }: FollowedShard): boolean {
     return stirred && lease.state === "held" && !rests(shard);
   }
 
-  /** Waits for work. A shard with more events may wait for room, which an ack, a deadline or `resume` makes. */
+  /** Waits for work. A shard with more events may have to wait until an ack, a deadline or `resume` makes room. */
   async function wait(): Promise<void> {
     if (room() > 0 && [...held].some(([shard, state]) => mayHaveMore(shard, state))) return;
     const nextDeadline = options.isBehind() ? Infinity : inFlight.nextDeadline;
@@ -248,7 +260,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     ack(deliveryIds) {
       for (const id of deliveryIds) {
         const parsed = parseDeliveryId(id, log.shards);
-        // An ack beyond the bound is lost, and its event is redelivered.
+        // When too many acks are pending, this ack is lost, and its event is redelivered.
         if (parsed === undefined || !acks.add(parsed.shard, parsed.entryId)) continue;
         inFlight.remove(parsed.shard, [parsed.entryId]);
       }

@@ -1,23 +1,23 @@
 import type { Lease } from "../leases/lease";
 import type { FollowLog, LogEntry, Member } from "../ports/store";
 
-/** A shard whose lease a stream holds, and the position of the stream in its log. */
+/** A shard whose lease a stream holds, and the stream's position in the log of the shard. */
 export type FollowedShard = ReturnType<typeof followShard>;
 
 /**
- * Reads the log of a shard for one stream: first the entries that were read before and not acked, by another holder of
- * the lease or in an answer that was lost, then the new ones.
+ * Reads the log of a shard for one stream: first the unacked entries, then the new entries. Unacked entries
+ * were read before, by another holder of the lease or in an answer that was lost.
  */
 export function followShard(log: FollowLog, member: Member, lease: Lease) {
   const { shard } = lease;
   let caughtUp = false;
-  /** The last entry that was read again; undefined before the first. */
+  /** The id of the last entry that was read again; undefined before the first such read. */
   let readAgainAfter: string | undefined;
   const followed = {
     lease,
     /** Whether the shard may have entries to read. */
     stirred: true,
-    /** Makes the next reads begin with all unacked entries again. */
+    /** Makes the next reads start again with all unacked entries. */
     readFromStart() {
       caughtUp = false;
       readAgainAfter = undefined;

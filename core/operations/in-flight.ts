@@ -11,8 +11,8 @@ export interface InFlight {
   isOut(shard: number, entryId: string): boolean;
   forget(shard: number): void;
   /**
-   * Returns an overdue event and all later ones of its workspace, in order. They are redelivered together,
-   * so that a consumer always sees them in order. Shards for which `isLeftOut` is true are skipped.
+   * Returns an overdue event and all later events of its workspace, in order. They are redelivered together, so
+   * that a consumer always receives events in order. Shards for which `isLeftOut` is true are skipped.
    */
   overdue(
     isLeftOut?: (shard: number) => boolean,
@@ -44,7 +44,7 @@ export function parseDeliveryId(
 }
 
 export function createInFlight(ackDeadlineMs: number): InFlight {
-  // In the order of delivery, which is also the order of the deadlines.
+  // The events in the order of delivery, which is also the order of the deadlines.
   const out = new Map<string, Out>();
 
   function firstOverdue(isLeftOut: (shard: number) => boolean): Out | undefined {
@@ -92,7 +92,7 @@ export function createInFlight(ackDeadlineMs: number): InFlight {
   };
 }
 
-/** Entry ids are "<ms>-<n>", both without leading zeros. */
+/** Entry ids are "<ms>-<n>", and neither number has leading zeros. */
 function compareEntryIds(a: string, b: string): number {
   const [aMs = "", aN = ""] = a.split("-");
   const [bMs = "", bN = ""] = b.split("-");

@@ -7,9 +7,9 @@ import type { Refusal } from "./refusal";
 
 /** The parts of a bridge's request that the checks need. */
 export interface Caller {
-  /** The path segment, unchecked. */
+  /** The workspace id in the path, unchecked. */
   readonly workspaceId: string;
-  /** In canonical form. */
+  /** The address of the bridge, in canonical form. */
   readonly sourceAddress: string;
   /** The `Service-Signature` header, if present. */
   readonly signature: string | undefined;
@@ -22,7 +22,7 @@ export interface JudgedCaller {
   readonly record: WorkspaceRecord;
   /** The signed timestamp, in seconds. */
   readonly timestamp: number;
-  /** The sending address, for check 2; undefined when that check was made already. */
+  /** The sending address, for check 2; undefined when check 2 was already made. */
   readonly address: string | undefined;
 }
 
@@ -32,17 +32,20 @@ export interface JudgeContext {
   readonly workspaces: Workspaces;
 }
 
-/** How many times a request is judged while its workspace keeps changing, before core answers an error. */
+/**
+ * How many times core checks a request while its workspace keeps changing. After that, core answers with an
+ * error.
+ */
 const MOST_TRIES = 5;
 
 /**
- * Makes checks 2 to 5 in the contract's order, then calls `next`. When the workspace has changed since its
- * record was read, `next` resolves with "stale", and the request is judged again with the current record,
- * from check 3.
+ * Makes checks 2 to 5 in the contract's order, then calls `next`. If the workspace has changed since its record
+ * was read, `next` resolves with "stale". The request is then checked again with the current record, from check
+ * 3.
  *
- * A request that passes checks 3 to 5 with the record that this core remembers needs one call to the store:
- * `next` makes check 2 in that call, before anything else. For any other request check 2 is a separate call,
- * and the request is judged with the stored record. So no request is refused because of an outdated record.
+ * A request that passes checks 3 to 5 with the cached record needs only one call to the store. In that call,
+ * `next` makes check 2 before anything else. For any other request, check 2 is a separate call, and the request
+ * is checked with the stored record. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,

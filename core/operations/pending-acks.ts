@@ -8,11 +8,11 @@ export function createPendingAcks(log: FollowLog, group: string) {
   const pending = new Map<number, Set<string>>();
   let size = 0;
   return {
-    /** The shards that have such acks. */
+    /** The shards with acks that are not stored yet. */
     get shards() {
       return [...pending.keys()];
     },
-    /** Adds an ack. Returns false when there are too many already. */
+    /** Adds an ack. Returns false when too many acks are pending. */
     add(shard: number, entryId: string): boolean {
       if (size >= PENDING_MAX) return false;
       const known = pending.get(shard) ?? new Set<string>();
@@ -27,7 +27,7 @@ export function createPendingAcks(log: FollowLog, group: string) {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);
         await log.ack(group, shard, batch);
-        // A parallel `write` may have stored and deleted them already. Storing an ack twice does no harm.
+        // A parallel `write` may have stored and deleted these acks already. Storing an ack twice does no harm.
         for (const entryId of batch) size -= acks.delete(entryId) ? 1 : 0;
         if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
       }

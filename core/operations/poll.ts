@@ -8,7 +8,7 @@ import type { FieldViolation, Refusal } from "./refusal";
 export interface PollInput extends Omit<Caller, "signed"> {
   /** Everything after the "?", exactly as sent. */
   readonly queryString: string;
-  /** The query as the edge read it, or the first rule that it breaks. */
+  /** The query as the edge parsed it, or the first rule that the query breaks. */
   readonly reading:
     { readonly start: PageStart; readonly limit: number } | { readonly violation: FieldViolation };
 }
@@ -72,7 +72,8 @@ const PAGE_START = Buffer.from('{"events":[');
 /**
  * Renders an `EventPage`. When there are no newer events, `next` is the cursor exactly as the bridge sent it.
  *
- * The bytes are joined before signing: an HMAC over 100 small events one by one takes longer than this copy.
+ * The bytes are copied into one buffer before signing. The copy takes less time than an HMAC that is updated
+ * with 100 small events one by one.
  */
 function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);

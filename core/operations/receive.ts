@@ -2,10 +2,10 @@ import type { InboundLog, RequestIdentity } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
-/** One POST of a bridge. Its body is JSON of at most 64 KB, as the edge makes check 1. */
+/** One POST of a bridge. The body is JSON of at most 64 KB, because the edge makes check 1. */
 export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly body: Uint8Array;
-  /** The body as the edge read it: the event, or the first field rule that it breaks. */
+  /** The body as the edge parsed it: the event, or the first field rule that the body breaks. */
   readonly reading:
     | { readonly requestId: string | undefined; readonly event: Uint8Array }
     | { readonly violation: FieldViolation };

@@ -1,10 +1,13 @@
-/** A rule that a body or a query breaks, as the edge found; without `field` when it concerns the whole. */
+/**
+ * A rule that a body or a query breaks, found by the edge. `field` is absent if the rule concerns the whole
+ * body or query.
+ */
 export interface FieldViolation {
   readonly field?: string | undefined;
   readonly message: string;
 }
 
-/** The reasons for which core refuses a bridge's request. The edge maps them to statuses. */
+/** The reasons why core rejects a bridge's request. The edge maps them to statuses. */
 export type Refusal =
   | { readonly refused: "address-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "unknown-workspace" }

@@ -41,7 +41,7 @@ export type TestEventOutcome = { readonly eventId: string } & (
     }
 );
 
-/** Sends a ping. It is pushed at once and never retried, or is held for the next poll. */
+/** Sends a ping. The ping is pushed immediately and never retried, or is held for the next poll. */
 export async function sendTestEvent(
   context: TestEventContext,
   id: string,
@@ -75,7 +75,7 @@ export async function sendTestEvent(
     return { eventId, mode: "poll", polledWithinLastMinute, lastPollAtMs };
   }
 
-  // Read again, as the workspace may have changed since it was read before the ping.
+  // The workspace is read again, because it may have changed since the first read.
   const workspace = (await context.workspaces.read(id))?.workspace;
   if (workspace === undefined) return NOT_FOUND;
   if (deliveryMode(workspace) !== "push") {

@@ -2,8 +2,12 @@ import { StoreUnavailable } from "../ports/store";
 
 /** Skips shards for a while after a call to their server has failed. */
 export interface ShardRest {
-  /** Resolves as `call` does. When the store is unavailable, resolves with undefined, and the shard rests. */
+  /**
+   * Resolves with the result of `call`. If the store is unavailable, resolves with undefined, and the shard is
+   * skipped for a while.
+   */
   ask<T>(shard: number, call: () => Promise<T>): Promise<T | undefined>;
+  /** Whether the shard must be skipped now. */
   has(shard: number): boolean;
 }
 

@@ -11,12 +11,13 @@ const LOOK_EVERY_MS = 300;
 const HEALTH_EVERY_MS = 2_000;
 
 /**
- * Follows a workspace. Calls `tell` with its health, at once and whenever it changes, and with each new
- * delivery. A run of polls is one delivery, which is reported again each time that it has grown. Resolves
- * with undefined when the signal is aborted, or with a refusal when the workspace does not exist (any more).
+ * Follows a workspace. Calls `tell` with the workspace's health, immediately and after each change, and with
+ * each new delivery. A run of polls is one delivery, which is reported again each time that the run has grown.
+ * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
+ * deleted.
  *
- * Each look reads only the deliveries logged since the previous one. The pushes from which health is
- * computed are read once and kept, up to the size of the log.
+ * Each round reads only the deliveries that were logged since the previous round. The pushes from which the
+ * health is computed are read once and kept, up to the size of the log.
  */
 export async function watchWorkspace(
   context: HealthContext & { readonly workspaces: Workspaces },
@@ -51,12 +52,12 @@ export async function watchWorkspace(
   }
 }
 
-/** Adds to `pushes`, newest first, those of `fresh`, oldest first, that it does not contain yet. */
+/** Returns `pushes` (newest first) with the pushes of `fresh` (oldest first) that `pushes` does not contain yet. */
 function withFresh(
   pushes: readonly LoggedDelivery[],
   fresh: readonly LoggedDelivery[],
 ): readonly LoggedDelivery[] {
-  // Deliveries that were read with the older pushes are read once more as fresh.
+  // `fresh` may repeat deliveries that were read with the older pushes.
   const known = new Set(pushes.slice(0, fresh.length).map((push) => push.id));
   const added = fresh.filter((each) => !isPoll(each) && !known.has(each.id)).toReversed();
   return added.length === 0 ? pushes : [...added, ...pushes].slice(0, PUSHES_LOGGED_MAX);

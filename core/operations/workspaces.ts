@@ -11,7 +11,7 @@ export interface WorkspaceContext {
   readonly targetUrlCheck: TargetUrlCheck;
 }
 
-/** Why an operator's request is refused. The messages are for people. */
+/** The reasons why an operator's request is rejected. The messages are written for people. */
 export type WorkspaceRefusal =
   | { readonly refused: "not-found" }
   | { readonly refused: "invalid"; readonly message: string }
@@ -23,14 +23,14 @@ export function precondition(message: string): WorkspaceRefusal {
   return { refused: "precondition", message };
 }
 
-/** The workspace as it was written, or why it was not. */
+/** The written workspace, or the reason why it was not written. */
 type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
 
 const MOST_TRIES = 10;
 
 /**
- * Changes a workspace. `change` is called with the current workspace and returns the changed one, or a
- * refusal. It is called again when another call has changed the workspace meanwhile.
+ * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a
+ * refusal. `change` is called again when another call has changed the workspace meanwhile.
  */
 async function changeWorkspace(
   workspaces: Workspaces,
@@ -55,7 +55,7 @@ export interface CreateWorkspaceInput {
   readonly targetUrl: string;
 }
 
-/** Creates a workspace. A workspace of the custom platform is connected at once, with a new secret. */
+/** Creates a workspace. A workspace of the custom platform is connected immediately, with a new secret. */
 export async function createWorkspace(
   context: WorkspaceContext,
   input: CreateWorkspaceInput,
@@ -93,7 +93,7 @@ export function updateWorkspace(
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
 ): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => {
-    // Fields that stay are not checked: they may be older than a rule.
+    // Unchanged fields are not checked, because they may be older than a rule.
     const fault = findProfileFault({ name, ownerEmail });
     if (fault !== undefined) return { refused: "invalid", message: fault };
     return {
@@ -136,7 +136,7 @@ export function disconnectWorkspace(context: WorkspaceContext, id: string): Prom
   }));
 }
 
-/** Sets the URL to which events are pushed. An empty one clears it, and further events are held. */
+/** Sets the URL to which events are pushed. An empty URL clears the target URL, and further events are held. */
 export async function setTargetUrl(
   context: WorkspaceContext,
   id: string,
@@ -151,7 +151,7 @@ export async function setTargetUrl(
   );
 }
 
-/** Creates a new secret. The previous one stays valid for 24 hours (Authentication 6). */
+/** Creates a new secret. The previous secret stays valid for 24 hours (Authentication 6). */
 export function rotateSigningSecret(
   { workspaces, ids, now }: WorkspaceContext,
   id: string,

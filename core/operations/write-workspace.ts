@@ -7,13 +7,13 @@ const AGAIN_AFTER_MS = 200;
 const AGAIN_FOR_MS = 2_000;
 
 /**
- * Writes a workspace in the place of `before`, or as a new one. Resolves with false when another call
- * changed the workspace meanwhile, or when the id exists already.
+ * Replaces the workspace `before` by `written`, or creates `written`. Resolves with false when another call
+ * changed the workspace meanwhile, or when the id already exists.
  *
- * A write can succeed while its answer is lost. A new secret would then be active that nobody has seen. So
- * the write is repeated, which has no effect a second time because of the version, and the stored workspace
- * shows whether this write succeeded. Reading alone is not enough: only the answer to a write confirms that
- * replicas have it, where that is configured.
+ * A write can succeed although its answer is lost. A new secret that nobody has seen would then be active. So
+ * the write is repeated. The version prevents a second effect, and the stored workspace shows whether this
+ * write succeeded. A read alone is not enough: only the answer to a write shows that the configured number of
+ * replicas has confirmed it.
  */
 export async function writeWorkspace(
   workspaces: Workspaces,
@@ -40,7 +40,7 @@ export async function writeWorkspace(
   }
 }
 
-/** Whether a record is the written workspace or, if that had a new secret, a later change of it. */
+/** Whether a record is the written workspace. If `written` has a new secret, a later change of it also counts. */
 function cameOf(
   record: WorkspaceRecord | undefined,
   written: Workspace,
