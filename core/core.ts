@@ -22,17 +22,17 @@ import { createSecretBox } from "./store/secret-box";
 import { openStore } from "./store/store";
 
 export interface Core {
-  /** The port of gRPC. */
+  /** The port of the gRPC listener. */
   readonly port: number;
-  /** The port of probes and metrics. */
+  /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
-  /** Stops accepting calls, finishes those in progress, and closes all connections. */
+  /** Stops accepting calls, finishes the calls in progress, and closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Assembles a core and starts it. Probes are answered at once, gRPC as soon as Redis answers. Waits for Redis
- * until `stopping` is aborted, and rejects then.
+ * Assembles a core and starts it. Core answers probes immediately, and gRPC calls as soon as Redis answers.
+ * Rejects when `stopping` is aborted while core waits for Redis.
  *
  * @param overrides replacements that tests use for parts of the outside world
  */
@@ -127,7 +127,7 @@ export async function createCore(
     metrics.backlog.begin({ ...store, heldShards: () => leases.held });
 
     const streams = new AbortController();
-    // Every stream adds a listener, so Node must not warn about their number.
+    // Every stream adds a listener, so Node must not warn about the number of listeners.
     setMaxListeners(0, streams.signal);
     const rpc = await listenForRpc(
       {
@@ -148,7 +148,8 @@ export async function createCore(
     );
     closers.unshift(async () => {
       streams.abort();
-      // In parallel, so that other cores acquire the shards without waiting for this core's last callers.
+      // Both are closed in parallel, so that other cores acquire the shards without waiting for this core's
+      // last callers.
       await Promise.all([rpc.close(), leases.close()]);
     });
     if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: core rejects every call");
@@ -191,7 +192,10 @@ async function failOnceAborted(signal: AbortSignal): Promise<never> {
 
 const SAME_DROP_EVERY_MS = 10_000;
 
-/** Returns a function that logs dropped inbound events: the first at once, then their sum once per interval at most. */
+/**
+ * Returns a function that logs dropped inbound events: the first drop immediately, then sums, at most once per
+ * interval.
+ */
 function inboundDropTeller(log: Logger): (dropped: InboundDropped) => void {
   let untold = 0;
   let toldAt = -Infinity;
@@ -216,7 +220,7 @@ function errorCode(error: unknown): string {
 function loggedMail(log: Logger): Mailer {
   return {
     send: async ({ to, subject, text }) =>
-      // The message names the owner: repeated messages are suppressed, which must not affect other owners.
+      // The message names the owner: repeated messages are suppressed, and those for other owners must not be.
       log.warn({ to, subject, text }, `email to ${to}, logged because SMTP_URL is not set`),
     close: () => undefined,
   };

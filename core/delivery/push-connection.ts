@@ -4,8 +4,8 @@ import { createAnswer, type Answer } from "./push-answer";
 /** Milliseconds for which core keeps an idle connection when the bridge does not state its own limit. */
 const IDLE_MS = 4_000;
 /**
- * Milliseconds by which core closes a connection before the bridge's stated limit, so that no request arrives
- * at the limit.
+ * Milliseconds by which core closes a connection before the bridge's stated limit, so that no request is sent
+ * while the bridge closes the connection.
  */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 /** Maximum milliseconds for which core keeps an idle connection. */

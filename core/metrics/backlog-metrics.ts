@@ -5,7 +5,10 @@ import type { Clock } from "../ports/outside";
 interface BacklogSources {
   readonly now: Clock;
   readonly backlog: Backlog;
-  /** The shards that this core holds. Each shard is held by one core, so all cores together report it once. */
+  /**
+   * The shards that this core holds. Each shard is held by one core, so all cores together report each shard
+   * once.
+   */
   heldShards(): readonly number[];
 }
 
@@ -14,7 +17,10 @@ const GROUPS_MAX = 20;
 const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;
 
-/** Adds metrics of the backlogs. They are read from the store once per scrape, and have no value when that fails. */
+/**
+ * Adds metrics of the backlogs. The backlogs are read from the store once per scrape. If the read fails, the
+ * metrics have no value.
+ */
 export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   let sources: BacklogSources | undefined;
   let found: readonly ShardBacklog[] | undefined;
@@ -48,12 +54,12 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
   );
   gauge(
     "chatbridge_core_push_queue_bytes",
-    "Bytes of the events in these queues.",
+    "Bytes of the events in the push queues of the held shards.",
     total(({ pushBytes }) => pushBytes),
   );
   gauge(
     "chatbridge_core_push_oldest_seconds",
-    "Age of the oldest event in these queues; 0 when they are empty.",
+    "Age of the oldest event in the push queues of the held shards; 0 when all are empty.",
     () => found && ageOf(found.map(({ oldestPushAtMs }) => oldestPushAtMs)),
   );
   gauge(

@@ -22,7 +22,7 @@ export function createCoreMetrics() {
   );
   counter(
     "chatbridge_core_outages_total",
-    "Bridges that were found to have stopped polling.",
+    "Times that a bridge stopped polling while events waited.",
     () => counts.outages,
   );
   counter("chatbridge_core_mail_faults_total", "Failed attempts to send an email.", () => counts.mailFaults);
@@ -50,7 +50,11 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
   ]);
   gauge("chatbridge_core_lanes", "Open streams from edges.", () => callCounts.lanes.open);
   gauge("chatbridge_core_lane_calls", "Calls from edges in progress.", () => callCounts.lanes.calls);
-  gauge("chatbridge_core_lane_bytes", "Bytes of the bodies of these calls.", () => callCounts.lanes.bytes);
+  gauge(
+    "chatbridge_core_lane_bytes",
+    "Bytes of the bodies of the calls from edges in progress.",
+    () => callCounts.lanes.bytes,
+  );
   gauge(
     "chatbridge_core_lane_answer_bytes",
     "Bytes of answers that edges have not received yet.",
@@ -64,10 +68,10 @@ function addCallCounts({ counter, gauge }: Metrics): CallCounts {
   counter("chatbridge_core_published_total", "Events that games published, by outcome.", () =>
     byLabel("outcome", callCounts.published),
   );
-  gauge("chatbridge_core_follow_streams", "Streams on which games follow.", () => callCounts.followers.size);
+  gauge("chatbridge_core_follow_streams", "Open `Follow` streams of games.", () => callCounts.followers.size);
   gauge(
     "chatbridge_core_follow_in_flight",
-    "Events that were sent on these streams and are not acked yet.",
+    "Events that were sent to following games and are not acked yet.",
     () => [...callCounts.followers].reduce((sum, { inFlight }) => sum + inFlight, 0),
   );
   counter(

@@ -41,7 +41,7 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics) {
   );
   const lateness = histogram(
     "chatbridge_core_push_retry_lateness_seconds",
-    "How much later than due retries begin.",
+    "Time from when a retry is due until the retry begins.",
     SECONDS,
   );
   const meter: PushMeter = {

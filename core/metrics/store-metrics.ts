@@ -2,7 +2,7 @@ import { SECONDS_BUCKETS, SIZE_BUCKETS, type Metrics } from "../../runtime/metri
 import type { Clock } from "../ports/outside";
 import type { StoreMeter } from "../ports/meters";
 
-/** The functions that every scrape contains. Others appear after their first call. */
+/** The functions that every scrape contains. Other functions appear after their first call. */
 const BATCHED = ["admit", "append", "page", "publish", "record_pushes", "get_workspaces"];
 
 const MS_PER_SECOND = 1_000;
@@ -33,7 +33,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
   );
   counter(
     "chatbridge_core_redis_connections_total",
-    "Connections to Redis that were made, the first ones included.",
+    "Connections made to Redis, including the first connections.",
     () => connections,
   );
   counter(
@@ -43,7 +43,7 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
   );
   gauge(
     "chatbridge_core_sequence_ahead_seconds",
-    "How far this core's highest sequence is ahead of the service clock; 0 when it is not.",
+    "Seconds by which this core's highest sequence is ahead of the service clock, or 0.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
   const meter: StoreMeter = {
