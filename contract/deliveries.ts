@@ -33,7 +33,7 @@ type ResultOf<Outcome> = {
 }[DeliveryResult];
 /** The step at which an attempt to push failed. */
 export type Failure = ResultOf<"failed">;
-/** Why an event was dropped without a further attempt. */
+/** The reason why an event was dropped without a further attempt. */
 export type DropReason = ResultOf<"dropped">;
 export type DeliveryOutcome = ResultMeaning["outcome"];
 
@@ -50,9 +50,9 @@ export const DROP_REASONS = DELIVERY_RESULTS.filter(
 export const ATTEMPT_STEPS = ["name", "address", "connect", "tls", "send", "status"] as const;
 export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
-/** Attempts and drops in the log of a workspace's deliveries. */
+/** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** Entries of polls in the log. */
+/** Maximum number of entries of polls in the log. */
 export const POLLS_LOGGED_MAX = 500;
-/** Seconds that the log keeps a delivery. */
+/** Seconds for which the log keeps a delivery. */
 export const LOGGED_SECONDS = 7 * DAY_SECONDS;

@@ -1,12 +1,12 @@
 import { BODY_MAX_BYTES, HEADERS_MAX_BYTES, TIMESTAMP_TOLERANCE_SECONDS } from "./numbers";
 
-/** The status of an error answer, and its text for people, which is not stable (section "Errors"). */
+/** The status and the message of an error answer. The message is for people, and may change (section "Errors"). */
 export interface ContractError {
   readonly status: number;
   readonly message: string;
 }
 
-/** The error answers of the public endpoints: those of checks 1 to 7, in order, and then the others. */
+/** The error answers of the public endpoints: first those of checks 1 to 7, in order, then the other answers. */
 export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },
   tooLarge: { status: 413, message: `the body must be at most ${BODY_MAX_BYTES} bytes` },
@@ -19,7 +19,7 @@ export const ERRORS = {
     message: `the signed timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
   },
   workspaceLimit: { status: 429, message: "too many requests for this workspace" },
-  /** A field or parameter breaks a rule. The answer's own message says which. */
+  /** A field or parameter breaks a rule. The actual answer has a message that names the rule. */
   invalid: { status: 400, message: "not valid" },
   pushWorkspace: {
     status: 403,

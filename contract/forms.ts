@@ -1,6 +1,6 @@
 import { CURSOR_MAX_DIGITS, ID_MAX_CHARACTERS } from "./numbers";
 
-/** The forms of the public contract's texts. */
+/** The formats of the texts in the public contract. */
 
 /** A workspace id: a UUID. */
 export const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -11,7 +11,7 @@ export const MESSAGE_ID_FORM = new RegExp(`^msg_${ULID}$`);
 /** The header `Service-Signature`. */
 export const SIGNATURE_FORM = /^t=([0-9]+)((?:,v1=[0-9a-fA-F]+)+)$/;
 
-/** Starts the id of a DM channel, before the member's user id. No other channel id starts so. */
+/** The prefix of the id of a DM channel; the member's user id follows. No other channel id has this prefix. */
 export const DM_PREFIX = "dm:";
-/** Code points of the id of a DM channel. */
+/** Maximum code points of the id of a DM channel. */
 export const DM_CHANNEL_MAX_CHARACTERS = DM_PREFIX.length + ID_MAX_CHARACTERS;
