@@ -7,21 +7,21 @@ import {
 } from "@grpc/grpc-js";
 import type { ClientTls } from "./core-connection";
 
-/** The credentials of a channel to core: TLS, or none when `tls` is undefined. */
+/** Returns the credentials of a channel to core: TLS, or none when `tls` is undefined. */
 export function channelCredentials(tls?: ClientTls): ChannelCredentials {
   return tls
     ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
     : credentials.createInsecure();
 }
 
-/** Returns the metadata of calls with a token of core. */
+/** Returns the metadata that contains a token of core. */
 export function bearer(token: string): Metadata {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
   return metadata;
 }
 
-/** A method of a generated client that has one answer. */
+/** A method of a generated client that returns one answer. */
 export type UnaryMethod<Request, Response> = (
   request: Request,
   metadata: Metadata,

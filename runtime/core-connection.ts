@@ -7,7 +7,7 @@ export interface ClientTls {
   readonly key: Buffer | undefined;
 }
 
-/** The address of core, and the credentials to call it with. */
+/** The address of core, and the credentials for calls to core. */
 export interface CoreConnection {
   /** A gRPC target. */
   readonly address: string;
@@ -20,7 +20,7 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
   return {
     address: settings.parsed(
       "CORE_ADDRESS",
-      "where core is: host:port, dns:///name:port, or ipv4:host:port,host:port",
+      "address of core: host:port, dns:///name:port, or ipv4:host:port,host:port",
       parseTarget,
       "127.0.0.1:50051",
     ),
@@ -34,9 +34,9 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
 }
 
 /**
- * Whether a text may be a token of core. Tokens travel in gRPC metadata and HTTP
- * headers, which accept only visible ASCII. gRPC rejects other text with an error
- * that repeats the token, so tokens are checked before gRPC gets them.
+ * Whether a text can be a token of core. Tokens travel in gRPC metadata and HTTP headers, which accept only
+ * visible ASCII. gRPC rejects other text with an error that repeats the token, so tokens are checked before
+ * they are passed to gRPC.
  */
 export function isCoreToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
@@ -59,8 +59,8 @@ function parseTarget(text: string): string {
 
 function readTls(settings: Settings): ClientTls | undefined {
   const ca = settings.file("CORE_TLS_CA", "PEM certificate authority of core's certificate");
-  const cert = settings.file("CORE_TLS_CERT", "PEM certificate that core is shown");
-  const key = settings.file("CORE_TLS_KEY", "PEM key of that certificate");
+  const cert = settings.file("CORE_TLS_CERT", "PEM client certificate for core");
+  const key = settings.file("CORE_TLS_KEY", "PEM key of the client certificate");
   if (ca === undefined && (cert !== undefined || key !== undefined)) {
     settings.fault("CORE_TLS_CA is missing: CORE_TLS_CERT and CORE_TLS_KEY have no effect without it");
   }

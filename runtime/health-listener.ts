@@ -5,7 +5,7 @@ import type { Metrics } from "./metrics";
 import { REQUEST_TIMEOUTS } from "./request-timeouts";
 import type { HostPort } from "./settings";
 
-/** Why a process is not ready for requests, or undefined when it is. */
+/** Returns the reason why a process is not ready for requests; undefined when the process is ready. */
 export type WhyNotReady = () => Promise<string | undefined>;
 
 /** The HTTP listener for probes, separate from the listener for users. */

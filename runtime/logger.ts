@@ -3,14 +3,17 @@ import { destination, pino, type DestinationStream, type LogFn, type Logger } fr
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Bytes of entries that are kept while the log cannot be written. Later entries are dropped. */
+/** Maximum bytes of entries that are kept while the log cannot be written. Further entries are dropped. */
 const UNWRITTEN_MAX_BYTES = 1_048_576;
 
-/** Entries of one kind that are written each minute. */
+/** Maximum number of entries of one kind that are written each minute. */
 const REPEATS_MAX = 100;
 const MINUTE_MS = 60_000;
 const FATAL = pino.levels.values["fatal"] ?? Infinity;
-/** Kinds that are counted at once. The code has fewer, because its messages are constants. */
+/**
+ * Maximum number of kinds that are counted at the same time. The code has fewer kinds, because its messages are
+ * constants.
+ */
 const KINDS_MAX = 256;
 
 /**
@@ -18,14 +21,14 @@ const KINDS_MAX = 256;
  * counts, and the names and stacks of errors; never secrets, signatures, bodies,
  * message text or names of users.
  *
- * An entry is written before the call returns, so none is lost or reordered when the
- * process stops. The reader of stdout must keep reading, because the process waits for
- * it. A log that cannot be written, e.g. on a full disk, does not stop the process.
+ * An entry is written before the call returns, so no entry is lost or reordered when the process stops. The
+ * reader of stdout must keep reading, because the process waits for the reader. A log that cannot be written,
+ * e.g. on a full disk, does not stop the process.
  *
- * Entries with the same level, message and `where` are one kind. Each minute,
- * `REPEATS_MAX` entries of a kind are written; the rest are suppressed, and one more
- * entry says how many. That bounds what a hostile or broken caller can add to the log.
- * Fatal entries are always written. At level `debug` or `trace`, all entries are.
+ * Entries with the same level, message and `where` are one kind. Each minute, `REPEATS_MAX` entries of a kind
+ * are written; further entries are suppressed, and one more entry gives their number. This limits how much a
+ * hostile or broken caller can add to the log. Fatal entries are always written. At level `debug` or `trace`,
+ * every entry is written.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";
@@ -46,7 +49,7 @@ function openStdout(): DestinationStream {
   return stdout;
 }
 
-/** Makes the hook that writes an entry, or counts the entry as suppressed. */
+/** Returns a hook of pino that writes an entry, or counts the entry as suppressed. */
 function limitRepeats() {
   interface Kind {
     seen: number;

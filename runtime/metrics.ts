@@ -6,7 +6,10 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Returns the current value of a metric, or one for each set of labels; undefined or none while it is unknown. */
+/**
+ * Returns the current value of a metric, or one sample for each set of labels. Returns undefined or no samples
+ * while the value is unknown.
+ */
 export type Read = () => number | undefined | Iterable<Sample>;
 
 /** Adds values to the buckets of a histogram. */
@@ -15,8 +18,8 @@ export interface Observer {
 }
 
 /**
- * The metrics of a process, in the format of Prometheus. The code counts in plain
- * numbers, which are read only when the metrics are, so counting costs one addition.
+ * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which are read only
+ * at a scrape. So counting costs one addition.
  */
 export interface Metrics {
   readonly contentType: string;
@@ -24,7 +27,7 @@ export interface Metrics {
   gauge(name: string, help: string, read: Read): void;
   /** @param bounds upper bounds of the buckets, ascending */
   histogram(name: string, help: string, bounds: readonly number[]): Observer;
-  /** A histogram for each value of a label. Those of `values` exist from the start. */
+  /** Adds a histogram for each value of a label. The histograms for `values` exist from the start. */
   histograms(
     name: string,
     help: string,
@@ -32,7 +35,7 @@ export interface Metrics {
     label: string,
     values?: readonly string[],
   ): (value: string) => Observer;
-  /** Calls `prepare` before every reading, and waits for it. Rejections are ignored. */
+  /** Calls `prepare` before each scrape, and waits until `prepare` is done. Rejections are ignored. */
   beforeReading(prepare: () => Promise<void>): void;
   text(): Promise<string>;
 }
@@ -53,7 +56,8 @@ export function createMetrics(): Metrics {
 
   function add(name: string, help: string, type: Type, samples: () => readonly NamedSample[]): void {
     const get = async () => ({ name, help, type, aggregator: "sum", values: samples() });
-    // The registry needs no more of a metric. prom-client's own metrics hash their labels at every count.
+    // The registry uses only these fields of a metric. The metrics of prom-client hash their labels at every
+    // count.
     registry.registerMetric({ name, help, get, reset: () => undefined } as unknown as Metric);
   }
 
@@ -93,12 +97,12 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** One sample for each count. The name of the count is the value of `label`. */
+/** Returns one sample for each count. The name of the count is the value of `label`. */
 export function byLabel(label: string, counts: Readonly<Record<string, number>>): readonly Sample[] {
   return Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
-/** A count for each name, all zero. */
+/** Returns a count of zero for each name. */
 export function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { SettingsError } from "./settings";
 
-/** Something that runs until it is closed; closing twice is harmless. */
+/** A program that runs until `close` is called. A second call of `close` is harmless. */
 export interface Running {
   close(): Promise<void>;
 }
@@ -10,9 +10,9 @@ const STOP_WITHIN_MS = 10_000;
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 
 /**
- * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings
- * give one message on stderr and exit code 78. Any other fault at the start, and a stop
- * that fails or takes more than 10 seconds, gives a message and exit code 1.
+ * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings result in one message on
+ * stderr and exit code 78. Any other fault at the start results in a message and exit code 1. So does a stop
+ * that fails or takes more than 10 seconds.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

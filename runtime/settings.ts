@@ -19,7 +19,10 @@ export class SettingsError extends Error {
 export interface Settings {
   /** The text of a setting, or `fallback` when it is unset or empty. Without a fallback the setting is required. */
   text(name: string, what: string, fallback?: string): string;
-  /** A setting that `parse` reads. `parse` throws an `Error` whose message continues the setting's name. */
+  /**
+   * A setting that `parse` parses. When `parse` throws an `Error`, the fault is the setting's name followed by
+   * the error's message.
+   */
   parsed<T>(name: string, what: string, parse: (text: string) => T, fallback?: string): T;
   /** "host:port" or "[host]:port". */
   hostPort(name: string, what: string, fallback?: string): HostPort;
@@ -46,7 +49,7 @@ export function readSettings<T extends object>(
     const text = environment[name] || fallback;
     if (text === undefined) {
       faults.push(`${name} is missing: ${what}`);
-      return undefined as V; // Never returned to the process: the faults are thrown below.
+      return undefined as V; // The process never gets this value: the faults are thrown below.
     }
     try {
       return parse(text);
@@ -108,7 +111,7 @@ function parseHostPort(text: string): HostPort {
   return { host, port };
 }
 
-/** The address in the form that URLs and gRPC targets use. */
+/** Returns the address in the form that URLs and gRPC targets use. */
 export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
