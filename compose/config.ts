@@ -3,9 +3,9 @@ import { readSettings } from "../runtime/settings";
 export interface ComposeConfig {
   /** Folder with a subfolder for each reader; each subfolder is a separate volume. */
   readonly secretsDir: string;
-  /** Address of core, host:port, used to make the demo workspace. */
+  /** Address of core, host:port, used to create the demo workspace. */
   readonly coreAddress: string;
-  /** Address of the dashboard for containers, and for people. */
+  /** Addresses of the dashboard: `inside` for containers, `outside` for people. */
   readonly dashboard: { readonly inside: string; readonly outside: string };
 }
 

@@ -3,7 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
 
-/** Modes of the files. Redis runs as another user, so its files are readable by all; no other server mounts them. */
+/**
+ * File modes. Redis runs as another user, so the files for Redis are readable by all users. Only the Redis
+ * container mounts them.
+ */
 const OWNER_ONLY = 0o600;
 const FOR_REDIS = 0o644;
 
@@ -35,7 +38,7 @@ export function writeSecrets(folder: string): void {
   write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
 }
 
-/** Puts a new key, which encrypts signing secrets, before the old keys, which still decrypt them. */
+/** Puts a new key before the old keys. The new key encrypts signing secrets; the old keys still decrypt them. */
 export function addSecretsKey(folder: string): void {
   const settings = readKeptSettings(kept(folder));
   const secretsKey = [randomBytes(32).toString("hex"), settings.secretsKey].join(",");
@@ -47,7 +50,7 @@ export function operatorToken(folder: string): string {
   return readKeptSettings(kept(folder)).tokens.operator;
 }
 
-/** The only key of `workspaces`, since there is one Redis. */
+/** The only key of `workspaces`, because there is only one Redis. */
 const HERE = "compose";
 
 export function knownWorkspace(folder: string): DemoWorkspace | undefined {
