@@ -1,7 +1,7 @@
 // Runs all checks that a change must pass. The last line of output counts the tests of all suites.
 //
 //   node scripts/check.mjs          all checks
-//   node scripts/check.mjs static   checks without processes: format, types, lint, import arrows, generated files
+//   node scripts/check.mjs static   checks that start no service: format, types, lint, import arrows, generated files
 //   node scripts/check.mjs tests    the tests, including those on every supported Node
 import { spawnSync } from "node:child_process";
 import { runJest } from "./run-jest.mjs";
@@ -33,7 +33,8 @@ const STATIC = [
   ["import arrows", "depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS],
   ["dead code", "knip"],
   ["protos", "buf", "lint"],
-  // Skipped while main has no protos with `go_package`: there is nothing to be compatible with.
+  // This check is skipped while `main` has no protos with `go_package`, because there is nothing to be
+  // compatible with.
   ...(hasPackagesOnMain
     ? [["proto compatibility", "buf", "breaking", "proto", "--against", ".git#branch=main,subdir=proto"]]
     : []),

@@ -1,6 +1,6 @@
-// Generates proto/gen from proto: the ts-proto code, and the file descriptors
-// that server reflection serves; the kit's copy of the contract; and the Grafana
-// dashboard. `--check` writes nothing, and fails when the committed files differ.
+// Generates proto/gen from proto: the ts-proto code, and the file descriptors for
+// server reflection. Also generates the kit's copy of the contract, and the Grafana
+// dashboard. With `--check`, writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { format, resolveConfig } from "prettier";
 import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
-/** The parts of the contract that the kit, which is published by itself, needs. */
+/** The parts of the contract that the kit needs. The kit is published without the other parts. */
 const KIT_PARTS = ["numbers", "forms", "messages"];
 
 function kitCopy() {
@@ -19,7 +19,7 @@ function kitCopy() {
   return `// Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.\n\n${parts.join("\n")}`;
 }
 
-/** Single files by their path. */
+/** The functions that generate single files, by the path of the file. */
 const SINGLE = { "bridge/contract.ts": kitCopy, "ops/grafana/chat-bridge.json": grafanaDashboard };
 
 async function singleFiles() {

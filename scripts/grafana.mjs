@@ -9,13 +9,13 @@ const by = (labels) => (labels === "" ? "sum" : `sum by (${labels}) `);
 const sum = (metric) => `sum(${metric})`;
 /** The rate of a counter per second, summed by labels. */
 const rate = (labels, metric) => `${by(labels)}(rate(${metric}[$__rate_interval]))`;
-/** The increase of a counter in a time. */
+/** The increase of a counter within `time`. */
 const increase = (time, metric) => `sum(increase(${metric}[${time}]))`;
 /** A quantile of a histogram, by labels. */
 const quantile = (q, labels, metric) =>
   `histogram_quantile(${q}, ${rate(["le", labels].filter(Boolean).join(", "), `${metric}_bucket`)})`;
 
-/** A chart with a line for each pair of a legend and an expression. Widths are in columns. */
+/** A chart with one line for each pair of a legend and an expression. The width is in columns. */
 const panel = (title, unit, width, lines) => ({ title, unit, width, lines });
 
 const PANELS = [

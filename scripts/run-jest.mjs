@@ -1,5 +1,5 @@
-// Runs jest so that one disturbed test does not fail the whole run: a failed test is run once more, alone.
-// A test that passes then is reported as flaky; a test that fails twice has failed.
+// Runs jest, and then runs each failed test once more, alone. So one disturbed test does not fail the whole
+// run. A test that passes the second time is reported as flaky; a test that fails twice has failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ export function runJest(args, node = process.execPath) {
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
     const again = jestResults([...args, ...alone(name, titles)], node)?.testResults[0];
-    // Without titles, the file could not be loaded.
+    // If there are no titles, the file could not be loaded.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
       const hasPassed = (titles.length > 0 ? result : again?.status) === "passed";
@@ -54,7 +54,7 @@ function jestResults(args, node) {
   const file = join(folder, "results.json");
   try {
     const jest = ["node_modules/jest/bin/jest.js", ...args, "--json", `--outputFile=${file}`];
-    // The check prints the totals of all runs, so each run prints none.
+    // `scripts/check.mjs` prints the totals of all runs, so a single run prints no totals.
     spawnSync(node, jest, {
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, CLOSING_LINE: "off" },

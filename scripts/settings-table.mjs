@@ -9,7 +9,7 @@ const PAGE = "docs/operator-guide.md";
 const require = createRequire(import.meta.url);
 const runtime = require("../dist/runtime/settings.js");
 
-/** Additions to the descriptions of settings. Each must be of an existing setting. */
+/** Additions to the descriptions of settings. Each key must be the name of an existing setting. */
 const NOTES = {
   CHAT_OBSERVE:
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the secret",
@@ -39,7 +39,7 @@ const PROGRAMS = {
   start: { file: "local/start-settings.js", read: "readStartSettings" },
 };
 
-/** Runs the reader of a program's settings with all settings set, and records the settings that it reads. */
+/** Runs the reader of a program's settings with all settings set, and records the settings that the reader reads. */
 function settingsOf({ file, read }) {
   const asked = new Map();
   const note = (name, more) => asked.set(name, { ...asked.get(name), ...more });
@@ -78,7 +78,8 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // Read directly from the environment: a setting that may be unset without a default.
+        // The reader can read a setting directly from the environment, if the setting is optional and has no
+        // default.
         note(name, { fallback: "" });
         return "set";
       },
