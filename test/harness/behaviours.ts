@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How a request is answered, or left unanswered. `stream` is a TLS socket or `tcp` itself. */
+/** Defines how a request is answered, or that it is left unanswered. `stream` is a TLS socket or `tcp` itself. */
 export interface Behaviour {
   answer(exchange: {
     readonly response: ServerResponse;
@@ -67,14 +67,14 @@ export function drip(first: string, again: string, everyMs: number): Behaviour {
   };
 }
 
-/** Answers 200 with a long body, as fast as the client reads: chunked, or with its length declared. */
+/** Answers 200 with a long body, as fast as the client reads: chunked, or with a declared length. */
 export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   const block = Buffer.alloc(64 * 1024, "x");
   let sent = 0;
   return {
     /**
-     * Bytes of body that the system has accepted for the client, over all requests. The client has read less, at most by
-     * the size of the buffers of two sockets: a few MB on loopback.
+     * Bytes of body that the operating system has accepted for the client, over all requests. The client may
+     * have read fewer bytes. The difference is at most the buffers of two sockets: a few MB on loopback.
      */
     get sent() {
       return sent;

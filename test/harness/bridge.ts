@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { TestWorkspace } from "./service";
 
-/** An HTTP answer with its exact bytes. */
+/** An HTTP answer with the exact bytes of the body. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -11,7 +11,10 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** Returns a `Service-Signature` header. Vectors from openssl also check this separate implementation. */
+/**
+ * Returns a `Service-Signature` header. This implementation is separate from the service's, and is also checked
+ * with vectors from openssl.
+ */
 export function signatureOf(secret: string, raw: string | Buffer, t: number | string = nowSeconds()): string {
   return `t=${t},v1=${createHmac("sha256", secret).update(`${t}.`).update(raw).digest("hex")}`;
 }
@@ -24,7 +27,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly method?: string;
-  /** Local address to send from, such as 127.0.0.7. The address limit counts by it. */
+  /** Local address of the client, such as 127.0.0.7. The address limit counts the requests of each address. */
   readonly from?: string;
 }
 
@@ -52,7 +55,7 @@ export function send(base: string, path: string, options: SendOptions = {}): Pro
   });
 }
 
-/** Posts an inbound event. Signs it with the current time unless `headers` has another signature. */
+/** Posts an inbound event. Signs the event with the current time, unless `headers` has another signature. */
 export function post(
   base: string,
   { id, secret }: TestWorkspace,
@@ -65,7 +68,10 @@ export function post(
   return send(base, `/hooks/${id}`, { method: "POST", body, ...options, headers });
 }
 
-/** Polls with a query string. Signs it with the current time unless `headers` has another signature. */
+/**
+ * Polls with a query string. Signs the query string with the current time, unless `headers` has another
+ * signature.
+ */
 export function poll(base: string, { id, secret }: TestWorkspace, query = "", options: SendOptions = {}) {
   const headers = { "Service-Signature": signatureOf(secret, query), ...options.headers };
   return send(base, `/hooks/${id}/events${query && `?${query}`}`, { ...options, headers });

@@ -53,7 +53,7 @@ export function testBrowser() {
     });
     visiting.add(context);
     context.setDefaultTimeout(HANG_MS);
-    /** Requests of this visitor that the server refused. Some tests expect refusals, so they are not faults. */
+    /** Requests of this visitor that failed. Some tests expect failed requests, so these are not faults. */
     const refusals: string[] = [];
     context.on("weberror", (error) => faults.push(error.error().message));
     context.on("console", (said) => {
@@ -90,7 +90,7 @@ export function focusedWords(page: Page): Promise<string> {
   );
 }
 
-/** Waits until the element with this label or text has the focus, which a page moves a moment after a change. */
+/** Waits until the element with this label or text has the focus. A page moves the focus a moment after a change. */
 export async function untilFocused(page: Page, words: string): Promise<void> {
   await until(`the focus is on ${words}`, async () => (await focusedWords(page)) === words);
 }

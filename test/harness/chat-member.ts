@@ -49,9 +49,9 @@ export async function joinChat(url: string, name: string) {
   return {
     me,
     key,
-    /** By id, as they are now. */
+    /** The current posts, by id. */
     posts: posts as ReadonlyMap<number, Post>,
-    /** By id, as they are now. */
+    /** The current exchanges, by id. */
     exchanges: exchanges as ReadonlyMap<number, Exchange>,
     link() {
       if (link === undefined) throw new Error("the chat has not sent the state of the bridge");

@@ -3,8 +3,8 @@ import { DESKTOP, type TestBrowser } from "./browser";
 export type ChatPlayer = Awaited<ReturnType<typeof joinChatPage>>;
 
 /**
- * Joins the demo chat in a separate browser context. A browser draws background tabs only once a second, and every click
- * would wait for that.
+ * Joins the demo chat in a separate browser context. In a shared context, each click would wait: a browser
+ * draws background tabs only once a second.
  */
 export async function joinChatPage(browser: TestBrowser, url: string, name: string, viewport = DESKTOP) {
   const visitor = await browser.visit(url, { viewport });

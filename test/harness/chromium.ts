@@ -8,7 +8,10 @@ const INSTALL_WITHIN_MS = 15 * 60_000;
 const BY_HAND =
   "install Chromium, so that the command chromium is on the PATH (Debian: apt-get install chromium)";
 
-/** Returns the path of Chromium. Where it is missing, installs it with apt-get if that is permitted, or else throws. */
+/**
+ * Returns the path of Chromium. If Chromium is missing, installs it with apt-get. Throws if this is not
+ * permitted or fails.
+ */
 export async function findChromium(say: (line: string) => void = () => undefined): Promise<string> {
   const found = await onPath();
   if (found !== undefined) return found;

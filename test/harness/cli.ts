@@ -7,12 +7,12 @@ import { createTerminal } from "../../cli/terminal";
 import { TOKENS } from "./processes";
 
 export interface CliOptions {
-  /** The role whose token the command has; "nobody" for no token. */
+  /** The role of the command's token; "nobody" for no token. */
   readonly role?: keyof typeof TOKENS | "nobody";
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
   readonly isTTY?: boolean;
-  /** Variables that override those of the role and the port. */
+  /** Variables that override the variables for the role and the port. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ function gather(stdout: Readable, stderr: Readable, code: Promise<number | null>
   return { lines: () => said.stdout.split("\n").slice(0, -1), stderr: () => said.stderr, ended };
 }
 
-/** Runs the command line within this process. A string of `args` is split at spaces. */
+/** Runs the command line within this process. If `args` is a string, it is split at spaces. */
 export function startCli(args: string | readonly string[], options: CliOptions = {}) {
   const { stdin = "", isTTY = false } = options;
   const interrupt = new AbortController();
@@ -71,7 +71,7 @@ export function startCli(args: string | readonly string[], options: CliOptions =
 
 export const runCli = (...run: Parameters<typeof startCli>) => startCli(...run).ended;
 
-/** Runs dist/cli/main.js, through the command `through` if there is one. */
+/** Runs dist/cli/main.js, through the command `through` if it is given. */
 export function startCliProcess(
   args: string | readonly string[],
   options: CliOptions & { readonly through?: readonly string[] } = {},

@@ -1,5 +1,6 @@
-// Loaded before a process under test. Each SIGUSR2 sets the clocks of the process ahead by CLOCK_STEP_MS, logs that, and
-// runs the callbacks of all intervals of at most CLOCK_STEP_MS. Other timers are unchanged.
+// Node loads this file before the program under test. Each SIGUSR2 sets the clocks of the process ahead by
+// CLOCK_STEP_MS, logs the change, and runs the callbacks of all intervals of at most CLOCK_STEP_MS. Other
+// timers are unchanged.
 const stepMs = Number(process.env.CLOCK_STEP_MS);
 const [dateNow, monotonicNow] = [Date.now, performance.now.bind(performance)];
 const { setInterval: start, clearInterval: stop } = globalThis;

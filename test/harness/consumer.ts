@@ -70,7 +70,7 @@ function streamOf(games: GameServiceClient, token: string) {
     },
     say: (request: FollowRequest) => void stream.write(request),
     ack,
-    /** Acks all deliveries, those received already and all further ones. */
+    /** Acks all deliveries: those that were already received, and all further deliveries. */
     ackAll() {
       acksAll = true;
       ack(...seen);
@@ -78,7 +78,7 @@ function streamOf(games: GameServiceClient, token: string) {
     /** Stops reading until `resume` is called. */
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),
-    /** Closes the client's side of the stream, as a client does when it is done. */
+    /** Closes the client's side of the stream, as a client does when it has nothing more to send. */
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),
     sees: (count: number): Promise<readonly Seen[]> =>
@@ -97,7 +97,7 @@ export function startConsumer(games: GameServiceClient, open: Parameters<typeof 
 
 let requests = 0;
 
-/** Sends a typed message through the edge at `url`, each with a new id. Returns whether it was answered 202. */
+/** Sends a typed message with a new id through the edge at `url`. Returns whether the answer was 202. */
 export async function type(url: string, workspace: TestWorkspace, text: string): Promise<boolean> {
   const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
   return (await post(url, workspace, event)).status === 202;

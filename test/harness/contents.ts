@@ -38,7 +38,7 @@ export function published(result: PublishResult | undefined): PublishedEvent {
   return result.outcome.value;
 }
 
-/** Returns the oldest held events of a workspace, as its bridge polls them from the edge at `url`. */
+/** Polls the edge at `url` as the bridge of a workspace. Returns the oldest held events. */
 export async function heldFor(url: string, workspace: TestWorkspace) {
   return ((await poll(url, workspace)).json as { events: Record<string, unknown>[] }).events;
 }

@@ -17,11 +17,11 @@ export interface ApiRequest {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** As `signIn` returned it. */
+  /** The cookie that `signIn` returned. */
   readonly cookie?: string;
 }
 
-/** Sends a request to the dashboard's API as its page would. A header of "" is omitted. */
+/** Sends a request to the dashboard's API as the dashboard's page does. A header with the value "" is omitted. */
 export function askApi(
   url: string,
   path: string,

@@ -10,7 +10,10 @@ import { createWorkspace, startService } from "./service";
 
 export type DemoChat = Awaited<ReturnType<typeof startDemoChat>>;
 
-/** Starts the demo chat, the service and the game as real processes, and the switch between polling and push. */
+/**
+ * Starts the demo chat, the service and the game as real processes. Also starts the switch between polling and
+ * push.
+ */
 export async function startDemoChat(
   game: Record<string, string> = {},
   settings: Record<string, string> = {},
@@ -57,7 +60,7 @@ export async function startDemoChat(
     certPath,
     picturesUrl,
     url: `http://127.0.0.1:${chat.port}`,
-    /** Starts another chat on the same workspace. The first must have stopped. */
+    /** Starts another chat on the same workspace. The first chat must have stopped. */
     startAgain: startChat,
     async close() {
       await Promise.all([...started, trivia].map((each) => each.stop()));

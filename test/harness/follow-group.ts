@@ -15,7 +15,7 @@ export interface Delivered {
   readonly atMs: number;
 }
 
-/** A stream and its deliveries, each of which is checked on arrival. */
+/** A stream and its deliveries. Each delivery is checked on arrival. */
 export interface Stream {
   readonly consumer: string;
   readonly delivered: Delivered[];
@@ -23,7 +23,7 @@ export interface Stream {
   /** Whether the stream has a backlog of unsent deliveries. */
   readonly unsent: { isBehind: boolean };
   ended: "stopped" | NotJoined | undefined;
-  /** Its own connection to the store, which can be cut off. */
+  /** The stream's own connection to the store, which can be cut off. */
   readonly connection: MemoryConnection;
   stop(): void;
   crash(): void;
@@ -40,7 +40,10 @@ export function createGroup(window: number) {
 
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
-  /** Since the last redelivery, a consumer must see every earlier unacked event of a workspace before a later one. */
+  /**
+   * Since the last redelivery, a consumer must have received every earlier unacked event of a workspace before
+   * a later event.
+   */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
     let wentBack = mine.length - 1;
@@ -53,7 +56,10 @@ export function createGroup(window: number) {
     }
   }
 
-  /** An overdue event does not count against the window, nor do the later ones of its workspace, redelivered with it. */
+  /**
+   * An overdue event does not count against the window. Nor do the later events of its workspace, which are
+   * redelivered with it.
+   */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;
     const unacked = [...latest].filter(([event, last]) => last.stream === stream && !acked.has(event));
@@ -112,13 +118,13 @@ export function createGroup(window: number) {
     stream.follower.ack(delivered.map(({ id }) => id));
   }
 
-  /** Appends events, and advances the clock until streams have them. */
+  /** Appends events, and advances the clock by 500 ms, so that the streams receive the events. */
   function append(...workspaceIds: readonly WorkspaceId[]): Promise<void> {
     for (const workspaceId of workspaceIds) memory.append(workspaceId);
     return pass(500);
   }
 
-  /** Makes the store unavailable for `ms`. */
+  /** Makes the store unavailable for `ms` milliseconds. */
   async function away(ms: number): Promise<void> {
     memory.away = true;
     await pass(ms);
@@ -139,7 +145,7 @@ export function seen({ delivered }: Stream): readonly string[] {
 
 export async function closeAll({ streams }: Group): Promise<void> {
   for (const stream of streams) stream.stop();
-  // A stream that crashed keeps the timers of its leases until these expire.
+  // A stream that crashed keeps the timers of its leases until the leases expire.
   await pass(LEASE_MS);
   expect(jest.getTimerCount()).toBe(0);
 }

@@ -17,7 +17,7 @@ export interface Shown {
 
 export type Chat = ReturnType<typeof openChat>;
 
-/** A bridge of a workspace. It reports what members do, and polls for messages to show. */
+/** Returns a bridge of a workspace. The bridge reports what members do, and polls for messages to show. */
 export function openChat(url: string, workspace: TestWorkspace) {
   const shown: Shown[] = [];
   const seen = new Set<string>();
@@ -34,7 +34,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
     if (status === 503) return;
     expect(status).toBe(200);
     const page = json as { events: Shown[]; next: string | null };
-    // Several waits may poll at the same time, and get the same events.
+    // Several calls of `sees` may poll at the same time and get the same events.
     const known = new Set(shown.map(({ id }) => id));
     shown.push(...page.events.filter(({ id }) => !known.has(id)));
     if (page.next !== null) after = `after=${page.next}`;

@@ -21,7 +21,10 @@ export async function heldEvents<Event>(store: TestStore, workspaceId: string): 
   return (await readHeld(store, workspaceId)).map(({ json }) => JSON.parse(json) as Event);
 }
 
-/** Stores these events as all that a workspace holds, as if they had been published at the times of their sequences. */
+/**
+ * Stores `events` as the only held events of a workspace, as if each had been published at the time of its
+ * sequence.
+ */
 export async function holdSince(
   store: TestStore,
   workspaceId: string,

@@ -10,7 +10,7 @@ export interface ReceivedMail {
   readonly raw: string;
 }
 
-/** How messages are answered. `refuse` is an SMTP code; `to` selects the recipients to refuse, by default all. */
+/** How messages are answered. `refuse` is an SMTP code; `to` selects the recipients to reject, by default all. */
 export type MailBehaviour =
   | "accept"
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
@@ -18,7 +18,7 @@ export type MailBehaviour =
 export type TestMailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 interface MailServerOptions {
-  /** Required before a message is accepted. */
+  /** The login that is required before a message is accepted. */
   readonly login?: { readonly user: string; readonly password: string };
 }
 
@@ -28,7 +28,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
   let running: SMTPServer | undefined;
-  // The server restarts at the same port, which no other process may get in the meantime.
+  // The server restarts at the same port, so no other process may get the port in the meantime.
   const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {
@@ -59,7 +59,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
           if (refusal === undefined) messages.push({ to: rcptTo.map(({ address }) => address), raw });
           done(refusal);
         };
-        // Some tests are about clients that disconnect during a message.
+        // In some tests, the client disconnects during a message.
         text(stream).then(take, () => undefined);
       },
     });
@@ -94,7 +94,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
     /** Waits until `count` messages have been accepted. */
     waitFor: (count: number, withinMs?: number) =>
       until(`${count} emails`, () => messages.length >= count, withinMs),
-    /** Stops the server at once. `start` restarts it at the same port. */
+    /** Stops the server immediately. `start` restarts it at the same port. */
     stop,
     start,
     close: stop,

@@ -5,7 +5,7 @@ export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLo
 
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
-  /** The number of entries read so far; `pending` has the attempts of unacked entries. */
+  /** The number of entries that were read. `pending` has the number of attempts of each unacked entry, by id. */
   read: number;
   readonly pending: Map<string, number>;
 }
@@ -13,7 +13,7 @@ interface Shard {
 const LEASE_MS = 4_000;
 const LATENCY_MS = 40;
 
-/** Returns the number that `append` returned for an entry. */
+/** Returns the number of an entry within its workspace, as `append` returned it. */
 export function numberOf({ event }: LogEntry): number {
   return Number(event.toString());
 }
@@ -40,7 +40,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     if (found === undefined) throw new RangeError(`no shard ${shard}`);
     return found;
   }
-  /** A shard if the member holds its lease, or else undefined. */
+  /** Returns a shard if the member holds the lease; otherwise undefined. */
   const heldBy = ({ token }: Member, shard: number) => (book.holder(shard) === token ? at(shard) : undefined);
   function claim(shard: Shard, ids: readonly string[]): LogEntry[] {
     return ids.flatMap((entryId) => {
@@ -54,9 +54,9 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
   }
 
   const memory = {
-    /** Whether the log was unavailable at least once, to all or to one connection. Leases may have expired then. */
+    /** Whether the log was ever unavailable, to all connections or to one. If so, leases may have expired. */
     wasAway: false,
-    /** While the log is unavailable, every call fails, also one that is already in progress. */
+    /** Whether the log is unavailable. If so, every call fails, including a call that is already in progress. */
     get away(): boolean {
       return away;
     },
@@ -77,10 +77,16 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
       for (const wake of wakes) wake(index);
       return number;
     },
-    /** Returns the log as one core sees it. The core can be cut off, or crash: then no further call is answered. */
+    /**
+     * Returns the log as one core sees it. A test can cut the core off, or crash the core. After a crash, no
+     * further call is answered.
+     */
     connect() {
       let crashed = false;
-      /** Waits before and after the effect, as a network does. The latencies rotate, so that runs are reproducible. */
+      /**
+       * Waits before and after the effect, as a network does. The latencies rotate, so that test runs are
+       * reproducible.
+       */
       async function call<T>(effect: () => T): Promise<T> {
         const pause = (): Promise<void> =>
           new Promise((resolve) => {
@@ -92,7 +98,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
         if (isAway()) throw new StoreUnavailable("away");
         const result = effect();
         await pause();
-        // The effect has happened, but the caller does not learn about it.
+        // The call has taken effect, but the caller gets no answer.
         if (isAway()) throw new StoreUnavailable("away");
         return result;
       }

@@ -2,12 +2,15 @@ import { LEASE_MS, type Leases, type Member, StoreUnavailable } from "../../core
 
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
-/** The members and the holders of shards, by the process's clock, which a test may fake. */
+/**
+ * Returns a record of the members and of the holders of shards. Leases expire by the process's clock, which a
+ * test can fake.
+ */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();
   const members = new Map<string, { token: string; seen: number; began: number }>();
   const now = (): number => performance.now();
-  /** The token that holds a shard now, or undefined. */
+  /** Returns the token that holds a shard now, or undefined. */
   const holder = (shard: number): string | undefined => {
     const lease = leases.get(shard);
     return lease !== undefined && lease.until > now() ? lease.token : undefined;
@@ -39,7 +42,7 @@ export function createLeaseBook(leaseMs: number) {
   };
 }
 
-/** Leases in memory. While `state.away` is true, every call fails with StoreUnavailable. */
+/** Creates leases in memory. While `state.away` is true, every call fails with StoreUnavailable. */
 export function createMemoryLeases(shards: number) {
   const book = createLeaseBook(LEASE_MS);
   const { leases, members, holder } = book;

@@ -4,7 +4,10 @@ import type { TestProcess } from "./processes";
 export interface ReadMetric {
   readonly help: string;
   type: string;
-  /** By labels as printed, such as `call="poll",answer="page"`; the suffix of a histogram's line precedes its labels. */
+  /**
+   * The values by their labels as printed, e.g. `call="poll",answer="page"`. For a histogram, the suffix of the
+   * line precedes the labels.
+   */
   readonly values: Map<string, number>;
 }
 
@@ -16,7 +19,7 @@ export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort"
   return parseMetrics(body.toString());
 }
 
-/** A line with a value, which is a number in the text format of Prometheus. */
+/** A line with a value. The value is a number in the text format of Prometheus. */
 const VALUE = /^([a-z_]\w*)(?:\{(.*)\})? (-?[\d.]+(?:e[+-]?\d+)?|[+-]Inf|nan)$/i;
 
 /** Parses the text format of Prometheus. Throws at the first line that is not in this format. */
@@ -42,7 +45,10 @@ export function parseMetrics(text: string): ReadonlyMap<string, ReadMetric> {
   return metrics;
 }
 
-/** Returns the value of a metric for `labels`, or 0 where the process has not printed any. Throws for an unknown name. */
+/**
+ * Returns the value of a metric for `labels`, or 0 if the process has not printed a value. Throws for an
+ * unknown name.
+ */
 export function valueOf(metrics: ReadonlyMap<string, ReadMetric>, name: string, labels = ""): number {
   const metric = metrics.get(name);
   if (metric === undefined) throw new Error(`there is no metric ${name}`);

@@ -4,7 +4,10 @@ import ipaddr from "ipaddr.js";
 /** Addresses of either family, or an error. "silence" means that the server never answers. */
 export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
-/** One answer to all queries, or a function of the number of this query for the name and type, from 1. */
+/**
+ * One answer to all queries, or a function that returns the answer. `number` counts the queries for a name and
+ * type, from 1.
+ */
 type NameRecord = NameAnswer | ((query: { readonly number: number }) => NameAnswer);
 
 export type TestNames = ReturnType<typeof createNames>;
@@ -20,7 +23,7 @@ export async function startNames(table?: Readonly<Record<string, NameRecord>>): 
   return names;
 }
 
-/** Creates a DNS server, which does not listen yet. */
+/** Creates a DNS server that does not listen yet. */
 export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
   const records = new Map(Object.entries(table));
   const counts = new Map<string, number>();
@@ -49,9 +52,9 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },
-    /** Sets the answer for a name in lower case. A name without an answer is NXDOMAIN. */
+    /** Sets the answer for a name, which must be in lower case. The answer for any other name is NXDOMAIN. */
     set: (name: string, record: NameRecord) => void records.set(name, record),
-    /** The number of lookups of a name. A query for A and one for AAAA are one lookup. */
+    /** The number of lookups of a name. A query for A and a query for AAAA are one lookup. */
     lookups: (name: string) => Math.max(countOf(name, "A"), countOf(name, "AAAA")),
     async close() {
       if (closed) return;
@@ -68,7 +71,7 @@ function readQuestion(packet: Buffer): { name: string; typeNumber: number; end: 
     labels.push(packet.toString("latin1", at + 1, at + 1 + length));
     at += 1 + length;
   }
-  // After the name: a zero byte, two bytes of type and two of class.
+  // After the name: a zero byte, two bytes for the type, and two bytes for the class.
   return { name: labels.join(".").toLowerCase(), typeNumber: packet.readUInt16BE(at + 1), end: at + 5 };
 }
 

@@ -7,7 +7,7 @@ import type { OpenApiDocument, Schema } from "../../edge/openapi/shape";
 export function contractOf(document: OpenApiDocument, closed = false) {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false, logger: false });
   addFormats.default(ajv);
-  // Only an annotation in the document; here it is validated.
+  // `x-well-formed` is only an annotation in the document, but is validated here.
   ajv.addKeyword({
     keyword: "x-well-formed",
     type: "string",
@@ -30,7 +30,7 @@ export function contractOf(document: OpenApiDocument, closed = false) {
   };
   return {
     component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
-    /** Returns a validator for the bodies of a status. Throws for a status that is not documented. */
+    /** Returns a validator for the bodies of answers with a status. Throws if the status is not documented. */
     answer(path: string, method: Method, status: number) {
       const schema = responseOf(path, method, status).content?.["application/json"].schema;
       if (schema === undefined) throw new Error(`${method} ${path} ${status} has no body`);
@@ -51,12 +51,15 @@ function close(schema: Schema): void {
   for (const inner of Object.values(schema.properties ?? {})) close(inner);
 }
 
-/** Returns a function that tells whether the document allows a body, with the rule that JSON Schema cannot express. */
+/**
+ * Returns a function that returns whether the document allows a body. The function also checks a rule that JSON
+ * Schema cannot express.
+ */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
   return (body) => {
     if (!isEvent(body)) return false;
-    // A DM channel must be that of the event's own user.
+    // A DM channel must be the channel of the event's own user.
     const { channel, user } = body as Talk;
     const id = typeof channel === "string" ? channel : channel.id;
     return !id.startsWith("dm:") || id === `dm:${user.id}`;
@@ -69,7 +72,7 @@ interface Talk {
   readonly user: { readonly id: string };
 }
 
-/** Generates events that the schema allows. Enough of them are in the DM of the event's own user. */
+/** Generates events that the schema allows. Many are in the DM channel of the event's own user. */
 export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.Arbitrary<object> {
   return valuesOf(schemas["InboundEvent"] ?? {}, schemas).chain((value) => {
     const event = value as Talk;
@@ -80,11 +83,11 @@ export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** Strings at the edges of rules. */
+/** Strings at the limits of rules. */
 const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
 const PLAIN = fc.oneof(fc.string({ unit: "grapheme" }), EDGES);
 
-/** Generates values that a schema of the document allows, with many at its limits. */
+/** Generates values that a schema of the document allows, many of them at the limits of the schema. */
 function valuesOf(schema: Schema, components: Components): fc.Arbitrary<unknown> {
   const { $ref, type, enum: choices, oneOf, anyOf, properties, required = [], items } = schema;
   const nested = (each: Schema) => valuesOf(each, components);

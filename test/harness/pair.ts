@@ -4,7 +4,10 @@ export type TestPair = Awaited<ReturnType<typeof startPair>>;
 
 const two = <T>([one, other]: readonly T[]) => [one, other] as readonly [T, T];
 
-/** Starts two cores on one Redis, and two edges that use both, so that a test can write to one and read from the other. */
+/**
+ * Starts two cores on one Redis, and two edges that use both, so that a test can write to one core or edge and
+ * read from the other.
+ */
 export async function startPair(redisUrl: string, settings: Readonly<Record<string, string>> = {}) {
   const redis = { url: redisUrl, close: async () => undefined };
   const { cores, edges, ...rig } = await startRig(async () => redis, { settings });

@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 
 type Handler = (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => void;
 
-/** A server at a free port. */
+/** A server on a free port. */
 export interface Host {
   readonly url: string;
   close(): Promise<unknown>;
 }
 
-/** Serves a handler by HTTP on Node's own server. */
+/** Serves a handler over HTTP with Node's own server. */
 export async function plainHost(handler: Handler): Promise<Host> {
   const server: Server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

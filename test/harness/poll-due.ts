@@ -4,7 +4,7 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Reads and changes, in the store of a running service, the times at which workspaces start to fail. Tests therefore
+ * Reads and changes, in the store of a running service, the times at which workspaces start to fail. So tests
  * need not wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
@@ -13,16 +13,19 @@ export async function openPollDue({ url }: { readonly url: string }) {
   const due = (workspaceId: string): string => `${keys.prefix(keys.shard(workspaceId))}:due`;
   return {
     redis,
-    /** When the workspace starts to fail, in ms since the epoch; undefined while no event waits. */
+    /**
+     * Returns the time at which the workspace starts to fail, in ms since the epoch; undefined while no event
+     * waits.
+     */
     async of(workspaceId: string) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);
       return score === null ? undefined : Number(score);
     },
-    /** Changes the store as if `ms` had passed for the workspace. */
+    /** Changes the store as if `ms` milliseconds had passed for the workspace. */
     async pass(workspaceId: string, ms: number) {
       await redis.command("", ["ZINCRBY", due(workspaceId), String(-ms), workspaceId]);
     },
-    /** Changes the store as if the last poll had been `ms` earlier. */
+    /** Changes the store as if the last poll had been `ms` milliseconds earlier. */
     async polledEarlier(workspaceId: string, ms: number) {
       const state = `${keys.prefix(keys.shard(workspaceId))}:st:${workspaceId}`;
       await redis.command(state, ["HINCRBY", state, "polled", String(-1_000 * ms)]);

@@ -19,13 +19,13 @@ export interface RunningProcess {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
-  /** All log lines so far; for a shared process, those since the test file began. */
+  /** All log lines so far; for a shared process, the lines since the test file began. */
   readonly log: readonly LogLine[];
   /** Output outside the log. */
   readonly errors: string;
 }
 
-/** A process of one test file, which may stop and kill it. */
+/** A process of one test file. The file may stop and kill the process. */
 export interface TestProcess extends RunningProcess {
   readonly child: ChildProcess;
   /** Sends a signal and waits for the exit. Returns the exit code, or null when the signal ended the process. */
@@ -34,7 +34,7 @@ export interface TestProcess extends RunningProcess {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts core on free ports, with a Redis. Resolves when core is ready. */
+/** Starts core on free ports, connected to a Redis. Resolves when core is ready. */
 export function startCore(redisUrl: string, environment: Environment = {}): Promise<TestProcess> {
   return startProcess("core", {
     REDIS_URL: redisUrl,
@@ -45,7 +45,7 @@ export function startCore(redisUrl: string, environment: Environment = {}): Prom
   });
 }
 
-/** Starts an edge on free ports, with a core on loopback. Resolves when the edge is ready. */
+/** Starts an edge on free ports, connected to a core on loopback. Resolves when the edge is ready. */
 export function startEdge(corePort: number, environment: Environment = {}): Promise<TestProcess> {
   return startProcess("edge", {
     CORE_ADDRESS: `127.0.0.1:${corePort}`,
@@ -55,14 +55,17 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
   });
 }
 
-/** Below the system's ephemeral ports: a connection could occupy one of those when a process restarts. */
+/**
+ * The first port. All ports are below the system's ephemeral ports, because a connection could occupy an
+ * ephemeral port when a process restarts.
+ */
 const PORTS_FROM = 10_000;
-/** The number of ports of each jest worker, of which there may be eight. */
+/** The number of ports of each jest worker. There may be eight workers. */
 const PORTS_EACH = 2_500;
 const worker = Number(process.env["JEST_WORKER_ID"] ?? "1") % 8;
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
-/** Returns a port that is free now. Use it only where a process must restart at the same port. */
+/** Returns a port that is free now. Use this function only if a process must restart at the same port. */
 export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number> {
   for (;;) {
     const port = PORTS_FROM + worker * PORTS_EACH + (nextPort++ % PORTS_EACH);
@@ -77,7 +80,10 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
   }
 }
 
-/** Starts dist/<name>/main.js with only this environment. Rejects with its output when it exits before it is ready. */
+/**
+ * Starts dist/<name>/main.js with only this environment. Rejects with the output on stderr when the process
+ * exits before it is ready.
+ */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",
   environment: Environment,

@@ -15,7 +15,10 @@ const NAME = "bridge.test";
 const SHARDS = 16;
 /** Two cores on one Redis, and one bridge for many workspaces. */
 export type PushCores = Awaited<ReturnType<typeof startPushCores>>;
-/** A core that resolves the bridge to a separate address, so that the address shows which core made an attempt. */
+/**
+ * A core that resolves the bridge to a separate address, so that the address of an attempt shows which core
+ * made the attempt.
+ */
 export type NumberedCore = PushCores["first"];
 
 export async function startPushCores() {
@@ -39,7 +42,10 @@ export async function startPushCores() {
     redisUrl: redis.url,
     first,
     second,
-    /** Creates workspaces that push to the bridge, one on each shard. Returns their ids. */
+    /**
+     * Creates one workspace on each shard, whose events are pushed to the bridge. Returns the ids of the
+     * workspaces.
+     */
     async makeWorkspaces(): Promise<readonly string[]> {
       const api = createWorkspaceApi(second.clients.workspaces);
       const byShard = new Map<number, string>();
@@ -49,7 +55,7 @@ export async function startPushCores() {
       }
       return [...byShard.values()];
     },
-    /** All pushes, of both cores. */
+    /** Returns the pushes of both cores. */
     requests: () => both.flatMap(({ requests }) => requests),
     behave(how: Behaviour | ((request: ReceivedRequest) => Behaviour)) {
       for (const { receiver } of both) receiver.behave(how);
@@ -69,7 +75,10 @@ export interface Sent {
   readonly eventId: string;
 }
 
-/** Waits until the log has `lines` lines of each event. Returns each line's attempt, result and address, oldest first. */
+/**
+ * Waits until the delivery log has `lines` lines for each event. Returns the attempt, result and address of
+ * each line, oldest first.
+ */
 export function untilLogged(
   { clients }: Pick<NumberedCore, "clients">,
   events: readonly Sent[],

@@ -9,19 +9,19 @@ import { readSharedService, sharedService } from "./shared-service";
 import { createTestCa, openTestCa, readCertificate, type Certificate, type TestCa } from "./test-ca";
 import { until } from "./wait";
 
-/** A bridge that receives pushes: a receiver under a separate name, and its workspace. */
+/** A bridge that receives pushes: a receiver with a separate host name, and the bridge's workspace. */
 export type PushedBridge = Awaited<ReturnType<ReturnType<typeof pushOver>["bridge"]>>;
 
-/** The service with a test's names and certificates, so that it pushes to loopback over real TLS. */
+/** The service with the names and certificates of a test, so that core pushes to loopback over real TLS. */
 export type PushService = ReturnType<typeof sharedPush> | OwnPushService;
 export type OwnPushService = Awaited<ReturnType<typeof startPushService>>;
 
-/** Returns settings with which core may push to loopback besides public addresses, and logs every push that it drops. */
+/** Returns settings with which core may also push to loopback, and logs every dropped push. */
 export function pushEnvironment(ca: TestCa, nameServer: string): Record<string, string> {
   return { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: ca.certPath, DNS_SERVERS: nameServer, LOG_LEVEL: "debug" };
 }
 
-/** @param more settings of core, which override those of `pushEnvironment`; an empty value unsets one */
+/** @param more settings of core, which override the settings of `pushEnvironment`; an empty value unsets a setting */
 export async function startPushService(more: (ca: TestCa) => Record<string, string> = () => ({})) {
   const ca = createTestCa();
   const names = await startNames();
@@ -69,7 +69,7 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
     service,
     workspaces,
     deliveries,
-    /** Starts a bridge and creates its workspace, without a target URL if `polls`. */
+    /** Starts a bridge and creates its workspace. If `polls`, the workspace has no target URL. */
     async bridge({ polls = false, ...options }: ReceiverOptions & { polls?: boolean } = {}) {
       const name = `${randomUUID()}.bridge.test`;
       names.set(name, [options.host ?? "127.0.0.1"]);
@@ -79,13 +79,16 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
       return { ...receiver, name, workspaceId: id, secret };
     },
     publish: async (...events: readonly EventInit[]) => (await publish(clients, ...events)).map(published),
-    /** Waits until the delivery log has `count` lines, and returns them, oldest first. */
+    /** Waits until the delivery log has `count` lines. Returns the lines, oldest first. */
     logged: (workspaceId: string, count: number) =>
       until(`${count} deliveries in the log`, async () => {
         const found = await deliveries(workspaceId);
         return found.length >= count && found;
       }),
-    /** Waits until core has logged `count` dropped events, maybe after it has answered. Returns the log lines. */
+    /**
+     * Waits until core has logged `count` dropped events. Core may log a drop after its answer. Returns the log
+     * lines.
+     */
     givenUp: (workspaceId: string, count: number) =>
       until(`core's log has ${count} dropped events`, () => {
         const found = service.core.log.filter(

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { HANG_MS } from "./wait";
 
-/** An answer as received, with its headers by lower-case name. */
+/** An answer as received. The names of `headers` are in lower case. */
 interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,8 +9,9 @@ interface RawAnswer {
 }
 
 /**
- * Sends exact bytes, or what `write` writes, on a new connection, and returns the answers.
- * @param until number of answers after which the client closes its side; by default it waits for the server to close
+ * Opens a connection, sends exact bytes or lets `write` send bytes, and returns the answers.
+ * @param until number of answers after which the client closes its side; by default, the server closes the
+ * connection
  * @param from local address to send from
  */
 export function exchange(

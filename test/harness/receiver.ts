@@ -5,9 +5,9 @@ import { status, type Behaviour } from "./behaviours";
 import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
-/** A request, recorded when it is complete. */
+/** A request. It is recorded when it is complete. */
 export interface ReceivedRequest {
-  /** When the headers arrived: `performance.now()`, and ms since the epoch. */
+  /** The time at which the headers arrived: `at` is a `performance.now()`, `atEpochMs` is in ms since the epoch. */
   readonly at: number;
   readonly atEpochMs: number;
   readonly method: string;
@@ -34,12 +34,12 @@ interface Connection {
 export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "drip";
 
 export interface ReceiverOptions {
-  /** The TLS certificate; without one, the receiver serves plain HTTP. */
+  /** The TLS certificate; without a certificate, the receiver serves plain HTTP. */
   readonly certificate?: Certificate;
   /** DNS names and IP addresses of the receiver; by default only `host`. */
   readonly names?: readonly string[];
   readonly host?: string;
-  /** By default a free port. */
+  /** The port; by default a free port. */
   readonly port?: number;
   readonly tls?: SecureContextOptions;
 }
@@ -68,7 +68,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     const tls = stream instanceof TLSSocket ? stream : undefined;
     const servername = tls?.servername || undefined;
     const isResumed = tls?.isSessionReused() ?? false;
-    // In many tests the client disconnects during the answer.
+    // In many tests, the client disconnects during the answer.
     response.on("error", () => {});
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -96,7 +96,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // Read the connection, so that its close is noticed.
+    // The connection must be read, so that Node notices when it closes.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();
@@ -119,7 +119,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   return {
     host,
     port,
-    /** The target URL under the first of its names. */
+    /** The target URL with the first of `names`. */
     url: urlOf(names[0] ?? host),
     urlOf,
     requests: requests as readonly ReceivedRequest[],
@@ -135,17 +135,18 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       if (request === undefined) throw new Error("requests are counted from 1");
       return request;
     },
-    /** Closes every connection at once and stops listening. */
+    /** Closes every connection immediately, and stops listening. */
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Destroy the TLS socket, not the TCP socket below: Node fails when that closes during the handshake.
+      // Destroy the TLS socket, not the TCP socket below it: Node fails when the TCP socket closes during the
+      // handshake.
       for (const stream of open.keys()) stream.destroy();
       await closed;
     },
   };
 }
 
-/** Starts a TLS handshake record of 16 KB with a server hello of the same length, and sends one byte every 300 ms. */
+/** Starts a TLS handshake record of 16 KB that contains a server hello, and then sends one byte every 300 ms. */
 function dripHandshake(tcp: Socket): void {
   tcp.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]));
   const timer = setInterval(() => tcp.write("x"), 300);

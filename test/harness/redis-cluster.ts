@@ -12,7 +12,10 @@ interface TestClusterOptions {
 const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
-/** Failover is quick and affects one master's slots only, but does not happen because a disk is slow for a while. */
+/**
+ * With these lines, failover is quick and affects only the slots of one master. A disk that is slow for a while
+ * causes no failover.
+ */
 const CLUSTER = [
   "cluster-enabled yes",
   "cluster-node-timeout 2000",
@@ -20,7 +23,7 @@ const CLUSTER = [
   "cluster-replica-validity-factor 0",
 ];
 
-/** A Redis Cluster of three masters with a replica each. */
+/** Starts a Redis Cluster of three masters, each with one replica. */
 export const startTestCluster = ({ settings = [], password = "" }: TestClusterOptions = {}) =>
   startRedisNodes(async (startNode) => {
     const nodes: RedisNode[] = [];
@@ -33,7 +36,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
     }
     const up = (): readonly RedisNode[] => nodes.filter((node) => node.isUp());
 
-    /** The master of a key, according to the first node that is up. */
+    /** Returns the master of a key, according to the first node that is up. */
     async function masterOf(key: string): Promise<RedisNode> {
       const [asked] = up();
       const slot = Number(await asked?.command("CLUSTER", "KEYSLOT", key));
@@ -44,7 +47,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return found;
     }
 
-    /** The replicas of a master. */
+    /** Returns the replicas of a master. */
     async function replicasOf(master: RedisNode): Promise<readonly RedisNode[]> {
       const found: RedisNode[] = [];
       for (const node of up()) {
@@ -54,13 +57,16 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return found;
     }
 
-    /** The lines of CLUSTER NODES, one for each node. */
+    /** Returns the lines of CLUSTER NODES, one for each node. */
     const linesOf = async (node: RedisNode) =>
       String(await node.command("CLUSTER", "NODES"))
         .trim()
         .split("\n");
 
-    /** Whether a node sees all slots served and all live nodes without a fault, and, as a replica, follows its master. */
+    /**
+     * Whether a node reports all slots as served and all live nodes as healthy. A replica must also be
+     * connected to its master.
+     */
     async function seesAll(node: RedisNode): Promise<boolean> {
       const info = String(await node.command("CLUSTER", "INFO"));
       if (!/cluster_state:ok/.test(info) || !info.includes(`cluster_slots_ok:${SLOTS}`)) return false;
@@ -69,7 +75,7 @@ export const startTestCluster = ({ settings = [], password = "" }: TestClusterOp
       return (await node.info("role")) === "master" || (await node.info("master_link_status")) === "up";
     }
 
-    /** Waits until all nodes that are up see every slot served, and every replica is connected to its master. */
+    /** Waits until `seesAll` is true for all nodes that are up. */
     async function untilWhole(): Promise<void> {
       const sees = () => Promise.all(up().map((node) => seesAll(node).catch(() => false)));
       await until("the cluster is whole", async () => (await sees()).every(Boolean), WHOLE_WITHIN_MS);

@@ -8,17 +8,17 @@ import { findRedisServer } from "../../local/redis-server";
 import { freePort } from "./processes";
 import { HANG_MS, until } from "./wait";
 
-/** One redis-server of several, on a loopback port. */
+/** One of several redis-server processes, on a loopback port. */
 export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
 
 interface RedisNodeOptions {
-  /** Configuration lines, in addition to those of every server. */
+  /** Configuration lines, in addition to the lines that every server has. */
   readonly lines: readonly string[];
   readonly password?: string;
   readonly isSentinel?: boolean;
 }
 
-/** Milliseconds that several servers may take to agree. */
+/** Maximum milliseconds until several servers agree on their roles. */
 export const WHOLE_WITHIN_MS = 60_000;
 
 /** Returns the configuration lines of a server that keeps events on disk, and of its replica. */
@@ -30,7 +30,7 @@ export const durableLines = (password: string): readonly string[] => [
   password && `masterauth ${password}`,
 ];
 
-/** Starts several servers in a temporary folder. Stops all of them when one does not start. */
+/** Starts several servers in a temporary folder. If a server does not start, stops all servers. */
 export async function startRedisNodes<T>(
   start: (startNode: (options: RedisNodeOptions) => Promise<RedisNode>) => Promise<T>,
 ) {
@@ -58,7 +58,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   const port = await freePort();
   const own = join(folder, String(port));
   mkdirSync(own);
-  // A configuration file, because sentinels make the servers write their roles to one.
+  // The server needs a configuration file, because sentinels make servers write their roles to it.
   const file = join(own, "redis.conf");
   const first = [`port ${port}`, "bind 127.0.0.1", `dir ${own}`, password && `requirepass ${password}`];
   writeFileSync(file, [...first, ...lines, ""].join("\n"));
@@ -92,7 +92,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
     async info(field: string): Promise<string> {
       return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(String(await command("INFO")))?.[1] ?? "";
     },
-    /** Kills the server, as a crash would. Its files stay. */
+    /** Kills the server, as a crash would. The files of the server stay. */
     async kill() {
       if (hasEnded(child)) return;
       const exited = once(child, "exit");
@@ -113,7 +113,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   };
 }
 
-/** Waits until a replica has all writes that its master had answered before the call. */
+/** Waits until a replica has all writes that the master answered before the call. */
 export async function untilFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   const answered = Number(await master.info("master_repl_offset"));
   await until(
@@ -122,7 +122,7 @@ export async function untilFollowed(master: RedisNode, replica: RedisNode | unde
   );
 }
 
-/** Kills a master once its replica has all writes that were answered before the call. */
+/** Kills a master when the replica has all writes that the master answered before the call. */
 export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   await untilFollowed(master, replica);
   await master.kill();

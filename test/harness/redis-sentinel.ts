@@ -12,10 +12,10 @@ interface TestSentinelOptions {
 
 const NAME = "events";
 const SENTINELS = 3;
-/** How often sentinels check and talk, in ms. The defaults are up to 10 seconds. */
+/** Milliseconds between the checks and messages of sentinels. The defaults are up to 10 seconds. */
 const QUICK = "info-period 500 publish-period 500 ask-period 250 ping-period 250".split(" ");
 
-/** A master and a replica, watched by three sentinels. */
+/** Starts a master and a replica that three sentinels monitor. */
 export const startTestSentinel = ({
   settings = [],
   password = "",
@@ -30,7 +30,7 @@ export const startTestSentinel = ({
     async function startSentinel(): Promise<RedisNode> {
       const lines = [
         `sentinel monitor ${NAME} 127.0.0.1 ${first.port} 2`,
-        // Longer than a slow disk may block a healthy server.
+        // A slow disk may block a healthy server, but not this long.
         `sentinel down-after-milliseconds ${NAME} 2000`,
         `sentinel failover-timeout ${NAME} 6000`,
         password && `sentinel auth-pass ${NAME} ${password}`,
@@ -48,7 +48,7 @@ export const startTestSentinel = ({
       return servers.find((server) => server.port === Number(port));
     }
 
-    /** The master according to the first sentinel. */
+    /** Returns the master according to the first sentinel. */
     async function master(): Promise<RedisNode> {
       const [first] = sentinels;
       const found = first && (await masterBy(first));
@@ -73,7 +73,7 @@ export const startTestSentinel = ({
       return true;
     }
 
-    /** Waits until all sentinels agree on the master, and the other server is its replica. */
+    /** Waits until all sentinels agree on the master, and the other server is a connected replica. */
     const untilWhole = () =>
       until("all sentinels agree", () => isWhole().catch(() => false), WHOLE_WITHIN_MS);
 

@@ -7,7 +7,7 @@ import { startPrivateRedis } from "../../local/private-redis";
 /** A separate Redis for one test file, on a socket in a temporary folder. */
 export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 
-/** @param setUp lines of shell that run before `exec` of the server; "$FOLDER" is the server's folder */
+/** @param setUp shell commands that run before the server starts; "$FOLDER" is the server's folder */
 export async function startTestRedis(settings: readonly string[] = [], setUp = "") {
   const found = await findRedisServer((line) => process.stderr.write(`${line}\n`));
   const folder = mkdtempSync(join(tmpdir(), "cb-"));
@@ -17,7 +17,7 @@ export async function startTestRedis(settings: readonly string[] = [], setUp = "
   const server = setUp === "" ? found : script;
   let redis = await startPrivateRedis({ server, folder, settings });
 
-  /** Kills Redis, as a crash would. Its append-only file stays. */
+  /** Kills Redis, as a crash would. The append-only file stays. */
   async function kill(): Promise<void> {
     const { process: child } = redis;
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -33,7 +33,7 @@ export async function startTestRedis(settings: readonly string[] = [], setUp = "
       return redis.process.pid ?? 0;
     },
     kill,
-    /** Kills Redis and restarts it, with its data or empty. */
+    /** Kills Redis and restarts it, with its data or without data. */
     async restart({ empty }: { readonly empty: boolean } = { empty: false }) {
       await kill();
       if (empty) rmSync(join(folder, "appendonlydir"), { recursive: true, force: true });

@@ -9,7 +9,7 @@ import type { TestRedis } from "./redis";
 import { createTestCa } from "./test-ca";
 import { HANG_MS } from "./wait";
 
-/** A core or an edge that can be killed and restarted at its port. */
+/** A core or an edge that can be killed and restarted on the same port. */
 export type Member = Awaited<ReturnType<typeof startMember>>;
 export type Core = Member & { readonly clients: CoreClients };
 
@@ -26,7 +26,10 @@ export type Rig<R extends RigRedis = RigRedis> = Awaited<ReturnType<typeof start
 
 const BRIDGE = "bridge.test";
 
-/** Starts the whole service in real processes, with a bridge that receives pushes, so that tests can break its parts. */
+/**
+ * Starts the whole service in real processes, with a bridge that receives pushes. Tests can break the parts of
+ * the service.
+ */
 export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>, options: RigOptions = {}) {
   const closers: (() => unknown)[] = [];
   const log: (readonly LogLine[])[] = [];
@@ -73,9 +76,9 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
       receiver,
       /** The host name of the bridge's target URL. */
       bridgeName: BRIDGE,
-      /** The log lines of all cores, including those that were killed. */
+      /** Returns the log lines of all cores, including killed cores. */
       coreLog: (): readonly LogLine[] => log.flat(),
-      /** Whether all cores answer that they are ready. */
+      /** Whether the probes of all cores answer 200. */
       async areReady() {
         const answers = await Promise.all(cores.map((core) => core.readiness()));
         return answers.every(({ status }) => status === 200);
@@ -88,7 +91,7 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
   }
 }
 
-/** Starts a rig for all tests of a file, and closes it after them. */
+/** Starts a rig for all tests of a file, and closes the rig after the tests. */
 export function testRig<R extends RigRedis>(startRedis: () => Promise<R>, options?: RigOptions): Rig<R> {
   const rig = {} as Rig<R>;
   beforeAll(async () => void Object.assign(rig, await startRig(startRedis, options)));
@@ -125,7 +128,7 @@ async function startMember(
   };
 }
 
-/** Waits until calls reach a core, which may have been restarted just now. */
+/** Waits until the clients are connected to a core, e.g. after a restart. */
 export async function untilConnected({ clients }: Core): Promise<void> {
   for (const client of [clients.workspaces, clients.games])
     await promisify(client.waitForReady.bind(client))(Date.now() + HANG_MS);

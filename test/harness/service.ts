@@ -15,7 +15,7 @@ export interface Service {
   readonly url: string;
 }
 
-/** A separate service for one test file, which may stop, kill and configure its parts. */
+/** A separate service for one test file. The file may stop, kill and configure the parts of the service. */
 export interface TestService extends Service {
   readonly redis: TestRedis;
   readonly core: TestProcess;
@@ -23,7 +23,7 @@ export interface TestService extends Service {
   close(): Promise<void>;
 }
 
-/** Starts a service. A file that only uses a service calls `sharedService` instead. */
+/** Starts a service. A file that does not stop, kill or configure the service calls `sharedService` instead. */
 export async function startService(
   environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
 ): Promise<TestService> {
@@ -59,7 +59,7 @@ export function createWorkspace({ workspaces }: CoreClients, request?: CreateIni
 
 type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 
-/** Publishes events, and returns one result for each. */
+/** Publishes events, and returns one result for each event. */
 export async function publish({ games }: CoreClients, ...events: readonly EventInit[]) {
   const request = PublishEventsRequest.create({ events: events.map((event) => OutboundEvent.create(event)) });
   return (await call(games, games.publishEvents, request)).results;

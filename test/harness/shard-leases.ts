@@ -11,7 +11,7 @@ const SHARDS = 16;
 export async function watchLeases(redisUrl: string, group = "!cores") {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
 
-  /** The token that holds each shard, or undefined for a free shard. */
+  /** Returns the token that holds each shard, or undefined for a free shard. */
   const holders = () =>
     Promise.all(
       Array.from({ length: SHARDS }, async (_, shard) => {

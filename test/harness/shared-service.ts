@@ -18,7 +18,7 @@ export interface SharedService {
   readonly redisUrl: string;
   readonly core: SharedProcess;
   readonly edge: SharedProcess;
-  /** The address of core's name server. A test file that needs names starts a name server there. */
+  /** The address of core's name server. A test file that needs names starts a name server at this address. */
   readonly nameServer: string;
   readonly caFolder: string;
   /** The files of a certificate for every name under bridge.test. */
@@ -26,9 +26,9 @@ export interface SharedService {
 }
 
 /**
- * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with the
- * dashboard. Each file, or test, uses its own workspaces and so is isolated from the others. A file that stops, kills or
- * configures a part of the service starts a separate one with `startService`.
+ * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with
+ * the dashboard. Each file or test uses its own workspaces, so it is isolated from other files and tests. A
+ * file that stops, kills or configures a part of the service starts a separate service with `startService`.
  */
 export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();
@@ -45,7 +45,7 @@ export function sharedService() {
   };
 }
 
-/** Creates a workspace before all tests of a file, or before each of them. */
+/** Creates a workspace before all tests of a file, or before each test. */
 export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
   const workspace = { id: "", secret: "" };
   before(async () => void Object.assign(workspace, await workspaces.make()));
@@ -61,7 +61,7 @@ export function readSharedService(): SharedService {
 
 function attach({ file, ...process }: SharedProcess): RunningProcess {
   const from = statSync(file).size;
-  /** The complete lines of the file. */
+  /** Returns the complete lines of the file. */
   const lines = () => readFileSync(file).subarray(from).toString().split("\n").slice(0, -1);
   return {
     ...process,

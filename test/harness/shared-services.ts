@@ -10,7 +10,7 @@ import { createTestCa, type TestCa } from "./test-ca";
 /** The services that test files share, one for each jest worker. */
 export type SharedServices = Awaited<ReturnType<typeof startSharedServices>>;
 
-/** Starts `count` services, and describes each in an environment variable that the jest workers inherit. */
+/** Starts `count` services. An environment variable, which the jest workers inherit, describes each service. */
 export async function startSharedServices(count: number) {
   const folder = mkdtempSync(join(tmpdir(), "cb-shared-"));
   const ca = createTestCa();
@@ -44,9 +44,9 @@ async function startShared(folder: string, ca: TestCa, worker: string): Promise<
   return service;
 }
 
-/** Writes the further output of a process to a file, so that every worker can read it. */
+/** Writes the further output of a process to a file, so that every worker can read the output. */
 function share({ port, healthPort, pid, child, log }: TestProcess, file: string): SharedProcess {
-  // Workers may read the file at once, and the stream creates it only a little later.
+  // A worker may read the file immediately, but the stream creates the file only a little later.
   writeFileSync(file, "");
   const stream = createWriteStream(file, { flags: "a" });
   child.stdout?.pipe(stream, { end: false });

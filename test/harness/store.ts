@@ -15,8 +15,8 @@ import { startTestRedis, type TestRedis } from "./redis";
 const SHARDS = 16;
 
 /**
- * A core's store, and a separate Redis connection with which tests read the stored data, and write data as if it had
- * been stored earlier.
+ * A core's store, and a separate Redis connection. Over the connection, tests read stored data, and write data
+ * as if core had stored it earlier.
  */
 export type TestStore = Awaited<ReturnType<typeof openTestStore>>;
 
@@ -50,12 +50,12 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
   };
 }
 
-/** Opens a core's store for the tests of a file, on a separate Redis or on that of another store or service. */
+/** Opens a core's store for the tests of a file, on a separate Redis or on the Redis of another store or service. */
 export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   const store = {} as TestStore;
   let redis: TestRedis | undefined;
   beforeAll(async () => {
-    // These tests do not depend on the disk, so they do not wait for it.
+    // These tests do not depend on the disk, so writes need not wait for the disk.
     if (beside === undefined) redis = await startTestRedis(["--appendfsync", "no"]);
     Object.assign(store, await openTestStore(beside?.redisUrl ?? redis?.url ?? ""));
   });
@@ -66,7 +66,7 @@ export function testStore(beside?: { readonly redisUrl: string }): TestStore {
   return store;
 }
 
-/** Stops the clock that a store's functions read. Returns a function that sets it, in µs since the epoch. */
+/** Stops the clock that a store's functions read. Returns a function that sets the clock, in µs since the epoch. */
 export async function stopClock(store: TestStore): Promise<(us: number) => Promise<void>> {
   const script = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2])";
   const setClock = (us: number): Promise<void> =>
@@ -103,7 +103,7 @@ export async function addWorkspace({ workspaces }: Store, fields: Partial<Worksp
   return record;
 }
 
-/** Adds a workspace in the same shard as another. */
+/** Adds a workspace in the same shard as another workspace. */
 export async function addNeighbour(
   store: TestStore,
   { workspace }: WorkspaceRecord,
@@ -123,7 +123,7 @@ export function inbound(record: WorkspaceRecord, id: string, text = "hello"): Ap
   return { record, event: { identity: { by: "id", id }, bytes: Buffer.from(text) } };
 }
 
-/** Returns a publication whose envelope has only `label` and its sequence. */
+/** Returns a publication. Its envelope has only the fields `label` and `sequence`. */
 export function publication(
   workspaceId: string,
   label: string | number,
@@ -148,7 +148,7 @@ export function sequenceOf(published: Published): number {
   return published.sequence;
 }
 
-/** Returns the name of a workspace's key of a kind, such as "full" or "rate". */
+/** Returns the name of the key of a kind, such as "full" or "rate", for a workspace. */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }
@@ -162,7 +162,7 @@ export async function texts({ redis }: TestStore, ...command: Argument[]): Promi
   return asList(await redis.command("", command)).map(asText);
 }
 
-/** Runs a Lua script, with which a test changes keys as the passing of time would. */
+/** Runs a Lua script. A test uses the script to change keys as if time had passed. */
 export async function evaluate(
   { redis }: TestStore,
   script: string,

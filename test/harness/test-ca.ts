@@ -20,7 +20,7 @@ export function createTestCa() {
   return openTestCa(folder);
 }
 
-/** Opens a CA that `createTestCa` created, with a separate folder for the certificates that it issues. */
+/** Opens a CA that `createTestCa` created. The issued certificates are in a separate folder. */
 export function openTestCa(caFolder: string) {
   const ca = pathsIn(caFolder, "ca");
   const folder = mkdtempSync(join(caFolder, "issued-"));
@@ -37,13 +37,13 @@ export function openTestCa(caFolder: string) {
   }
 
   return {
-    /** The certificate that a client must trust, in PEM; `certPath` is its file. */
+    /** The certificate that a client must trust, in PEM. `certPath` is the path of its file. */
     cert: readFileSync(ca.certPath),
     certPath: ca.certPath,
     /** The argument for `openTestCa`. */
     folder: caFolder,
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
-    // OpenSSL treats a certificate as expired from its last second on, so the test need not wait.
+    // OpenSSL treats a certificate as expired from the last second of its validity, so the test need not wait.
     issueExpired: (names: readonly string[]) => issueFor(names, "0"),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
     selfSigned(names: readonly string[]) {
@@ -51,7 +51,7 @@ export function openTestCa(caFolder: string) {
       openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", DAYS_VALID, ...described(names));
       return readCertificate(paths);
     },
-    /** Removes the folder. Certificates that were read from it stay usable. */
+    /** Removes the folder. Certificates that were already read stay usable. */
     close: () => rmSync(caFolder, { recursive: true, force: true }),
   };
 }

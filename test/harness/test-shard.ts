@@ -44,7 +44,7 @@ export const queued = (number: number, fields: Partial<QueuedPush> = {}): Queued
 export const queuedMany = (count: number, fields: Partial<QueuedPush> = {}): QueuedPush[] =>
   Array.from({ length: count }, (_, i) => queued(i + 1, fields));
 
-/** Returns an outcome after `ms`. */
+/** Resolves with an outcome after `ms` milliseconds. */
 export const after = (ms: number, outcome: PushOutcome): Promise<PushOutcome> =>
   new Promise((resolve) => setTimeout(() => resolve(outcome), ms));
 
@@ -56,7 +56,7 @@ export interface Dated {
   readonly atMs: number;
 }
 export interface Attempt extends Dated {
-  /** The number of the attempt among those of its event, from 1. */
+  /** The number of the attempt for its event, from 1. */
   readonly number: number;
   readonly url: string;
 }
@@ -68,17 +68,20 @@ export function createShard() {
   const world = {
     lease: "held" as "held" | "forgotten",
     queue: [queued(1)],
-    /** Milliseconds by which the service's clock has stepped. */
+    /** Milliseconds by which the service clock has jumped ahead. */
     clockMs: 0,
-    /** Whether the lease has expired before its timer has fired. */
+    /** Whether the lease has expired although its timer has not fired yet. */
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
-    /** The versions of workspaces in the queue. The store's, stored or remembered, is version 1. */
+    /**
+     * The versions of workspaces that the queue returns. The stored workspace and the cached workspace have
+     * version 1.
+     */
     versions: new Map<string, number>(),
-    /** The workspace as the store remembers it, if it does. */
+    /** The workspace that the store has cached, if any. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
-    /** The store's answer to a record that holds an event. */
+    /** The store's answer when core records that an event is held. */
     held: "recorded" as Recorded,
     answer: (_attempt: Attempt): PushOutcome | Promise<PushOutcome> => OK,
   };
@@ -91,7 +94,7 @@ export function createShard() {
   const runs: Promise<void>[] = [];
   const holds: { readonly stopping: AbortController; readonly lost: AbortController }[] = [];
   const wakes = new Set<(shard: number) => void>();
-  // Attempts that a test leaves unanswered are answered at its end.
+  // At the end of a test, all unanswered attempts are answered.
   let answerRest = (_outcome: PushOutcome): void => {};
   const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
 
@@ -142,7 +145,7 @@ export function createShard() {
     report: (_where, error) => faults.push(error),
   };
 
-  /** Acts as if the lease had expired. */
+  /** Makes all leases behave as if they had expired. */
   const lose = (): void => {
     for (const { stopping, lost } of holds) {
       stopping.abort();
@@ -176,19 +179,19 @@ export function createShard() {
       world.queue.push(...pushes);
       for (const wake of wakes) wake(0);
     },
-    /** Stops all dispatchers. Resolves when they have ended. */
+    /** Stops all dispatchers. Resolves when all dispatchers have ended. */
     async end() {
       lose();
       answerRest(OK);
       await pass(10_000);
       await Promise.all(runs);
     },
-    /** Changes the world, and advances the clock. */
+    /** Changes `world`, and advances the clock. */
     wait(ms: number, change: Partial<typeof world> = {}) {
       Object.assign(world, change);
       return pass(ms);
     },
-    /** Changes the world, starts a new holder of the lease, and advances the clock. */
+    /** Changes `world`, starts a new holder of the lease, and advances the clock. */
     run(ms: number, change: Partial<typeof world> = {}) {
       Object.assign(world, change);
       this.start();
@@ -197,7 +200,7 @@ export function createShard() {
   };
 }
 
-/** Creates a shard for each test of a file, on jest's fake clock. Fails a test whose shard reported a fault. */
+/** Creates a shard for each test of a file, on jest's fake clock. A test fails if the shard reported a fault. */
 export function testShard(): () => TestShard {
   let shard: TestShard;
   beforeEach(() => {

@@ -4,12 +4,12 @@ import type { Page } from "playwright-core";
 import { DESKTOP, PHONE, untilStill } from "./browser";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-/** A folder for screenshots of the pages; none are made unless PAGE_PICTURES is set. */
+/** A folder for screenshots of the pages. Without PAGE_PICTURES, no screenshots are made. */
 const PICTURES = process.env["PAGE_PICTURES"];
 
 /**
- * Fails when axe finds any violation on the page, of whatever severity, or when the page is wider than its window, in
- * either theme. Leaves the page at the last of `sizes`, in the light theme.
+ * Fails when axe finds a violation of any severity on the page, or when the page is wider than its window.
+ * Checks both themes at each of `sizes`. Leaves the page at the last size, in the light theme.
  */
 export async function expectUsable(page: Page, name: string, sizes = [PHONE, DESKTOP]): Promise<void> {
   await page.evaluate(AXE);

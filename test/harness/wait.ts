@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds that only a hang exceeds, however busy the machine is. */
+/** Milliseconds after which a wait counts as a hang, however busy the machine is. */
 export const HANG_MS = 60_000;
 
-/** Waits until a condition holds, and returns its value. Throws an error that names `what` after `withinMs`. */
+/**
+ * Waits until a condition holds, and returns the value of the condition. After `withinMs`, throws an error that
+ * names `what`.
+ */
 export async function until<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,

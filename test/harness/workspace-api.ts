@@ -10,7 +10,10 @@ import { call } from "./core-clients";
 export type CreateInit = Parameters<typeof CreateWorkspaceRequest.create>[0];
 export type UpdateInit = Parameters<typeof UpdateWorkspaceRequest.create>[0];
 
-/** The methods of WorkspaceService as functions of their requests' fields, called with an operator's token. */
+/**
+ * The methods of WorkspaceService, as functions that take the fields of a request. Calls have an operator's
+ * token.
+ */
 export type WorkspaceApi = ReturnType<typeof createWorkspaceApi>;
 
 export function createWorkspaceApi(of: WorkspaceServiceClient) {
@@ -18,7 +21,7 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
     call(of, of.createWorkspace, CreateWorkspaceRequest.create({ name: "test", ...request }));
   return {
     create,
-    /** Creates a workspace, and returns it with its secret. */
+    /** Creates a workspace. Returns the workspace with its secret. */
     async make(request: CreateInit = {}): Promise<Workspace & { readonly secret: string }> {
       const { workspace, signingSecret } = await create(request);
       if (workspace === undefined) throw new Error("the answer has no workspace");
