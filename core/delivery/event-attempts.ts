@@ -155,7 +155,7 @@ export function createEventAttempts(
   }
 
   return {
-    /** Whether so many outcomes wait to be recorded that no first attempt should begin. */
+    /** Whether too many outcomes wait to be recorded. If so, no first attempt should begin. */
     get isFull() {
       return recorder.isFull;
     },

@@ -1,8 +1,8 @@
 import type { QueuedPush } from "../ports/store";
 
 /**
- * Maximum bytes of one workspace's events in hand. Further events are dropped as overloaded. The maximum is far
- * below that of a shard, so that events of one workspace do not stop core from reading those of another.
+ * Maximum bytes of one workspace's events in hand. Further events are dropped as overloaded. This is far below
+ * `SHARD_BYTES_MAX`, so that the events of one workspace do not stop core from reading other events.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
 /** Maximum bytes of a shard's events in hand. Core reads the queue only while there is room. */
@@ -16,7 +16,7 @@ export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
-  /** Entries that left the queue after `readAgain`. A read that began earlier may still return them. */
+  /** Entries that left the queue after `readAgain`. A read that began earlier may still return these entries. */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;
@@ -37,7 +37,7 @@ export function createInHand() {
     },
     /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
     isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
-    /** Adds an entry. Returns false when it is in hand already. */
+    /** Adds an entry. Returns false when the entry is in hand already. */
     take(push: QueuedPush): boolean {
       if (taken.has(push.entryId)) return false;
       hold(push, push.bytes);

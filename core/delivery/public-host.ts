@@ -16,7 +16,7 @@ export interface HostFault {
   readonly addresses: readonly string[];
 }
 
-/** Returns the addresses of a host when all of them are public or allowed, and a `HostFault` otherwise. */
+/** Returns the addresses of a host if all addresses are public or allowed. Otherwise returns a `HostFault`. */
 export async function findPublicAddresses(
   { names, allow }: PublicHostOptions,
   url: URL,

@@ -3,7 +3,7 @@ const HEADS_MAX_BYTES = 16 * 1024;
 /** Maximum bytes that are read of the body of an answer. */
 const BODY_MAX_BYTES = 16 * 1024;
 
-/** The answer to a request. It is parsed as its bytes arrive. */
+/** The answer to a request, parsed as the bytes arrive. */
 export interface Answer {
   /**
    * `head` until the final head is complete, then `body` until the body is complete. Then `ended` if the
@@ -12,7 +12,7 @@ export interface Answer {
   readonly state: "head" | "body" | "ended" | "spent";
   /** The status of the final head; 0 until the head is complete. */
   readonly status: number;
-  /** Milliseconds for which the bridge keeps an idle connection; undefined when the answer does not state them. */
+  /** Milliseconds for which the bridge keeps an idle connection; undefined when the answer states no such limit. */
   readonly keepAliveMs: number | undefined;
   /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
   read(bytes: Buffer): void;
@@ -51,7 +51,7 @@ export function createAnswer(): Answer {
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
-    // The bytes that were already searched do not contain the end of the head, but may contain its first bytes.
+    // `HEAD_END` is not within the bytes that were already searched, but may begin in them.
     let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     for (; head === undefined; from = 0) {

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { createAnswer, type Answer } from "./push-answer";
 
-/** Milliseconds for which core keeps an idle connection when the bridge does not state its own limit. */
+/** Milliseconds for which core keeps an idle connection if the bridge states no limit. */
 const IDLE_MS = 4_000;
 /**
  * Milliseconds by which core closes a connection before the bridge's stated limit, so that no request is sent
@@ -17,10 +17,10 @@ export type PushSocket = Duplex & { readonly remoteAddress?: string | undefined 
 /** A connection to a bridge. It carries one request at a time. */
 export interface PushConnection {
   readonly address: string | undefined;
-  /** Whether the connection can carry a request: it is open, and the last answer was read completely. */
+  /** Whether the connection is open and the last answer was read completely, so that a request can be sent. */
   readonly isFree: boolean;
   /**
-   * Sends a request. The listener receives its answer.
+   * Sends a request. The listener receives the answer.
    *
    * @param readUntil the `performance.now()` at which core stops reading the body. The connection is reused
    * only if the body is complete by then
@@ -53,9 +53,9 @@ export function createPushConnection(
   socket: PushSocket,
   { onReleased, onClosed }: ConnectionListener,
 ): PushConnection {
-  /** The answer to the current request; undefined when it has been read completely. */
+  /** The answer to the current request; undefined when the answer has been read completely. */
   let answer: Answer | undefined;
-  /** The listener of the current request; undefined when it has been called. */
+  /** The listener of the current request; undefined when the listener has been called. */
   let waiting: AnswerListener | undefined;
   let isWritten = true;
   let bodyUntil = 0;

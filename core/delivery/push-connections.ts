@@ -35,7 +35,10 @@ export function createPushConnections(
     siblings.splice(siblings.lastIndexOf(connection), 1);
     if (siblings.length === 0) keptOf.delete(origin);
   }
-  /** Removes and returns the free connection that was released last, because the bridge will close it last. */
+  /**
+   * Removes and returns the free connection that was released last, because the bridge will close that
+   * connection last.
+   */
   function take(origin: string): PushConnection | undefined {
     const connection = keptOf.get(origin)?.findLast(({ isFree }) => isFree);
     if (connection !== undefined) forget(origin, connection);

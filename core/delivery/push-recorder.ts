@@ -18,7 +18,7 @@ export function createPushRecorder(
   let unrecorded = 0;
 
   return {
-    /** Whether so many outcomes wait to be recorded that no first attempt should begin. */
+    /** Whether too many outcomes wait to be recorded. If so, no first attempt should begin. */
     get isFull() {
       return unrecorded >= UNRECORDED_MAX;
     },

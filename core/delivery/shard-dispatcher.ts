@@ -15,9 +15,9 @@ const LOOK_EVERY_MS = 1_000;
 const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
 
 /**
- * Pushes the events of one shard while its lease is held.
+ * Pushes the events of one shard while the shard's lease is held.
  *
- * An event goes through these states; event-attempts.ts implements those after `waiting`:
+ * An event goes through these states; event-attempts.ts implements the states after `waiting`:
  *
  *   queued   stored; events are read in the order of publication while there is room in `InHand`
  *   waiting  in the `FirstAttempts` of its workspace, for its first attempt

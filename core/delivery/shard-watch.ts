@@ -13,9 +13,9 @@ export interface ShardWatchContext {
   onFailing(workspaceId: string): void;
   /** Called when an email could not be sent. The email stays in the outbox. */
   onMailFault(workspaceId: string, error: unknown): void;
-  /** Called when an email left the outbox unsent, because the mail server rejected it permanently. */
+  /** Called when an email left the outbox unsent, because the mail server permanently rejected the email. */
   onMailRefused(workspaceId: string, error: unknown): void;
-  /** Called when `count` emails left the outbox unsent, because it was full. */
+  /** Called when `count` emails left the outbox unsent, because the outbox was full. */
   onMailsDropped(count: number): void;
   report(where: string, error: unknown): void;
 }
@@ -26,7 +26,7 @@ const MAIL_AGAIN_MAX_MS = 60_000;
 /** Maximum number of emails that are retried in one round, so that the next check of the shard is not delayed. */
 const RESTED_MAX = 10;
 
-/** An email that was not accepted and waits for its retry. */
+/** An email that was not accepted and waits for a retry. */
 interface Resting {
   readonly outage: OutageMail;
   readonly restMs: number;

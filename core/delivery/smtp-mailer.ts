@@ -56,8 +56,8 @@ const RECIPIENT_UNKNOWN: readonly number[] = [550, 551, 553];
 const POLICY = /^\d{3}[ -]\d\.7\./;
 
 /**
- * Whether a retry is pointless. An error without a server's answer means that the email is invalid, e.g. its
- * recipient.
+ * Whether a retry is pointless. An error without a server's answer means that the email itself is invalid, e.g.
+ * has an invalid recipient.
  */
 function isForGood({ responseCode, command, response }: SmtpFault): boolean {
   if (typeof responseCode !== "number") return true;

@@ -46,7 +46,7 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
      * connection to resume. The session is undefined when a full handshake is needed. All connections must
      * trust the same root certificates.
      *
-     * @param host the name, with its port unless that is 443
+     * @param host the name, followed by the port unless the port is 443
      */
     resume(host: string, addresses: readonly string[]) {
       const offered = find(host, addresses);

@@ -25,7 +25,7 @@ export interface Delivery {
   readonly address: string | undefined;
 }
 
-/** The polls of one log entry: a single poll that returned events, or a run of polls that returned none. */
+/** The polls of one log entry: a single poll that returned events, or a run of polls that returned no events. */
 export interface LoggedPolls {
   /** The number of polls. */
   readonly polls: number;

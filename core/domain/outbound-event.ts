@@ -33,7 +33,7 @@ export type OutboundContent =
     }
   | { readonly type: "dm.create"; readonly user: string; readonly message: MessageBody };
 
-/** An event as a game published it. `findOutboundFault` checks its rules. */
+/** An event as a game published it. `findOutboundFault` checks the rules for events. */
 export interface OutboundEvent {
   readonly workspaceId: string;
   readonly content: OutboundContent;

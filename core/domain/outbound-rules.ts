@@ -84,8 +84,8 @@ function idFault(field: string, value: string, max: number): OutboundFault | und
 }
 
 /**
- * The characters that RFC 3986 allows. `URL` also accepts blanks and other invalid characters and corrects
- * them; a bridge might not.
+ * The characters that RFC 3986 allows. `URL` also accepts blanks and other invalid characters, and corrects
+ * them. A bridge might not correct them.
  */
 const URI_FORM =
   /^[a-z][a-z\d+.-]*:(?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;

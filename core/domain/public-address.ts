@@ -81,7 +81,10 @@ function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   }
 }
 
-/** Returns the IPv4 address of an ISATAP address (RFC 5214), whose interface id begins with 0:5efe or 200:5efe. */
+/**
+ * Returns the IPv4 address in an ISATAP address (RFC 5214). The interface id of such an address begins with
+ * 0:5efe or 200:5efe.
+ */
 function isatapV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const [first = 0, second] = address.parts.slice(4);
   const isIsatap = (first === 0 || first === 0x200) && second === 0x5efe;

@@ -48,8 +48,8 @@ export function signatureMatches(
 }
 
 /**
- * Returns the `Service-Signature` header for bytes that the service sends, with one `v1=` entry for each key,
- * in the order of `keys`: newest first.
+ * Returns the `Service-Signature` header for bytes that the service sends. The header has one `v1=` entry for
+ * each key, in the order of `keys`: newest first.
  *
  * @param nowMs the service clock, ms since the epoch
  */

@@ -2,7 +2,10 @@ import { ID_MAX_CHARACTERS as NAME_MAX_CHARACTERS } from "../../contract/numbers
 import { isBlank } from "./blank-text";
 
 const EMAIL_MAX_CHARACTERS = 254;
-/** Control characters, line breaks and text-direction controls. They change the text around a name in emails and pages. */
+/**
+ * Control characters, line breaks and text-direction controls. Such characters would change the text around a
+ * name in emails and pages.
+ */
 const NAME_CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 /** One @ with text on both sides. Only sending an email can show whether the address exists. */
 const EMAIL_FORM = /^[^\s\p{Cc}\p{Cf}@,<>]+@[^\s\p{Cc}\p{Cf}@,<>]+$/u;

@@ -42,7 +42,10 @@ export interface Workspace {
   readonly createdAtMs: number;
 }
 
-/** How a workspace gets its events: held for polls, pushed, or not at all, because it has no hooks. */
+/**
+ * How the events of a workspace are delivered: held for polls, pushed, or not at all. Without hooks, no events
+ * are delivered.
+ */
 export type DeliveryMode = "poll" | "push" | "none";
 
 export function hasHooks(workspace: Workspace): boolean {

@@ -150,7 +150,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     options.onRenewed?.(lease.shard);
   }
 
-  /** Stops the work on a shard and drops its lease, so that this or another member can acquire it again. */
+  /** Stops the work on a shard and drops its lease, so that this or another member can acquire the shard again. */
   function release(lease: HeldLease): Promise<void> {
     lease.released ??= (async () => {
       if (held.get(lease.shard) !== lease) return;

@@ -20,8 +20,8 @@ export interface Lease {
   /** Aborted when this member no longer holds the lease: all work on the shard stops. */
   readonly over: AbortSignal;
   /**
-   * Whether the lease is released, lost or expired by the clock. After this process was paused, `isOver` is true
-   * before the timer that aborts `over` fires.
+   * Whether the lease is released or lost, or has expired by the clock. After this process was paused, `isOver`
+   * is true before the timer that aborts `over` fires.
    */
   isOver(): boolean;
 }

@@ -7,7 +7,7 @@ export interface ShareOptions {
    * when this member has lost its membership.
    */
   join(): Promise<readonly string[] | undefined>;
-  /** Acquires or renews a shard when it is in this member's share, and releases it otherwise. */
+  /** Acquires a shard or renews its lease if the shard is in this member's share. Otherwise releases the shard. */
   update(shard: number, isMine: boolean): Promise<void>;
   /** Called when `join` or `update` rejects. */
   onFault(error: unknown): void;

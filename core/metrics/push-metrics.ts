@@ -3,7 +3,10 @@ import type { PushClient } from "../delivery/push-client";
 import { DROP_REASONS, FAILURES, type DropReason } from "../../contract/deliveries";
 import type { PushesInHand, PushMeter } from "../ports/meters";
 
-/** Buckets in seconds, up to 10 s, the longest wait of an event (`WAIT_MAX_MS`). An attempt takes 5 s at most. */
+/**
+ * Upper bounds of buckets, in seconds. The last bound is the longest wait of an event (`WAIT_MAX_MS`). An
+ * attempt takes at most 5 s.
+ */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MS_PER_SECOND = 1_000;
 

@@ -54,9 +54,9 @@ const WAIT_MAX_MS = 1_000;
  *            that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
  *
- * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later; shards
+ * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later. Shards
  * on other servers are not affected. The store rejects reads of a stream that has lost the lease. The stream
- * delivers entries only while its lease is certainly valid. So when a lease expires while the process is
+ * delivers entries only while the lease is certainly valid. So when a lease expires while the process is
  * paused, the stream delivers nothing afterwards.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
@@ -151,7 +151,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   function send(shard: number, entries: readonly LogEntry[]): void {
     for (const entry of entries) {
-      // After a lost answer, the same entries are read again. Some may have been delivered or acked since.
+      // After a lost answer, all unacked entries are read again. Some of these may be delivered or acked
+      // already.
       if (inFlight.isOut(shard, entry.entryId) || acks.has(shard, entry.entryId)) continue;
       inFlight.add(shard, entry);
       options.deliver(deliveryId(shard, entry.entryId), entry);
@@ -205,7 +206,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const answer = await resting.ask(shard, async () => ({ entries: await state.read(count) }));
       reading = undefined;
       if (answer !== undefined) deliver(shard, state, answer.entries);
-      // The answer was lost, but the store may count its entries as read.
+      // No answer arrived, but the store may count the entries of the lost answer as read.
       else state.readFromStart();
     }
   }

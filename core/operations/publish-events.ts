@@ -12,8 +12,8 @@ export type Unpublishable =
   { readonly outcome: "unknown-workspace" } | { readonly outcome: "invalid"; readonly fault: OutboundFault };
 
 /**
- * Prepares one event for `OutboundEvents`: checks it, creates its ids, and renders it once. The result does not
- * refer to `event`, so that the decoded event can be freed before the store answers.
+ * Prepares one event for `OutboundEvents`: checks the event, creates the ids, and renders the envelope once.
+ * The result does not refer to `event`, so that the decoded event can be freed before the store answers.
  */
 export function preparePublication(
   { now, ids }: { readonly now: Clock; readonly ids: Ids },

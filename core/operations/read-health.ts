@@ -10,7 +10,7 @@ export interface HealthContext {
   readonly pollWatch: PollWatch;
 }
 
-/** The health of the delivery to a workspace, in its delivery mode; undefined when the workspace gets no events. */
+/** The health of the polls or pushes of a workspace; undefined when the workspace gets no events. */
 export type WorkspaceHealth =
   ({ readonly mode: "poll" } & PollHealth) | ({ readonly mode: "push" } & PushHealth) | undefined;
 

@@ -1,13 +1,13 @@
 /**
- * A rule that a body or a query breaks, found by the edge. `field` is absent if the rule concerns the whole
- * body or query.
+ * A rule that a body or a query breaks, as the edge reports it. `field` is absent if the rule concerns the
+ * whole body or query.
  */
 export interface FieldViolation {
   readonly field?: string | undefined;
   readonly message: string;
 }
 
-/** The reasons why core rejects a bridge's request. The edge maps them to statuses. */
+/** The reasons why core rejects a bridge's request. The edge maps each reason to a status. */
 export type Refusal =
   | { readonly refused: "address-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "unknown-workspace" }

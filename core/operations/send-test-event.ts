@@ -108,7 +108,7 @@ const STEP_OF_FAILURE: Readonly<Record<Exclude<Failure, "timeout">, AttemptStep>
   body: "status",
 };
 
-/** A timeout counts as a failure of the step after the last completed one. */
+/** A timeout counts as a failure of the step after the last completed step. */
 function failedStep(outcome: PushOutcome, steps: readonly DoneStep[]) {
   if (outcome.ok) return undefined;
   const last = steps.at(-1);

@@ -86,7 +86,7 @@ async function findTargetUrlFault(
   return fault === undefined ? undefined : `target_url: ${fault}`;
 }
 
-/** Changes the name or the owner's email. An undefined field stays as it is. */
+/** Changes the name or the owner's email. An undefined field is not changed. */
 export function updateWorkspace(
   context: WorkspaceContext,
   id: string,

@@ -40,7 +40,10 @@ export async function writeWorkspace(
   }
 }
 
-/** Whether a record is the written workspace. If `written` has a new secret, a later change of it also counts. */
+/**
+ * Whether a record is the written workspace. If `written` has a new secret, a later workspace with the same
+ * secret also counts.
+ */
 function cameOf(
   record: WorkspaceRecord | undefined,
   written: Workspace,
