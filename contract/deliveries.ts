@@ -10,7 +10,10 @@ interface ResultMeaning {
 const failed = <Words extends string>(words: Words) => ({ outcome: "failed", words }) as const;
 const dropped = <Words extends string>(words: Words) => ({ outcome: "dropped", words }) as const;
 
-/** The results of a delivery, as logs, JSON and metrics name them. `DeliveryResult` in the protos has the same list. */
+/**
+ * The results of a delivery. Logs, JSON and metrics use these names. `DeliveryResult` in the protos has the
+ * same list.
+ */
 const RESULTS = {
   success: { outcome: "success", words: "Accepted" },
   dns: failed("Name not found"),

@@ -6,7 +6,10 @@ export interface ContractError {
   readonly message: string;
 }
 
-/** The error answers of the public endpoints: first those of checks 1 to 7, in order, then the other answers. */
+/**
+ * The error answers of the public endpoints: first the answers of checks 1 to 7, in order, then the other
+ * answers.
+ */
 export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },
   tooLarge: { status: 413, message: `the body must be at most ${BODY_MAX_BYTES} bytes` },
