@@ -4,10 +4,10 @@ import { addSecretsKey, keepWorkspace, knownWorkspace, operatorToken, writeSecre
 
 const HELP = `Commands that docker-compose.yml runs once at each start, and commands for operators:
 
-  secrets     makes missing secrets and writes each container's own
-  workspace   makes the demo workspace and writes its id and secret for the chat
+  secrets     creates missing secrets, and writes the secrets of each container
+  workspace   creates the demo workspace, and writes its id and secret for the chat
   sign-in     prints a link that signs one person in to the dashboard, once
-  add-key     adds a new key that encrypts signing secrets, and keeps the old ones; restart core afterwards
+  add-key     adds a new key that encrypts signing secrets, and keeps the old keys; restart core afterwards
 `;
 
 const EXIT_FAULT = 1;

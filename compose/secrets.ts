@@ -12,7 +12,7 @@ const FOR_REDIS = 0o644;
 
 const kept = (folder: string): string => join(folder, "kept", "settings.json");
 
-/** Makes missing secrets, and writes the secrets of each container to its own folder. */
+/** Creates missing secrets, and writes the secrets of each container to its own folder. */
 export function writeSecrets(folder: string): void {
   const { secretsKey, tokens } = readKeptSettings(kept(folder));
   const password = redisPassword(join(folder, "redis", "password"));

@@ -35,7 +35,7 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
 
 /**
  * Whether a text can be a token of core. Tokens travel in gRPC metadata and HTTP headers, which accept only
- * visible ASCII. gRPC rejects other text with an error that repeats the token, so tokens are checked before
+ * visible ASCII. gRPC rejects other text with an error that repeats the token. So tokens are checked before
  * they are passed to gRPC.
  */
 export function isCoreToken(text: string): boolean {

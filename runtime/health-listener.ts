@@ -15,8 +15,8 @@ export interface HealthListener {
 }
 
 /**
- * Answers `GET /live` (the process runs: 200) and `GET /ready` (200, or 503 with
- * the reason) as JSON, and `GET /metrics` when the process has metrics.
+ * Answers probes with JSON: `GET /live` with 200 while the process runs; `GET /ready` with 200, or with 503 and
+ * the reason. Also answers `GET /metrics` if the process has metrics.
  */
 export async function listenForProbes(
   at: HostPort,

@@ -17,7 +17,10 @@ export class SettingsError extends Error {
 
 /** Reads settings one by one and collects their faults. */
 export interface Settings {
-  /** The text of a setting, or `fallback` when it is unset or empty. Without a fallback the setting is required. */
+  /**
+   * The text of a setting, or `fallback` when the setting is unset or empty. Without a fallback the setting is
+   * required.
+   */
   text(name: string, what: string, fallback?: string): string;
   /**
    * A setting that `parse` parses. When `parse` throws an `Error`, the fault is the setting's name followed by

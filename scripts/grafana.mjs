@@ -1,4 +1,5 @@
-// The Grafana dashboard for the metrics of docs/metrics.md. `npm run gen` writes it to ops/grafana/chat-bridge.json.
+// The Grafana dashboard for the metrics of docs/metrics.md. `npm run gen` writes the dashboard to
+// ops/grafana/chat-bridge.json.
 
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 const COLUMNS = 24;

@@ -3,12 +3,15 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** Versions, by release line. */
+/** Versions of Node, by release line. */
 export const RUNTIMES = { 22: "22.23.3", 24: "24.21.0", 26: "26.10.0" };
 
 const FOLDER = ".runtimes";
 
-/** Installs a Node, unless it is installed already, and returns its path. Throws when npm fails. */
+/**
+ * Installs a version of Node unless it is already installed. Returns the path of the program. Throws when npm
+ * fails.
+ */
 export function installRuntime(line, version) {
   const folder = join(process.cwd(), FOLDER, line);
   const name = `node-${process.platform}-${process.arch}`;

@@ -28,7 +28,7 @@ const NOTES = {
   REDIS_WAIT_REPLICAS: "see [What replication may lose](#what-replication-may-lose)",
   SHARDS: "a start with another number fails",
   SMTP_URL: "unset: emails are logged",
-  TARGET_URL: "unset: where it listens",
+  TARGET_URL: "unset: the address of this listener",
 };
 
 const PROGRAMS = {
