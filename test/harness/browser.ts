@@ -76,7 +76,7 @@ export function testBrowser() {
   };
 }
 
-/** Waits until all animations of the page have ended, except endless ones. */
+/** Waits until all animations of the page have ended, except endless animations. */
 export async function untilStill(page: Page): Promise<void> {
   const isStill =
     "document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity)";

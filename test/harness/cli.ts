@@ -22,7 +22,7 @@ export const PROGRAM = createProgram(
   () => undefined,
 );
 
-/** A run, in progress or ended. `interrupt` acts like Ctrl-C. */
+/** A run of the command line, in progress or ended. `interrupt` acts like Ctrl-C. */
 export type CliChild = ReturnType<typeof startCli>;
 
 export const CLI_MAIN = join(__dirname, "../../dist/cli/main.js");

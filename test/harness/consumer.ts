@@ -64,7 +64,7 @@ function streamOf(games: GameServiceClient, token: string) {
     get isOpen() {
       return isOpen;
     },
-    /** The status with which the stream ended, or undefined while it is open. */
+    /** The status with which the stream ended, or undefined while the stream is open. */
     get end() {
       return end;
     },

@@ -10,7 +10,10 @@ export interface ReceivedMail {
   readonly raw: string;
 }
 
-/** How messages are answered. `refuse` is an SMTP code; `to` selects the recipients to reject, by default all. */
+/**
+ * Defines how the server answers messages. `refuse` is an SMTP code; `to` selects the recipients to reject, by
+ * default all.
+ */
 export type MailBehaviour =
   | "accept"
   | { readonly refuse: number; readonly at?: "sender" | "recipient" | "message"; readonly to?: RegExp };
@@ -28,7 +31,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
   let running: SMTPServer | undefined;
-  // The server restarts at the same port, so no other process may get the port in the meantime.
+  // The server restarts on the same port, so no other process may get the port in the meantime.
   const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {
@@ -94,7 +97,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
     /** Waits until `count` messages have been accepted. */
     waitFor: (count: number, withinMs?: number) =>
       until(`${count} emails`, () => messages.length >= count, withinMs),
-    /** Stops the server immediately. `start` restarts it at the same port. */
+    /** Stops the server immediately. `start` restarts the server on the same port. */
     stop,
     start,
     close: stop,

@@ -67,7 +67,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     get unacked(): number {
       return shards.reduce((sum, shard) => sum + shard.entries.length - shard.read + shard.pending.size, 0);
     },
-    /** Appends an event. Returns its number within the workspace, from 0. */
+    /** Appends an event. Returns the number of the event within the workspace, from 0. */
     append(workspaceId: string): number {
       const number = appended.get(workspaceId) ?? 0;
       appended.set(workspaceId, number + 1);
@@ -84,7 +84,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
     connect() {
       let crashed = false;
       /**
-       * Waits before and after the effect, as a network does. The latencies rotate, so that test runs are
+       * Waits before and after the effect, to simulate a network. The latencies rotate, so that test runs are
        * reproducible.
        */
       async function call<T>(effect: () => T): Promise<T> {

@@ -11,7 +11,7 @@ export interface ReadMetric {
   readonly values: Map<string, number>;
 }
 
-/** Reads a process's `/metrics`. Returns its metrics by name. */
+/** Reads a process's `/metrics`. Returns the metrics by name. */
 export async function readMetrics({ healthPort }: Pick<TestProcess, "healthPort">) {
   const { status, headers, body } = await send(`http://127.0.0.1:${healthPort}`, "/metrics");
   expect(status).toBe(200);

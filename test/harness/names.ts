@@ -43,7 +43,7 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
   });
 
   return {
-    /** Listens on a UDP port of loopback, a free one by default. */
+    /** Listens on a UDP port of loopback, by default on a free port. */
     listen: (port = 0) =>
       new Promise<void>((resolve, reject) => {
         socket.once("error", reject).bind(port, "127.0.0.1", resolve);

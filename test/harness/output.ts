@@ -7,7 +7,7 @@ export function outputOf({ log, errors }: RunningProcess): string {
   return log.map((line) => `${JSON.stringify(line)}\n`).join("") + errors;
 }
 
-/** Fails when a process logged anything unexpected, a stack trace, or one of `secrets`. */
+/** Fails when a process logged an error, or printed a stack trace or one of `secrets`. */
 export function expectQuiet(processes: readonly RunningProcess[], secrets: readonly string[]): void {
   for (const each of processes) {
     const isUnexpected = ({ level, err }: LogLine) => Number(level) >= ERROR_LEVEL || err !== undefined;

@@ -5,7 +5,7 @@ export type TestPair = Awaited<ReturnType<typeof startPair>>;
 const two = <T>([one, other]: readonly T[]) => [one, other] as readonly [T, T];
 
 /**
- * Starts two cores on one Redis, and two edges that use both, so that a test can write to one core or edge and
+ * Starts two cores on one Redis, and two edges that use both cores. A test can write to one core or edge and
  * read from the other.
  */
 export async function startPair(redisUrl: string, settings: Readonly<Record<string, string>> = {}) {

@@ -22,7 +22,7 @@ export function startProgram(
     /** Everything that the program has printed so far, on stdout and stderr. */
     output: () => output,
     type: (line: string) => void child.stdin.write(`${line}\n`),
-    /** Stops the program. Returns its exit code, or null when a signal ended it. */
+    /** Stops the program. Returns the exit code, or null when a signal ended the program. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);
       const [code] = await ended;

@@ -43,7 +43,7 @@ export async function startPushCores() {
     first,
     second,
     /**
-     * Creates one workspace on each shard, whose events are pushed to the bridge. Returns the ids of the
+     * Creates one workspace on each shard, with the bridge's URL as the target URL. Returns the ids of the
      * workspaces.
      */
     async makeWorkspaces(): Promise<readonly string[]> {

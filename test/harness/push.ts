@@ -86,8 +86,8 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
         return found.length >= count && found;
       }),
     /**
-     * Waits until core has logged `count` dropped events. Core may log a drop after its answer. Returns the log
-     * lines.
+     * Waits until core has logged `count` dropped events. Core may log a drop after it has answered the call
+     * that published the event. Returns the log lines.
      */
     givenUp: (workspaceId: string, count: number) =>
       until(`core's log has ${count} dropped events`, () => {

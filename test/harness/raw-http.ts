@@ -10,8 +10,8 @@ interface RawAnswer {
 
 /**
  * Opens a connection, sends exact bytes or lets `write` send bytes, and returns the answers.
- * @param until number of answers after which the client closes its side; by default, the server closes the
- * connection
+ * @param until number of answers after which the client closes its side; by default, the client waits until the
+ * server closes
  * @param from local address to send from
  */
 export function exchange(

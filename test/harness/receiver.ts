@@ -5,7 +5,7 @@ import { status, type Behaviour } from "./behaviours";
 import type { Certificate } from "./test-ca";
 import { until } from "./wait";
 
-/** A request. It is recorded when it is complete. */
+/** A complete request. */
 export interface ReceivedRequest {
   /** The time at which the headers arrived: `at` is a `performance.now()`, `atEpochMs` is in ms since the epoch. */
   readonly at: number;
@@ -44,7 +44,7 @@ export interface ReceiverOptions {
   readonly tls?: SecureContextOptions;
 }
 
-/** A customer's bridge as the service sees it: a real server whose behaviour a test chooses. */
+/** A customer's bridge, as the service sees it: a real server. A test sets the behaviour of the server. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Starts a receiver that answers 204 until `behave` is called. */
@@ -96,7 +96,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // The connection must be read, so that Node notices when it closes.
+    // The connection must be read: otherwise Node does not notice the close.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();
@@ -129,7 +129,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     },
     welcome: (how: Welcome) => void (welcome = how),
     waitFor,
-    /** Waits for a request by its number, from 1. */
+    /** Waits for request `number`, counted from 1. */
     async nth(number: number): Promise<ReceivedRequest> {
       const request = (await waitFor(number))[number - 1];
       if (request === undefined) throw new Error("requests are counted from 1");

@@ -21,7 +21,7 @@ interface RedisNodeOptions {
 /** Maximum milliseconds until several servers agree on their roles. */
 export const WHOLE_WITHIN_MS = 60_000;
 
-/** Returns the configuration lines of a server that keeps events on disk, and of its replica. */
+/** Returns the configuration lines for a server that keeps events on disk, and for its replica. */
 export const durableLines = (password: string): readonly string[] => [
   "appendonly yes",
   "appendfsync always",

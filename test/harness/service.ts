@@ -70,7 +70,7 @@ export function textEvent(workspaceId: string, text: string): EventInit {
   return { workspaceId, content: { $case: "messageCreate", value } };
 }
 
-/** Another core and its clients. */
+/** An additional core and its clients. */
 export interface FurtherCore extends Pick<Service, "clients" | "workspaces"> {
   readonly core: TestProcess;
 }

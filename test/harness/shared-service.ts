@@ -4,7 +4,7 @@ import { connectToCore } from "./core-clients";
 import type { Service, TestWorkspace } from "./service";
 import { createWorkspaceApi } from "./workspace-api";
 
-/** A shared process, as an environment variable of the jest workers describes it. */
+/** The description of a shared process, in an environment variable of the jest workers. */
 export interface SharedProcess {
   readonly port: number;
   readonly healthPort: number;
@@ -13,7 +13,7 @@ export interface SharedProcess {
   readonly dashboardPort: number;
 }
 
-/** A shared service, as an environment variable of the jest workers describes it. */
+/** The description of a shared service, in an environment variable of the jest workers. */
 export interface SharedService {
   readonly redisUrl: string;
   readonly core: SharedProcess;
