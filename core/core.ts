@@ -193,8 +193,8 @@ async function failOnceAborted(signal: AbortSignal): Promise<never> {
 const SAME_DROP_EVERY_MS = 10_000;
 
 /**
- * Returns a function that logs dropped inbound events: the first drop immediately, then sums, at most once per
- * interval.
+ * Returns a function that logs dropped inbound events: the first drop immediately, and then the sum of later
+ * drops, at most once per interval.
  */
 function inboundDropTeller(log: Logger): (dropped: InboundDropped) => void {
   let untold = 0;

@@ -51,7 +51,7 @@ export function createCurrentWorkspaces(
     },
     /**
      * Discards the results of all reads. If the cached workspace has the version that the queue returned, the
-     * cached workspace counts as read at `at`, without a call to the store.
+     * cached workspace counts as read at the time `at`, without a call to the store.
      *
      * @param versions the current versions of the workspaces of the events that were read from the queue
      * @param at the `performance.now()` at which the read of the queue began

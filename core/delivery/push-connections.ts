@@ -46,7 +46,7 @@ export function createPushConnections(
   }
 
   return {
-    /** Resolves with a free connection to the origin of a URL, kept or new. Rejects with the error of `open`. */
+    /** Resolves with a free connection, kept or new, to the origin of a URL. Rejects with the error of `open`. */
     async connect(url: URL): Promise<PushConnection> {
       const { origin } = url;
       // The bridge may have closed a kept connection: let the event loop read what has arrived.

@@ -12,8 +12,8 @@ export interface ParsedSignature {
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (Authentication 1). Hex digits may be in either case.
- * Returns undefined for any other form, e.g. two headers that were joined into one.
+ * Parses `t=<unix seconds>,v1=<hex>[,v1=<hex>…]` (Authentication 1). Hex digits may be in either case. Returns
+ * undefined for any other form, e.g. two headers that were joined into one header.
  */
 export function parseSignature(header: string): ParsedSignature | undefined {
   const form = SIGNATURE_FORM.exec(header);

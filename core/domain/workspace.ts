@@ -8,7 +8,7 @@ export type Platform = "custom" | "native";
 
 /** A signing secret. Core never logs it, and sends it only in the answer to the call that created it. */
 export interface SigningSecret {
-  /** The text that the owner was shown. Its UTF-8 bytes are the HMAC key. */
+  /** The text of the secret, as shown to the owner. Its UTF-8 bytes are the HMAC key. */
   readonly value: string;
   /** The same bytes as a key object. */
   readonly key: KeyObject;

@@ -1,8 +1,9 @@
 import type { FollowLog, Member } from "../ports/store";
 
 /**
- * Makes a stream a member of its group. A new group starts with the events from now on. Resolves with false
- * when the group is full. This is checked first, so that a rejected stream costs only one call to the store.
+ * Makes a stream a member of its group. A new group gets only the events that arrive from now on. Resolves with
+ * false when the group is full. This is checked first, so that a rejected stream costs only one call to the
+ * store.
  *
  * Rejects with `StoreUnavailable`. The stream is then not a member.
  */

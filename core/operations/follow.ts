@@ -65,7 +65,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
   const held = new Map<number, FollowedShard>();
   const acks = createPendingAcks(log, member.group);
   const waker = createWaker();
-  /** Aborted when the stream must end for another reason than `signal`: an error, or a lost membership. */
+  /** Aborted when the stream must end for a reason other than `signal`: an error, or a lost membership. */
   const over = new AbortController();
   const resting = createShardRest(REST_MS);
   /** The shard that is being read. */

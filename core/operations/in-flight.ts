@@ -26,7 +26,7 @@ interface Out {
   readonly deadline: number;
 }
 
-/** Redis reads each half of an entry id as an unsigned 64-bit number, into which 19 digits always fit. */
+/** Redis reads each half of an entry id as an unsigned 64-bit number. A number of 19 digits always fits. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
 /** Returns an id that is unique over all shards. */
