@@ -22,8 +22,8 @@ declare global {
 }
 
 /**
- * Runs before all tests. Installs Redis if it is missing. Does the same with Chromium if this run has browser
- * tests. Starts the shared services that the files of this run need.
+ * Runs before all tests. Installs Redis if it is missing. Installs Chromium if it is missing and this run has
+ * browser tests. Starts the shared services that the files of this run need.
  */
 export default async function prepare(run: RunConfig, { roots }: ProjectConfig): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -4,7 +4,7 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Reads and changes, in the store of a running service, the times at which workspaces start to fail. So tests
+ * Reads and changes the times at which workspaces start to fail, in the store of a running service. So tests
  * need not wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
