@@ -16,13 +16,13 @@ export interface StoreMeter {
   disconnected(): void;
 }
 
-/** Measures pushes. Its methods are called on the hot path, so they must cost next to nothing. Times are ms. */
+/** Measures pushes. Its methods are called on the hot path, so they must cost next to nothing. Times are in ms. */
 export interface PushMeter {
   /** Called when a first attempt starts. `ms` is the time since the event was published. */
   waited(ms: number): void;
-  /** Called when a retry starts. `lateMs` is the time since it was due. */
+  /** Called when a retry starts. `lateMs` is the time since the retry was due. */
   retried(lateMs: number): void;
-  /** From now on, `inHand` is called to read the pushes in hand. Returns a function that stops this. */
+  /** Registers `inHand`, which is called to read the pushes in hand. Returns a function that removes `inHand`. */
   watch(inHand: () => PushesInHand): () => void;
 }
 

@@ -1,7 +1,7 @@
 import type { AttemptStep } from "../../contract/deliveries";
 import type { PushOutcome } from "../domain/delivery";
 
-/** Returns the service time in ms since the epoch. It comes from the store, so all cores agree on it. */
+/** Returns the service time in ms since the epoch. The time comes from the store, so all cores have the same time. */
 export type Clock = () => number;
 
 /** Creates the ids of events, messages and workspaces, and signing secrets. */
@@ -20,11 +20,11 @@ export interface Ids {
 
 /** Resolves host names with DNS. */
 export interface NameLookup {
-  /** Returns all addresses of a name, as text. Throws when the name has none or DNS does not answer. */
+  /** Returns all addresses of a name, as text. Throws when the name has no address or DNS does not answer. */
   addresses(name: string): Promise<readonly string[]>;
 }
 
-/** Decides which URLs events may be pushed to. */
+/** Checks whether events may be pushed to a URL. */
 export interface TargetUrlCheck {
   /** Returns why events may not be pushed to the URL, as text for its owner; undefined when they may. */
   findFault(url: string): Promise<string | undefined>;
@@ -38,7 +38,10 @@ export interface Mail {
   readonly messageId: string;
 }
 
-/** This email cannot be sent, but others can, e.g. the mail server rejects its recipient. `cause` has the reason. */
+/**
+ * This email cannot be sent, but other emails can, e.g. because the mail server rejects the recipient. `cause` has the
+ * reason.
+ */
 export class MailRefused extends Error {
   override readonly name = "MailRefused";
   constructor(
@@ -52,7 +55,10 @@ export class MailRefused extends Error {
 
 /** Sends email. */
 export interface Mailer {
-  /** Throws when the email was not accepted: `MailRefused` when the reason is this email, else another error. */
+  /**
+   * Throws when the mail server did not accept the email: `MailRefused` when the reason is this email, else another
+   * error.
+   */
   send(mail: Mail): Promise<void>;
   close(): void;
 }

@@ -7,13 +7,13 @@ import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 /**
  * The store is unreachable, did not answer in time, or cannot do the operation now.
  * The operation may or may not have been done, so it must not be confirmed to a client.
- * A retry is safe where the operation says so.
+ * A retry is safe where the comment of the operation says so.
  */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
 }
 
-/** A workspace as it was read, and its version. Later steps check that the version has not changed. */
+/** A workspace and the version that was read. Later steps check that the version has not changed. */
 export interface WorkspaceRecord {
   readonly workspace: Workspace;
   readonly version: number;
@@ -34,20 +34,20 @@ export interface Workspaces {
   read(id: string): Promise<WorkspaceRecord | undefined>;
   /** Returns false when the id is already used. */
   create(workspace: Workspace): Promise<boolean>;
-  /** Returns false when the version of the record has changed. The caller must read it and decide again. */
+  /** Returns false when the version of the record has changed. The caller must read the record again. */
   replace(workspace: Workspace, version: number): Promise<boolean>;
-  /** Removes the workspace and everything that is held for it. Returns false when there was none. */
+  /** Deletes the workspace, its held events and its log. Returns false when the workspace did not exist. */
   delete(workspace: Workspace): Promise<boolean>;
-  /** @param after the `next` of the page before. The result is undefined when `after` is not a valid `next`. */
+  /** @param after the `next` of the previous page. The result is undefined when `after` is not a valid `next`. */
   list(size: number, after: string | undefined): Promise<WorkspacePage | undefined>;
 }
 
 /** Seconds until the next request of the sender would pass, at least 1; undefined when this request passes. */
 export type RetryAfterSeconds = number | undefined;
 
-/** The limit of sending addresses (check 2), as a separate step. */
+/** The limit per sending address (check 2), as a separate step. */
 export interface RequestLimits {
-  /** Counts a request from a sending address, in canonical form. A request that does not pass is not counted. */
+  /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
   admitAddress(address: string): Promise<RetryAfterSeconds>;
 }
 
@@ -64,7 +64,10 @@ export interface Append {
   readonly record: WorkspaceRecord;
   /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
-  /** The event to store, or "fault" for an event that breaks a field rule: it only counts against the limits. */
+  /**
+   * The event to store, or "fault" for an event that breaks a field rule: such a request only counts against the
+   * limits.
+   */
   readonly event: { readonly identity: RequestIdentity; readonly bytes: Uint8Array } | "fault";
 }
 
@@ -80,7 +83,7 @@ export type Appended =
 /** The log of accepted inbound events. */
 export interface InboundLog {
   /**
-   * Makes checks 2, 6 and 7, looks for a repeat, and stores the event, in this order and in one step. The event is
+   * Makes checks 2, 6 and 7, checks for a repeat, and stores the event, in this order and in one step. The event is
    * durable when the promise resolves. On a cluster, check 2 is a separate step before the others.
    */
   append(append: Append): Promise<Appended>;
@@ -89,7 +92,7 @@ export interface InboundLog {
 /** Events that were removed from the log before some group of followers acked them, or while no group existed. */
 export interface InboundDropped {
   readonly count: number;
-  /** The limit that the log reached ("size") or the events reached ("age"). */
+  /** The limit that was exceeded: the size of the log or the age of the events. */
   readonly reason: "size" | "age";
   /** The group that lost the most of these events; undefined when no group exists. */
   readonly group: string | undefined;
@@ -104,14 +107,19 @@ export interface Publication {
   readonly messageId: string;
   readonly expiresAtMs: number | null;
   readonly type: OutboundType;
-  /** How a push workspace gets the event: from the queue, with or without retries, or "direct": the caller pushes it. */
+  /**
+   * How a push workspace gets the event. "retried" and "once": from the queue, with or without retries. "direct": the
+   * caller pushes the event.
+   */
   readonly push: "retried" | "once" | "direct";
   readonly envelope: RenderedEnvelope;
 }
 
 export type Published =
   | {
-      /** "repeated" when the idempotency key is known: the other fields are those of the first publication. */
+      /**
+       * "repeated" when the idempotency key was used before. The other fields are then those of the first publication.
+       */
       readonly outcome: "published" | "repeated";
       readonly eventId: string;
       readonly sequence: number;
@@ -126,11 +134,14 @@ export type Published =
 export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
-  /** Does the same for several events, which keep their order. Rejects when one of them cannot be published. */
+  /** Publishes several events in order, each as `publish` does. Rejects when any event cannot be published. */
   publishAll(publications: readonly Publication[]): Promise<readonly Published[]>;
 }
 
-/** Where a page starts: at the oldest held event, after a cursor, or at the newest cursor, with no events. */
+/**
+ * Where a page starts: at the oldest held event, after a cursor, or after the newest event ("latest"). A page from
+ * "latest" is empty.
+ */
 export type PageStart =
   | { readonly from: "oldest" }
   | { readonly from: "latest" }
@@ -142,7 +153,7 @@ export interface PageRequest {
   readonly record: WorkspaceRecord;
   /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
-  /** The page to read, or "count" for a poll that will be refused: it only counts against the limits. */
+  /** The page to read, or "count" for a poll that will be rejected: such a poll only counts against the limits. */
   readonly page: { readonly start: PageStart; readonly limit: number } | "count";
 }
 
@@ -152,7 +163,7 @@ export type PageAnswer =
       /** The wire bytes of each event. */
       readonly events: readonly Buffer[];
       /**
-       * The sequence of the last event on the page; undefined when the page is empty. For a start from the latest, the
+       * The sequence of the last event on the page; undefined when the page is empty. For a page from "latest", the
        * newest sequence.
        */
       readonly last: string | undefined;
@@ -177,7 +188,7 @@ export interface QueuedPush {
   readonly entryId: string;
   readonly workspaceId: string;
   readonly eventId: string;
-  /** The empty string for an event that shows no message. */
+  /** The empty string for an event without a message. */
   readonly messageId: string;
   readonly eventType: string;
   readonly expiresAtMs: number | null;
@@ -188,7 +199,7 @@ export interface QueuedPush {
   readonly bytes: number;
   /** Number of recorded attempts. */
   readonly attempts: number;
-  /** Time when the first attempt failed, in ms; 0 when there were none. */
+  /** Time when the first attempt failed, in ms; 0 when no attempt is recorded. */
   readonly firstFailedAtMs: number;
 }
 
@@ -206,7 +217,7 @@ export interface QueueRead {
   readonly isEnd: boolean;
 }
 
-/** The result of an attempt, or of an event that had none. */
+/** The result of an attempt, or of an event without an attempt. */
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;
@@ -227,15 +238,18 @@ export interface PushRecord {
  *
  * A record with "hold" has further outcomes:
  * - "pushed": the workspace is a push workspace again, so the event stays in the queue.
- * - "polls": the event was dropped. It is an update, and an event held since then may be a later update.
+ * - "polls": the event was dropped. The event is an update, and an event that is already held may be a later update.
  * - "disconnected": the event was dropped, because its workspace is disconnected or deleted.
  */
 export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] as const;
 export type Recorded = (typeof RECORDED)[number];
 
-/** The push queues of the shards. Only the holder of a shard's lease works on its queue; `token` proves the lease. */
+/**
+ * The push queues of the shards. Only the holder of a shard's lease works on the shard's queue; `token` proves the
+ * lease.
+ */
 export interface PushQueue {
-  /** Returns the first events after the entry `after`, in the order of publication; undefined when the lease is lost. */
+  /** Returns the first events after the entry `after`, in order of publication; undefined when the lease is lost. */
   read(
     token: string,
     shard: number,
@@ -248,14 +262,17 @@ export interface PushQueue {
   onWake(wake: (shard: number) => void): () => void;
 }
 
-/** Number of all lines that the log keeps, including those of polls. */
+/** Maximum number of lines in the log of a workspace, including lines of polls. */
 export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
 
-/** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and up to 500 lines of polls. */
+/** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 lines of polls. */
 export interface DeliveryLog {
   /** Appends a delivery and returns it with its id and time. */
   append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;
-  /** Returns up to `count` deliveries older than the id `before`, newest first. Without `before`, starts at the newest. */
+  /**
+   * Returns up to `count` deliveries older than the id `before`, newest first. Without `before`, starts at the newest
+   * delivery.
+   */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
   /**
    * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,
@@ -268,12 +285,12 @@ export interface DeliveryLog {
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
-  /** Number of held, unexpired events after the last page served, counted up to 1,000. */
+  /** Number of held, unexpired events after the last page served, at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
 }
 
-/** An email to send: the polling of a workspace has begun to fail. */
+/** An email to send when the polling of a workspace has begun to fail. */
 export interface OutageMail {
   readonly entryId: string;
   readonly workspaceId: string;
@@ -283,7 +300,7 @@ export interface OutageMail {
 
 /** The result of one check of the poll workspaces of a shard. */
 export interface Found {
-  /** The workspaces whose polling has begun to fail. */
+  /** Ids of the workspaces whose polling has begun to fail. */
   readonly workspaceIds: readonly string[];
   /** Number of emails in the outbox. */
   readonly mails: number;
@@ -291,20 +308,20 @@ export interface Found {
   readonly mailsDropped: number;
 }
 
-/** Finds poll workspaces that do not poll, and keeps the emails about them. */
+/** Finds poll workspaces that do not poll, and stores the emails about these workspaces. */
 export interface PollWatch {
   /**
-   * Marks the workspaces of the shard whose events have waited too long, and adds one email per outage to the outbox.
-   * A full outbox drops its oldest emails unsent.
+   * Marks workspaces of the shard as failing when their events have waited too long, and adds one email per outage to
+   * the outbox. A full outbox drops its oldest emails unsent.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;
-  /** Returns the oldest emails of the shard's outbox, starting after the entry `after`. */
+  /** Returns the oldest emails after the entry `after` of the shard's outbox. */
   readMail(shard: number, after: string | undefined): Promise<readonly OutageMail[]>;
   removeMail(shard: number, entryId: string): Promise<void>;
 }
 
-/** An inbound event as a group reads it. */
+/** An inbound event that a group reads. */
 export interface LogEntry {
   /** Identifies the entry within its shard. */
   readonly entryId: string;
@@ -315,13 +332,13 @@ export interface LogEntry {
 }
 
 /**
- * The inbound log, as groups of game services read it. The streams of a group
- * share the shards: the holder of a shard's lease reads that shard.
+ * The inbound log for groups of game services. The streams of a group share the shards: the holder of a shard's lease
+ * reads that shard.
  */
 export interface FollowLog extends Leases {
   /** Maximum number of streams in a group, over all cores. */
   readonly streamsMax: number;
-  /** Creates the group on every shard where it does not exist, at the end of the log. */
+  /** Creates the group at the end of the log of each shard, unless the group exists there. */
   open(group: string): Promise<void>;
   /** Returns events that the group has never read; undefined when the lease is lost. */
   readNew(member: Member, shard: number, count: number): Promise<readonly LogEntry[] | undefined>;
@@ -346,7 +363,7 @@ export interface FollowLog extends Leases {
   onWake(wake: (shard: number) => void): () => void;
 }
 
-/** A member of a group that shares the shards: a core, or a stream of a group of followers. */
+/** A member of a group: a core, or a stream of a group of followers. */
 export interface Member {
   /** The group whose members share the shards. Each group has its own leases. */
   readonly group: string;
@@ -355,7 +372,7 @@ export interface Member {
   readonly token: string;
 }
 
-/** Milliseconds until a lease expires unless it is renewed. A shard waits this long when its holder crashes. */
+/** Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards wait up to this long. */
 export const LEASE_MS = 3_000;
 
 /** Why a join fails: a newer member has the name ("replaced"), or the group has its maximum of members ("full"). */
@@ -367,9 +384,9 @@ export interface Leases {
   /**
    * Adds a member to its group, or reports that it is still alive. Returns the names of all live members, in order.
    *
-   * @param fresh true until the first answer for this member: its name may still belong to an older member
-   * @param ageMs milliseconds since the member entered the group. They decide which of two members with one name is
-   *   newer, because a join may arrive late or twice.
+   * @param fresh true until the member has received an answer: its name may still belong to an older member
+   * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
+   *   name is newer, because a join may arrive late or twice.
    */
   join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | NotJoined>;
   leave(member: Member): Promise<void>;
@@ -378,7 +395,7 @@ export interface Leases {
   drop(member: Member, shard: number): Promise<void>;
 }
 
-/** How far a group of followers is behind in a shard. */
+/** The events of a shard that a group of followers has yet to read or ack. */
 export interface GroupBacklog {
   readonly group: string;
   /** Number of events that the group has not read. */
