@@ -7,16 +7,16 @@ export interface ShardItems<Item> {
 }
 
 /**
- * Batches calls to the store. A batch has the items of one turn of the event loop, or those
- * that were added while the previous call was in progress. A hundred requests that arrive
- * together cost one call of Redis and one write of its append-only file. The busier the
- * store is, the larger the batches are.
+ * Batches calls to the store. A batch has the items of one turn of the event loop, or the items that were added while
+ * the previous call was in progress. A hundred requests that arrive together cost one call of Redis and one write to
+ * the append-only file. The
+ * busier the store is, the larger the batches are.
  *
  * `run` is called with up to `most` items, grouped by shard, and returns one output per item,
- * in the same order. When `run` throws, all items of that call fail with its error. With
- * StoreUnavailable, the items queued behind them fail too.
+ * in the same order. When `run` throws, all items of that call fail with the error. If the error is StoreUnavailable,
+ * the items that are still queued fail too.
  *
- * @param spansShards whether one call may be for several shards, because all are on one server
+ * @param spansShards whether one call may be for several shards, because all shards are on one server
  */
 export function createBatch<Item, Output>({
   most,
@@ -27,7 +27,7 @@ export function createBatch<Item, Output>({
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
-  /** The queue of each server, or shard, with a call that is in progress or about to start. */
+  /** The queue of each server (or shard) that has a call in progress or about to start. */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
   async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
@@ -91,7 +91,7 @@ export function createBatch<Item, Output>({
 
 export interface Batch<Item, Output> {
   one(shard: number, item: Item): Promise<Output>;
-  /** Resolves with the outputs of all items, in order. Rejects when one item fails. Allocates one promise for all. */
+  /** Resolves with the outputs of all items, in order. Rejects when any item fails. Allocates only one promise. */
   all(items: readonly Item[], shardOf: (item: Item) => number): Promise<readonly Output[]>;
 }
 
@@ -99,7 +99,7 @@ interface Waiting<Item, Output> {
   readonly shard: number;
   readonly item: Item;
   readonly call: Call<Output>;
-  /** The index of the item among those of its call. */
+  /** The index of the item in its call. */
   readonly place: number;
 }
 

@@ -3,13 +3,13 @@ import type { Redis } from "./redis/redis";
 import { asList, asNumber } from "./redis/reply";
 
 const SAMPLE_EVERY_MS = 2_000;
-/** A sample that took longer is ignored, because it is uncertain when Redis read its clock. */
+/** A sample that took longer is ignored, because the moment when Redis read its clock is uncertain. */
 const ROUND_TRIP_MAX_MS = 250;
 
 /**
- * Creates the service clock. Every core follows the clock of Redis, so all cores agree even when a
- * machine's clock is wrong. Between samples the service clock runs on the monotonic clock, so
- * steps of the machine's clock do not affect it. Throws StoreUnavailable when Redis does not answer.
+ * Creates the service clock. Every core follows the clock of Redis, so all cores agree even when a machine's clock is
+ * wrong. Between samples the service clock runs on the monotonic clock, so steps of the machine's clock have no effect.
+ * Throws StoreUnavailable when Redis does not answer.
  */
 export async function createRedisClock(redis: Redis) {
   let offsetMs = await sample(redis);

@@ -5,10 +5,12 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { asList, asText } from "./redis/reply";
 
-/** Maximum age of a delivery that `read` returns. The store may have older ones, because a log expires as a whole. */
+/**
+ * Maximum age of the deliveries that `read` returns, in ms. A log expires as a whole, so it may have older deliveries.
+ */
 const KEPT_MS = LOGGED_SECONDS * 1_000;
 
-/** A delivery as it is stored: a JSON list, which is short, because a workspace may have a thousand. */
+/** The stored form of a delivery: a JSON list, which is short, because a workspace may have a thousand deliveries. */
 type StoredDelivery = readonly [
   eventId: string,
   eventType: string,
@@ -61,7 +63,7 @@ function toPolls(id: string, polls: number, lastAtMs: number, events: number): L
   };
 }
 
-/** An id before that of every entry. */
+/** An id that is lower than the id of any entry. */
 const FIRST_ID = "0-0";
 /** Maximum number of deliveries that a watch reads in one call. */
 const WATCH_MAX = 200;
@@ -117,7 +119,10 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
   };
 }
 
-/** Returns the time when an entry was logged, in ms, which is the first part of its id. */
+/**
+ * Returns the first part of an entry's id: the time when the entry was logged, in ms. Returns undefined for an empty
+ * id.
+ */
 function timeOf(entryId: string): number | undefined {
   return entryId === "" ? undefined : Number(entryId.slice(0, entryId.indexOf("-")));
 }

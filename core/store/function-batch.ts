@@ -3,7 +3,7 @@ import type { FunctionName, Functions } from "./functions";
 import type { Keys } from "./keys";
 import type { Argument, Reply } from "./redis/redis";
 
-/** A function of the library that is called for many items at once. */
+/** A function of the library that handles many items in one call. */
 export interface BatchedFunction<Item, Output> {
   readonly name: FunctionName;
   /** Maximum number of items in one call. */

@@ -14,7 +14,10 @@ import { StoreUnavailable } from "../ports/store";
 import type { Argument, Redis, Reply } from "./redis/redis";
 import { asList } from "./redis/reply";
 
-/** The files of the function library, in the order of joining. A file uses the local functions of earlier ones. */
+/**
+ * The files of the function library, in the order in which they are joined. A file can use local functions of earlier
+ * files.
+ */
 const FILES = [
   "library",
   "leases",
@@ -30,7 +33,7 @@ const FILES = [
   "follow",
 ];
 
-/** The names of the functions. Each one is documented in functions/*.lua. */
+/** The names of the functions. Each function is documented in functions/*.lua. */
 export type FunctionName =
   | "admit"
   | "append"
@@ -59,11 +62,10 @@ export type FunctionName =
   | "read_backlog";
 
 /**
- * The functions whose answers confirm that something is stored, or return stored events.
- * With `REDIS_WAIT_REPLICAS`, core answers their callers only after the replicas have confirmed
- * the writes. Otherwise a failover could undo a write after a bridge or a game has seen the
- * event. Its sender, who got no confirmation, would send the event again, under another id.
- * The writes of the other functions are repeated, or matter only for a moment.
+ * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
+ * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
+ * undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would send
+ * that event again, under another id. The writes of the other functions are repeated, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -87,7 +89,7 @@ export interface ShardCall {
 
 export type Functions = ReturnType<typeof createFunctions>;
 
-/** The contract's numbers that the library uses, by the names that it gives them between two `@`. */
+/** The contract's numbers that the library uses. In the source, each name is written between two `@`. */
 const NUMBERS: Readonly<Record<string, number>> = {
   FAILING_AFTER_MS,
   HELD_SECONDS,
@@ -99,8 +101,8 @@ const NUMBERS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads the library. Its name and those of its functions contain a hash of its source, so
- * cores of two releases can share a Redis, each with its own library.
+ * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
+ * can share one Redis, each with its own library.
  */
 function readLibrary(): { readonly version: string; readonly code: string } {
   const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
@@ -119,7 +121,7 @@ const LENGTH_BYTES = 4;
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);
 
 /**
- * Packs arguments into one, each after its length, for the library to unpack. Returns a string
+ * Packs arguments into one argument, which the library unpacks. Each argument follows its length. Returns a string
  * when all arguments are short texts, because a string is cheaper to write than a buffer.
  */
 export function packArguments(args: readonly Argument[]): Argument {
@@ -147,7 +149,7 @@ function packBytes(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-/** Returns the fields of a list that is packed as arguments are. */
+/** Returns the fields of a list that is packed like arguments. */
 export function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {
@@ -185,13 +187,13 @@ export function createFunctions(redis: Redis, meter?: StoreMeter) {
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    // A failed load is not thrown here: it may be another master that is unavailable.
+    // A failed load is not thrown here, because the load may have failed only on another master.
     const fault: unknown = await load().catch((error: unknown) => error);
     try {
       return await send(prefix, command);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // This master could not load the library, or lost it again. The call did nothing, and may succeed later.
+      // This master could not load the library, or lost the library again. The call did nothing, and may succeed later.
       throw new StoreUnavailable("cannot load the function library", { cause: fault ?? error });
     }
   }
@@ -217,7 +219,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter) {
     call: (name: FunctionName, prefix: string, args: readonly Argument[]) =>
       metered(name, [{ prefix, args }]),
     /**
-     * Calls a function for several shards in one step. Returns its answer for each shard, in order.
+     * Calls a function for several shards in one step. Returns the function's answer for each shard, in order.
      *
      * @param items number of requests in the call, for the meter
      */

@@ -7,7 +7,7 @@ import type { Argument, Redis, Reply } from "./redis/redis";
 import { asBytes, asList, asNumber, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
-/** Polls in one call. The function returns up to 16 KB for each. */
+/** Maximum number of polls in one call. The function returns up to 16 KB per poll. */
 const BATCH_MAX = 64;
 
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
@@ -68,8 +68,8 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
   });
 
   /**
-   * Reads a large page with XRANGE instead of the function. It reads only events that the function
-   * found: newer ones may not be confirmed by replicas yet, and are left to the next page.
+   * Reads a large page with XRANGE instead of the function. Only events that the function found are read. Newer events
+   * are left to the next page, because replicas may not have confirmed these events yet.
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {
     const key = `${keys.prefix(keys.shard(workspaceId))}:held:${workspaceId}`;

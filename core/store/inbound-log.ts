@@ -9,11 +9,14 @@ import { asList, asNumber, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./request-limits";
 
 const BATCH_MAX = 128;
-/** Two bytes select the hash, and ten are stored in it. */
+/** Bytes of a digest: two bytes select the Redis hash, and ten bytes are stored in that hash. */
 const DIGEST_BYTES = 12;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Returns the digest that identifies a request. It includes the workspace, so workspaces cannot affect each other. */
+/**
+ * Returns the digest that identifies a request. The digest covers the workspace's id, so workspaces cannot affect each
+ * other.
+ */
 function digest(workspaceId: string, identity: RequestIdentity): Buffer {
   const named =
     identity.by === "id"

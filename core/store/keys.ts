@@ -1,32 +1,32 @@
 import { shardOf } from "../domain/shard";
 
 /**
- * The names of all keys. Every workspace belongs to one shard. All keys of a shard have its
- * hash tag, so that one function can use them together on a cluster too. A function is
- * called with the shard's prefix and appends the rest.
+ * The names of all keys. Every workspace belongs to one shard. All keys of a shard contain the shard's hash tag, so a
+ * function can use these keys together on a cluster too. A function is called with the shard's prefix, and appends the
+ * rest of each key.
  *
  * | key (after the prefix)      | type   | lives                        | written by                     |
  * |-----------------------------|--------|------------------------------|--------------------------------|
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: the record as JSON, with encrypted secrets |
  * | `:st:<workspace>`           | hash   | as the workspace             | its state, see below           |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
- * | `:held:<workspace>`         | stream | 24 to 25 h after the last    | publish, record_pushes: events for polling; id is `<sequence>-0`, the field is the event's number |
+ * | `:held:<workspace>`         | stream | 24 to 25 h after last event  | publish, record_pushes: events for polling; id is `<sequence>-0`, the field is the event's number |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes removes them |
  * | `:pushbytes`                | string | as `:push`                   | publish, record_pushes: bytes of the events in `:push` |
- * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and when the first failed |
+ * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and time of the first failure |
  * | `:log:<workspace>`          | stream | 7 days, the last thousand    | log_delivery, record_pushes, publish: attempts and drops |
  * | `:polls:<workspace>`        | list   | 7 days, the last 500         | page, and each function that ends a run: polls that returned events, and runs of polls without events |
- * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: when a poll workspace begins to fail, ms |
+ * | `:due`                      | zset   | while events wait            | publish, record_pushes, page, put_workspace: time at which a poll workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:key:<workspace>:<digest>` | string | 24 h                         | publish: the answer for an idempotency key |
  * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
  * | `:infirst`                  | string | as `:in`                     | append: first id of `:in` after it was last trimmed |
- * | `:id:<half day>:<bucket>`   | hash   | 24 h after the half day      | append: digests of request ids |
+ * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without an id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
- * | `:ip:<address>`             | list   | seconds                      | admit, append, page: the same, by sending address |
+ * | `:ip:<address>`             | list   | seconds                      | admit, append, page: the same, per sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
- * | `:members:<group>`          | hash   | an hour                      | join_group: the members of a group, each with its token, its age, and the time of its last join |
+ * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token, its age, and the time of its last join |
  * | `:alive:<group>`            | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
  *
  * The fields of `:st:<workspace>`. Sequences are in µs.
@@ -34,32 +34,32 @@ import { shardOf } from "../domain/shard";
  * | field                 | meaning                                                | written by                        |
  * |-----------------------|--------------------------------------------------------|-----------------------------------|
  * | `version`, `mode`     | of the record in `:ws:`                                | put_workspace                     |
- * | `sequence`            | last sequence that an event got                        | publish, record_pushes            |
+ * | `sequence`            | last sequence that was assigned                        | publish, record_pushes            |
  * | `held`                | last sequence that was held                            | publish, record_pushes            |
  * | `total`               | number of events that were ever held                   | publish, record_pushes            |
  * | `gone`                | highest sequence that expired                          | publish, page, record_pushes      |
  * | `oldest`              | lowest sequence that is still held                     | publish, page, record_pushes      |
- * | `served`              | last sequence that a poll got                          | page                              |
+ * | `served`              | last sequence that was served to a poll                | page                              |
  * | `polled`              | time of the last poll, µs                              | page                              |
- * | `run`                 | run of polls without events: its id and their number   | page                              |
+ * | `run`                 | run of polls without events: id and number of polls    | page                              |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
- * | `lifted`              | sequence of the last queued event that was held        | record_pushes                     |
- * | `published`           | last sequence that was held by publishing before it    | record_pushes                     |
+ * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
+ * | `published`           | last sequence that was held before the moved events    | record_pushes                     |
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at the first start.
  */
 export type Keys = ReturnType<typeof createKeys>;
 
-/** The key of the number of shards. */
+/** The key that stores the number of shards. */
 export const SHARDS_KEY = "cb:shards";
 
 export function createKeys(shards: number) {
   const prefixes = Array.from({ length: shards }, (_, shard) => `cb:{s${shard}}`);
   return {
     shards,
-    /** The shard of a workspace, an address or a group. */
+    /** Returns the shard of a workspace, an address or a group. */
     shard: (name: string) => shardOf(name, shards),
-    /** The prefix of a shard's keys. */
+    /** Returns the prefix of a shard's keys. */
     prefix(shard: number): string {
       const prefix = prefixes[shard];
       if (prefix === undefined) throw new RangeError(`there is no shard ${shard} of ${shards}`);

@@ -12,14 +12,17 @@ const BATCH_MAX = 200;
 
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, messageId, expiresAtMs, type, push } = publication;
-  // A digest limits the length of the Redis key, whose name contains the workspace too.
+  // The Redis key also contains the workspace's id. A digest limits the length of that key.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
   return [workspaceId, key, eventId, packArguments([messageId, expiry, type, push])];
 }
 
-/** Converts the answer for a publication. `isDropped`: the event was dropped because the push queue was full. */
+/**
+ * Converts the answer for a publication. `isDropped` is true when the event was dropped because the push queue was
+ * full.
+ */
 function toPublished(
   reply: Reply,
   { eventId, messageId, expiresAtMs }: Publication,

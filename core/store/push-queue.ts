@@ -63,19 +63,19 @@ function toRecorded(reply: Reply): Recorded {
   return recorded;
 }
 
-/** A record, and the token of the lease that permits it. */
+/** A record, and the token that proves the lease. */
 interface TokenRecord {
   readonly token: string;
   readonly record: PushRecord;
 }
 
-/** Returns the token with which the items of a call are recorded: that of the first item. */
+/** Returns the token that a call uses: the token of the first item. */
 function tokenOf([first]: readonly TokenRecord[]): string {
   return first?.token ?? "";
 }
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
-  // A call uses the token of its first item. Items with another token are lost: only one token can hold the lease.
+  // A call uses the token of its first item. Items with another token get "lost": only one token can hold the lease.
   const { one: record } = batchFunction<TokenRecord, Recorded>(functions, keys, {
     name: "record_pushes",
     most: BATCH_MAX,

@@ -13,7 +13,7 @@ export function retryAfterSeconds(waitUs: number): number {
   return Math.max(1, Math.ceil(waitUs / MICROSECONDS_PER_SECOND));
 }
 
-/** Returns the key of an address's limit. Where all keys are on one server, the functions of all shards check it. */
+/** Returns the key of an address's limiter. If all keys are on one server, the functions of all shards use this key. */
 export function addressKey(keys: Keys, address: string): string {
   return `${keys.prefix(keys.shard(address))}:ip:${address}`;
 }
@@ -36,7 +36,7 @@ export function createRequestLimits(functions: Functions, keys: Keys, limits: Li
 type AddressLimited = { readonly outcome: "address-limited"; readonly retryAfterSeconds: number };
 
 /**
- * Makes check 2 before a call of the store instead of within it. On a cluster, no function
+ * Makes check 2 before a call of the store instead of within the call. On a cluster, no function
  * can use both the key of an address and the keys of a workspace.
  */
 export function checkAddressFirst<Item extends { readonly address?: string | undefined }, Output>(

@@ -8,8 +8,8 @@ const TAG_BYTES = 16;
 /**
  * Encrypts signing secrets at rest (AES-256-GCM).
  *
- * @param keys keys of 32 bytes: the first one encrypts, and all of them decrypt. A sealed text
- *   begins with the fingerprint of its key, so that `open` finds the key at once.
+ * @param keys keys of 32 bytes: the first key encrypts, and all keys can decrypt. A sealed text begins with the
+ *   fingerprint of its key, so that `open` need not try several keys.
  */
 export function createSecretBox(keys: readonly Buffer[]) {
   const byFingerprint = new Map(keys.map((key) => [fingerprint(key), key]));

@@ -27,16 +27,18 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisUrl: string;
   /** An additional root certificate for Redis over TLS, in PEM. */
   readonly redisCa?: Buffer | undefined;
-  /** Number of replicas that must confirm a write before core confirms it; 0 by default. */
+  /** Number of replicas that must confirm a write before core confirms the write; 0 by default. */
   readonly redisWaitReplicas?: number;
   readonly shards: number;
   readonly secretBox: SecretBox;
   onError(error: Error): void;
-  /** Called at the start for each setting of the Redis servers that may lose data. */
+  /** Called at the start, for each Redis setting that may lose data. */
   onAdvice?(advice: RedisAdvice): void;
 }
 
-/** Connects, and waits for Redis without a limit. Throws when the store was created with another number of shards. */
+/**
+ * Connects to Redis, and waits without a time limit. Throws when the store was created with another number of shards.
+ */
 export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({
     url: options.redisUrl,
@@ -107,7 +109,7 @@ export async function openStore(options: StoreOptions) {
 
 const AGAIN_MS = 250;
 
-/** Repeats `ask` until Redis is available. It may be loading its data, or failing over. */
+/** Repeats `ask` until Redis is available. Redis may be loading its data, or failing over. */
 async function onceAvailable<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -8,8 +8,8 @@ export type Wakes = Awaited<ReturnType<typeof listenForWakes>>;
 const CHANNEL = /^cb:\{s(\d+)\}:wake:(in|push)$/;
 
 /**
- * Listens for wakes. A wake has no content and may be lost, so a listener reads the store after each
- * wake, and also at regular intervals.
+ * Listens for wakes. A wake has no content and may be lost. So a listener reads the store after each wake, and also at
+ * regular intervals.
  */
 export async function listenForWakes(redis: Redis) {
   const listeners = { in: new Set<(shard: number) => void>(), push: new Set<(shard: number) => void>() };

@@ -1,7 +1,7 @@
 import { createSigningSecret, type Workspace } from "../domain/workspace";
 import type { SecretBox } from "./secret-box";
 
-/** A workspace as it is stored: as JSON, with encrypted secrets. */
+/** The stored form of a workspace: JSON with encrypted secrets. */
 interface StoredWorkspace extends Omit<Workspace, "secrets"> {
   readonly secrets: readonly {
     readonly sealed: string;

@@ -9,7 +9,10 @@ import { asList, asNumber, asText } from "./redis/reply";
 import { fromRecord, toRecord } from "./workspace-record";
 import type { SecretBox } from "./secret-box";
 
-/** Maximum bytes of cached records, about 120,000 records. A record outside the cache costs a read and a decryption. */
+/**
+ * Maximum bytes of cached records, about 120,000 records. For a record that is not cached, a request costs a read and a
+ * decryption.
+ */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
 /** Approximate bytes of a cached record besides its text. */
 const RECORD_BYTES = 512;
@@ -22,7 +25,10 @@ interface StoredRecord {
   readonly version: number;
 }
 
-/** A workspace to read, and its cached record, which is neither sent nor decrypted again if its version is current. */
+/**
+ * A workspace to read, and its cached record. A cached record of the current version is neither sent nor decrypted
+ * again.
+ */
 interface Wanted {
   readonly id: string;
   readonly known: WorkspaceRecord | undefined;
@@ -41,7 +47,7 @@ export function createWorkspaces(
 ): Workspaces {
   const remembered = new LRUCache<string, WorkspaceRecord>({ maxSize: rememberedMaxBytes });
 
-  /** @param text the stored record. At two bytes per character, it is about as large as the parsed one. */
+  /** @param text the stored record. At two bytes per character, the text is about as large as the parsed record. */
   function remember(record: WorkspaceRecord, text: string): void {
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
@@ -83,7 +89,7 @@ export function createWorkspaces(
       indexEntry(workspace),
     ]);
     const fresh = asNumber(reply);
-    // Requests for the workspace often follow at once, and need not read the record then.
+    // Requests for the workspace often follow immediately. With the cached record, they need no read.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }
@@ -126,7 +132,7 @@ export function createWorkspaces(
       const page = newest.slice(0, size);
       const records = await Promise.all(page.map((entry) => read(entry.slice(entry.indexOf(":") + 1))));
       return {
-        // A workspace that was deleted since its entry was read is left out.
+        // A workspace that was deleted after its entry was read is skipped.
         workspaces: records.flatMap((record) => (record === undefined ? [] : [record.workspace])),
         next: newest.length > size ? page.at(-1) : undefined,
       };

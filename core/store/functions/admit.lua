@@ -1,7 +1,7 @@
--- Check 2 as a separate step: the limit of sending addresses. Most requests are checked
--- by the function that stores or reads for them.
--- ARGV: limit per second, then one address for each request.
--- Returns for each request, in order: 0 when it passes, else microseconds to wait.
+-- Makes check 2, the limit per sending address, as a separate step. For most requests, the
+-- function that stores the event or reads the page makes this check.
+-- ARGV: maximum requests per second of an address, then the address of each request.
+-- Returns for each request, in order: 0 when the request passes, else microseconds to wait.
 register('admit', function(keys, args)
   local limiters = new_limiters(clock())
   local limit = tonumber(args[1])

@@ -1,15 +1,18 @@
--- Checks 2, 6 and 7, the two idempotency rules, and the storing of inbound events, in one
--- step. So an event is stored exactly when its id is remembered.
+-- Makes checks 2, 6 and 7, applies the two idempotency rules, and stores inbound events, in
+-- one step. So an event is stored if and only if its id is stored.
 --
--- Remembered ids are fields of small hashes, which Redis keeps packed. An id takes about
--- 20 bytes where a hash has many, and twice that where it has few. A request id is stored
--- in the hash of the half day in which it arrived, which expires a day and ten minutes after
--- that half day. An id is looked up in all half days of the last 24 hours, and in the next
--- one in case the clock stepped back. A request without an id is stored by its signed
--- timestamp, so one lookup finds it. It is kept for as long as that timestamp could be
--- accepted again.
+-- Ids are fields of small hashes, which Redis keeps packed. An id takes about 20 bytes in a
+-- hash with many ids, and twice that in a hash with few.
+-- A request id is stored in the hash of the half day in which it arrived. The hash expires a
+-- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
+-- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
+-- stepped back.
+-- A request without an id is stored in the hash of the ten minutes of its signed timestamp, so
+-- one lookup finds it. The hash exists for as long as such a timestamp could be accepted
+-- again.
 
--- Number of hashes in a shard for each span of time. A packed hash holds up to 512 ids.
+-- Number of hashes of a shard per half day or ten minutes. Redis packs a hash of up to 512
+-- ids.
 local BUCKETS = 1024
 local DAY = @REQUEST_ID_SECONDS@
 local HALF_DAY = DAY / 2
@@ -23,43 +26,45 @@ local function bucket_of(digest)
   return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % BUCKETS
 end
 
--- Adds a field to a hash that expires at a time in seconds. Returns false when the hash has
--- the field already.
+-- Adds a field to a hash that expires at `untilSeconds`. Returns false when the hash already
+-- has the field.
 local function remember(key, field, value, untilSeconds)
   if redis.call('HSETNX', key, field, value) == 0 then return false end
   if redis.call('HLEN', key) == 1 then redis.call('EXPIREAT', key, untilSeconds) end
   return true
 end
 
--- Returns true when the request id was stored within the last day; else remembers it.
+-- Returns true when the request id was stored within the last day. Else stores the id and
+-- returns false.
 local function repeats_id(prefix, digest, seconds)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
   if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
   if redis.call('HEXISTS', id_key(prefix, slot + 1, bucket), field) == 1 then return true end
   local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
-  -- The times are whole seconds, so an id is remembered for up to a second more than a day.
+  -- The times are whole seconds, so a repeat is found for up to a second more than a day.
   if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
   return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- Returns true when the same signed request was stored before; else remembers it.
+-- Returns true when the same signed request was stored before. Else stores it and returns
+-- false.
 local function repeats_request(prefix, digest, timestamp)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
--- ARGV: limits per second of an address and of a workspace, maximum entries of the log,
--- its maximum bytes, seconds that it keeps an event, then for each request: workspace,
--- version of its record, the key of its address's limit ('' when check 2 has already passed),
--- kind (id: has a request id; same: has none; fault: breaks a field rule), digest, signed
--- timestamp, event.
+-- ARGV: maximum requests per second of an address, and of a workspace, maximum entries of the
+-- log, maximum bytes of the log, maximum age of an event in the log in seconds, then for each
+-- request: workspace, version of the workspace's record, key of the address's limiter ('' when
+-- check 2 has already passed), kind (id: has a request id; same: has none; fault: breaks a
+-- field rule), digest, signed timestamp, event.
 -- Returns for each request, in order: stored | repeated | fault | stale (the record has
--- changed since it was read) | microseconds to wait for the workspace | {microseconds to
--- wait for the address}. When events were trimmed that some group had not acked, there
--- follows for each kind of trimming: {lost, age | size, count, group or ''}.
+-- changed since it was read) | microseconds to wait for the workspace | {microseconds to wait
+-- for the address}. When trimming removed events that some group had not acked, the list
+-- continues with {lost, age | size, count, group or ''} for each kind of trimming.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -95,7 +100,8 @@ register('append', function(keys, args)
   for i = 6, #args, 7 do answers[#answers + 1] = answer_to(unpack(args, i, i + 6)) end
   limiters.write()
   if isStored then
-    -- Age comes first, so that events that are too old do not count as lost by size.
+    -- The log is trimmed by age first, so that events that are too old do not count as lost by
+    -- size.
     local age = trim_inbound(prefix, 'MINID', digits((seconds - tonumber(args[5])) * 1000))
     local length = trim_inbound(prefix, 'MAXLEN', args[3])
     local room = trim_inbound_bytes(prefix, tonumber(args[4]), bytes)

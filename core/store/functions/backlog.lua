@@ -6,8 +6,8 @@ local function field_of(reply, name)
   end
 end
 
--- Returns the groups that follow a log, each as {name, last id read, number of entries not
--- read, number not acked}.
+-- Returns the groups that follow a log, each as {name, last id read, number of unread entries,
+-- number of entries read but not acked}.
 local function groups_of(log)
   local groups = {}
   local read = redis.pcall('XINFO', 'GROUPS', log)
@@ -26,9 +26,10 @@ local function is_before(id, other)
   return tonumber(n) < tonumber(otherN)
 end
 
--- Counts the entries that some group had not acked, among the `trimmed` entries that were
--- just removed from a log, from the id `from` on. Without groups, all of them count. With
--- several, the group that lost most counts. Returns the count and the group ('' for none).
+-- Counts the lost entries, after `trimmed` entries were removed from a log, from the id `from`
+-- on. An entry is lost when a group had not acked it. If there are several groups, the group
+-- that lost the most counts. If there is no group, all removed entries are lost.
+-- Returns the count and the group ('' for none).
 local function count_lost(log, from, trimmed)
   local groups = groups_of(log)
   if #groups == 0 then return trimmed, '' end
@@ -38,8 +39,8 @@ local function count_lost(log, from, trimmed)
   for _, group in ipairs(groups) do
     local name, last, lag = group[1], group[2], group[3]
     local unread = 0
-    -- A group's unread entries are the newest ones: those that are left count first, then
-    -- the removed ones.
+    -- If the group has not read the first entry that is left, all entries that are left are
+    -- unread. The other unread entries were removed.
     if not left or is_before(last, left[1]) then unread = lag and lag - length or trimmed end
     local unacked = redis.call('XPENDING', log, name, from, left and '(' .. left[1] or '+', trimmed)
     local lost = math.min(trimmed, math.max(0, unread) + #unacked)
@@ -48,10 +49,10 @@ local function count_lost(log, from, trimmed)
   return most, loser
 end
 
--- Trims the log of inbound events by its length or by age. It only removes whole nodes, so
--- few calls remove anything. `:infirst` stores the first id after the last trimming, so that
--- an entry that was never acked is counted once. Returns {count, group} of the lost entries,
--- or nil when there are none.
+-- Trims the log of inbound events by length or by age. Redis removes only whole nodes of the
+-- stream, so few calls remove anything. `:infirst` stores the first id after the last
+-- trimming, so that an entry that was never acked is counted only once.
+-- Returns {count, group} of the lost entries; nil when none were lost.
 local function trim_inbound(prefix, how, threshold)
   local log = prefix .. ':in'
   local trimmed = redis.call('XTRIM', log, how, '~', threshold)
@@ -62,10 +63,10 @@ local function trim_inbound(prefix, how, threshold)
   return lost > 0 and { lost, group } or nil
 end
 
--- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number
--- of the stream's nodes, which Redis returns at once. Each node has up to 4,096 bytes
--- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an
--- event, so it is made once a 64th of `most` has been appended, and at the first call after a
+-- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number of
+-- the stream's nodes, which Redis returns in constant time. Each node has up to 4,096 bytes
+-- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an event,
+-- so it is made only after a 64th of `most` has been appended, and at the first call after a
 -- restart. `appended` is the number of bytes just appended. Returns the same as trim_inbound.
 local NODE_BYTES = 4096
 local LOOKS = 64
@@ -81,10 +82,10 @@ local function trim_inbound_bytes(prefix, most, appended)
 end
 
 -- Reads the backlog of a shard. ARGV: none.
--- Returns {length of the push queue, its bytes, when its oldest event was published in ms or
--- '', number of emails in the outbox, number of inbound events in the log, then for each group
--- of followers: {name, number of events not read, number not acked, when the oldest of both
--- arrived in ms or ''}}.
+-- Returns {length of the push queue, bytes of the push queue, publication time of the oldest
+-- queued event in ms or '', number of emails in the outbox, number of events in the inbound
+-- log, then for each group of followers: {name, number of unread events, number of events read
+-- but not acked, arrival time of the oldest of these events in ms or ''}}.
 register('read_backlog', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'
@@ -98,7 +99,7 @@ register('read_backlog', function(keys, args)
     redis.call('XLEN', prefix .. ':mail'), length }
   for _, group in ipairs(groups_of(log)) do
     local name, last, lag, pending = unpack(group, 1, 4)
-    -- Entries that were read are older than those that were not.
+    -- Entries that were read are older than unread entries.
     local oldest = redis.call('XPENDING', log, name, '-', '+', 1)[1]
       or redis.call('XRANGE', log, '(' .. last, '+', 'COUNT', 1)[1]
     answer[#answer + 1] = { name, lag or length, pending, time_of(oldest) }

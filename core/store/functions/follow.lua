@@ -4,8 +4,9 @@
 -- consumer, so the next holder takes over the list of pending entries unchanged.
 local READER = 'reader'
 
--- Reads new entries for a group. When Redis restarted empty and lost the group, creates it
--- again at the start of the log: every entry arrived after the group was opened.
+-- Reads new entries for a group. If Redis restarted empty and lost the group, the function
+-- creates the group again at the start of the log, because every entry there arrived after the
+-- group was opened.
 local function read_group(log, group, count)
   local read = redis.pcall('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
   if type(read) == 'table' and read.err and string.find(read.err, 'NOGROUP', 1, true) then
@@ -28,7 +29,7 @@ end
 register('open_group', function(keys, args)
   local log = keys[1] .. ':in'
   local info = redis.pcall('XINFO', 'STREAM', log)
-  -- Without ENTRIESREAD, Redis would not know the group's lag until its first read.
+  -- Without ENTRIESREAD, Redis could not compute the group's lag before the first read.
   local made = redis.pcall('XGROUP', 'CREATE', log, args[1], '$', 'MKSTREAM', 'ENTRIESREAD',
     info.err and 0 or field_of(info, 'entries-added'))
   if type(made) == 'table' and made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then error(made) end
@@ -45,12 +46,11 @@ register('read_new', function(keys, args)
   return deliveries(read_group(prefix .. ':in', group, count), {})
 end)
 
--- Reads events again that were read but not acked, and counts the attempt. ARGV: group,
--- token of the lease, count, the entry id to start after ('-' for the first), then,
--- optionally, the ids of the only entries to read.
--- Returns false when the token does not hold the lease, else {last pending entry id, or ''
--- when there was none, then the events as in read_new}. Entries that are no longer in the
--- log are left out.
+-- Reads events that the group has read but not acked, and increments their attempts. ARGV:
+-- group, token of the lease, count, the entry id to start after ('-' to start at the first
+-- entry). If entry ids follow, only these entries are read.
+-- Returns false when the token does not hold the lease, else {id of the last pending entry or
+-- '', then the events as in read_new}. Entries that are no longer in the log are skipped.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'

@@ -1,15 +1,14 @@
--- The health of polling. A poll workspace fails when events have waited for five minutes
--- without a poll, counted from the oldest such event or the last poll, whichever is later.
--- `:due` has the time at which each workspace with waiting events begins to fail, so that
--- no search is needed. An event "waits" while it is held, unexpired and newer than the last
--- event that was served to the bridge (`served`).
+-- The health of polling. An event "waits" while it is held, unexpired and newer than the last
+-- event that was served to the bridge (`served`). A poll workspace begins to fail five minutes
+-- after its oldest waiting event or its last poll, whichever is later. `:due` has this time
+-- for each workspace with waiting events, so that no search is needed.
 --
 --   healthy ──an event is held──▶ waiting ──5 minutes without a poll──▶ failing
 --      ▲                            │  ▲                                  │ │
 --      │◀──a poll gets all events───┘  └───a poll gets some of them───────┘ │
 --      └─────────────────────────────a poll gets all events─────────────────┘
 --
--- A waiting workspace is in `:due`; a failing one has the field `failing` in its state.
+-- A waiting workspace is in `:due`. The state of a failing workspace has the field `failing`.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
 -- Records that events of a workspace wait from now on.
@@ -17,9 +16,9 @@ local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end
 
--- While consecutive polls return no events, only the first poll of each minute goes to the
--- append-only file. So most such polls cause no disk write. After a restart the last poll
--- seems up to a minute older than it was.
+-- While consecutive polls return no events, only the first poll of each minute is written to
+-- the append-only file. So most of these polls cause no disk write. After a restart, `polled`
+-- can be up to a minute older than the last poll.
 local LOGGED_EVERY_US = 60 * MICROSECONDS
 
 local function is_same_minute(now, polled)
@@ -46,8 +45,8 @@ local function note_poll(prefix, workspace, now, held, served, through, fields, 
   end
 end
 
--- Returns the number of waiting events, and the sequence of the oldest one, if any. `served`
--- and `total` are fields of the workspace's state.
+-- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
+-- `served` and `total` are fields of the workspace's state.
 local function waiting(prefix, workspace, now, served, total)
   local after = math.max(tonumber(served or 0), now - HOLD_US)
   local entries, count = events_after(prefix, workspace, after, 1, tonumber(total or 0))
@@ -55,10 +54,11 @@ local function waiting(prefix, workspace, now, served, total)
 end
 
 -- Finds workspaces whose polling has begun to fail, marks them, and adds an email for each to
--- the outbox, in one step. So there is one email per outage, however often this is called.
--- A full outbox drops its oldest emails.
--- ARGV: maximum number of emails in the outbox. Returns the number of emails in it, the
--- number dropped unsent, then the ids of the workspaces.
+-- the outbox, in one step. So each outage causes one email, however often the function is
+-- called. A full outbox drops its oldest emails.
+-- ARGV: maximum number of emails in the outbox.
+-- Returns {number of emails in the outbox, number of emails dropped unsent, then the ids of
+-- the workspaces}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -84,7 +84,7 @@ local WAITING_MAX = 1000
 
 -- Reads the polling health of a workspace. ARGV: workspace.
 -- Returns {failing since in ms or 0, last poll in ms or 0, number of waiting events (up to
--- 1,000), when the oldest of them was published in ms or 0}.
+-- 1,000), publication time of the oldest waiting event in ms or 0}.
 register('poll_health', function(keys, args)
   local now = clock()
   local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total')
@@ -93,8 +93,9 @@ register('poll_health', function(keys, args)
     math.min(count, WAITING_MAX), digits((oldest or 0) / 1000) }
 end, { 'no-writes' })
 
--- Reads emails from the outbox. ARGV: count, where to start, in the syntax of XRANGE. Returns
--- {entry id, workspace, failing since in ms, oldest waiting event in ms} for each email.
+-- Reads emails from the outbox. ARGV: count, start in the syntax of XRANGE. Returns {entry id,
+-- workspace, failing since in ms, publication time of the oldest waiting event in ms} for each
+-- email.
 register('read_mail', function(keys, args)
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', keys[1] .. ':mail', args[2], '+', 'COUNT', args[1])) do
@@ -103,8 +104,8 @@ register('read_mail', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Removes an email that was sent or dropped from the outbox. ARGV: entry id. Returns 1 if it
--- was there, else 0.
+-- Removes an email from the outbox after it was sent or dropped. ARGV: entry id. Returns 1 if
+-- the outbox had the email, else 0.
 register('remove_mail', function(keys, args)
   return redis.call('XDEL', keys[1] .. ':mail', args[1])
 end, { 'allow-oom' })

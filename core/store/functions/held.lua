@@ -1,8 +1,9 @@
--- Held events: each poll workspace has a stream, `:held:<workspace>`, with an entry for each
--- event. The id of an entry is `<sequence>-0`. Its value is the event as a page sends it.
--- Its field is the event's number: how many events the workspace has ever held, up to this
--- one. `total` in the state is the number of the last event. The difference of two numbers
--- counts the events between them without reading them.
+-- Held events. Each poll workspace has a stream, `:held:<workspace>`, with an entry for each
+-- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
+-- The field is the event's number: the count of all events ever held for the workspace,
+-- including this event. `total` in the workspace's state is the number of the last event.
+-- Subtracting two numbers gives the count of the events between them, so these events need not
+-- be read.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -19,10 +20,10 @@ local function events_after(prefix, workspace, after, count, total)
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
 end
 
--- Removes events that are a day old. When the stream itself is lost, all of its events count
--- as removed. The state has the highest sequence removed (`gone`) and the lowest left
--- (`oldest`), so the function knows at once when there is nothing to remove. With `isThere`
--- it does not check that the stream exists, because the caller will. Returns `gone`.
+-- Removes events that are a day old. If the stream itself is lost, all of its events count as
+-- removed. The state has the highest removed sequence (`gone`) and the lowest sequence left
+-- (`oldest`), so no event is read when there is nothing to remove. `isThere` skips the check
+-- that the stream exists, because the caller makes it later. Returns `gone`.
 local function drop_expired(prefix, workspace, now, held, gone, oldest, isThere)
   if held <= gone then return gone end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US
@@ -49,10 +50,10 @@ end
 
 -- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
 -- followed by its JSON. (Redis completes an id of one number to `<number>-0`.) `held` is the
--- sequence of the last event in the stream, nil when the stream is empty. The expiry of the
--- stream is set to 25 hours after the first event of each hour, so that later events of
--- that hour need no write for it.
--- Returns the new `total`, and whether the stream had lost its earlier events.
+-- sequence of the last event in the stream, nil when the stream is empty. The first event of
+-- each hour sets the stream to expire 25 hours later, so that the other events of that hour
+-- need not set the expiry.
+-- Returns the new `total`, and whether the earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1
   if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2]) then

@@ -1,17 +1,17 @@
--- Polling and publishing of events. Held events are stored as held.lua describes. The state
--- of a workspace (`:st:`) has the last sequence that was held (`held`), the highest that
--- expired (`gone`), the lowest left (`oldest`), the last served (`served`), and the number
--- of events that were ever held (`total`).
+-- Polling and publishing of events. Held events are stored as held.lua describes. The state of
+-- a workspace (`:st:`) has the last held sequence (`held`), the highest expired sequence
+-- (`gone`), the lowest sequence left (`oldest`), the last served sequence (`served`), and the
+-- count of all events ever held (`total`).
 
--- The function returns the events of a page up to these bounds. For a larger page it
--- returns their range: a separate XRANGE costs Redis a fifth as much.
+-- Within these bounds, the function `page` returns the events of a page. For a larger page it
+-- returns the range of the events, because a separate XRANGE costs Redis a fifth as much.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
--- number of all events after the sequence, and the entries of the page, or nil when it is
--- large. For a large page only one event is read, for its number, because each event costs
--- Lua as much as a call of Redis.
+-- number of all events after the sequence, and the entries of the page (nil for a large page).
+-- For a large page, only one event is read, to get its number, because in Lua each event costs
+-- as much as a call of Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
@@ -40,8 +40,8 @@ local function page(prefix, now, workspace, from, limit, fields)
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < gone and 1 or 0
   if not entries then
-    -- The last sequence of a large page is unknown here, unless no more events follow. The
-    -- next poll has it as its cursor.
+    -- The last sequence of a large page is unknown here if more events follow. The next poll
+    -- has that sequence as its cursor, and records it.
     note(more == 1 and start or held, events)
     return { 'page', '', more, gap, { digits(start), digits(held), events } }
   end
@@ -65,14 +65,14 @@ local function read_poll_fields(prefix, workspace)
 end
 
 -- Answers polls: makes checks 2 and 6, then reads the page.
--- ARGV: limits per second of an address and of a workspace, then for each poll: workspace,
--- version of its record, the key of its address's limit ('' when check 2 has already passed),
--- page or count (count: only count the poll against the limits), start (oldest | latest | a
--- cursor), limit of the page.
--- Returns for each poll, in order: {page, last sequence of the page or '', 1 when more events
--- wait, else 0, 1 when events after the cursor expired, else 0, then the events of a small
--- page, or for a large page {sequence to read after, last sequence to read, number of
--- events}} | {counted} | {stale} | {address | wait, microseconds}.
+-- ARGV: maximum requests per second of an address, and of a workspace, then for each poll:
+-- workspace, version of the workspace's record, key of the address's limiter ('' when check 2
+-- has already passed), page or count (count: only count the poll against the limits), start
+-- (oldest | latest | a cursor), maximum events of the page.
+-- Returns for each poll, in order: {page, last sequence of the page or '', more, gap, then the
+-- events} | {counted} | {stale} | {address | wait, microseconds}. `more` is 1 when more events
+-- wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large page,
+-- {sequence to read after, last sequence to read, number of events} replaces the events.
 register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -116,8 +116,8 @@ local function read_state(prefix, workspace)
   }
 end
 
--- Holds events that have the next sequences of a workspace. `state` was just read, and
--- `fresh` lists the sequence of each event, followed by its JSON.
+-- Holds new events of a workspace. `state` is the result of read_state. `fresh` lists the
+-- sequence of each event, followed by its JSON.
 local function hold(prefix, now, workspace, state, fresh)
   local gone = drop_expired(prefix, workspace, now, state.held, state.gone, state.oldest, true)
   local total, isLost = append_held(prefix, workspace, state.held > gone and state.held or nil, state.total, fresh)
@@ -128,7 +128,8 @@ local function hold(prefix, now, workspace, state, fresh)
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
 end
 
--- Opens the push queue of a shard to add events. `close` stores its size and wakes the cores.
+-- Opens the push queue of a shard to add events. `close` stores the bytes of the queue and
+-- wakes the cores.
 local function open_queue(prefix, most, mostBytes)
   local length, bytes = queue_size(prefix)
   local added = false
@@ -150,14 +151,15 @@ local function open_queue(prefix, most, mostBytes)
   return { add = add, close = close }
 end
 
--- Publishes events. Assigns each sequence and appends the event in the same step, so no
--- reader sees a later sequence first.
--- ARGV: seconds that an idempotency key is remembered, maximum length and maximum bytes of
--- the push queue (beyond either, events are dropped and logged as overloaded), then for each
--- event: workspace, idempotency key ('' for none), event id, and a list packed as arguments
--- are: message id, expiry in ms ('' for never), type, how a push workspace gets the event
--- (retried | once: pushed, with or without retries; direct: the caller pushes it).
--- Bodies, for each event: the envelope before its sequence, and the envelope after it.
+-- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
+-- sees an event before an event with a lower sequence.
+-- ARGV: seconds that an idempotency key is stored, maximum length and maximum bytes of the
+-- push queue (beyond either, events are dropped and logged as overloaded), then for each
+-- event: workspace, idempotency key ('' for none), event id, and a list, packed like
+-- arguments: message id, expiry in ms ('' for never), type, how a push workspace gets the
+-- event (retried: from the queue, with retries; once: from the queue, without retries; direct:
+-- the caller pushes it).
+-- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order: its sequence | {full, sequence} (the push queue is full) |
 -- {poll or push, sequence} for a direct event, with the mode of its workspace | {repeated,
 -- event id, sequence, message id, expiry} | {unknown} (the workspace does not exist or has no
@@ -166,7 +168,7 @@ register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()
   local answers = {}
-  -- The state of each workspace of this call, so that it is read and written only once.
+  -- The state of each workspace in this call. Each state is read and written only once.
   local states = {}
   local queue
 
@@ -199,7 +201,8 @@ register('publish', function(keys, args, next_body)
       local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
       state.last, state.sequence = number, sequence
-      -- The last packed field says how the event is pushed. Of its values only `direct` ends with a "t".
+      -- The last packed field says how the event is pushed. Only the value `direct` ends with
+      -- a "t".
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh = state.fresh

@@ -1,5 +1,5 @@
--- Leases decide which member of a group works on a shard. A group is all cores, or the
--- streams of a group of followers. Each member regularly reports that it is alive, and
+-- Leases decide which member of a group works on a shard. A group consists of all cores, or of
+-- all streams of a group of followers. Each member regularly reports that it is alive, and
 -- acquires leases on its share of the shards. A lease expires unless it is renewed.
 
 local function lease_key(prefix, group)
@@ -10,8 +10,8 @@ local function holds_lease(prefix, group, token)
   return redis.call('GET', lease_key(prefix, group)) == token
 end
 
--- Acquires or renews leases. ARGV: ms until they expire, then for each lease: group, token
--- of the holder.
+-- Acquires or renews leases. ARGV: ms until the leases expire, then for each lease: group,
+-- token of the holder.
 -- Returns for each lease, in order: 1 when the token holds it, else 0.
 register('take_lease', function(keys, args)
   local answers = {}
@@ -35,10 +35,10 @@ local function alive_key(prefix, group)
   return prefix .. ':alive:' .. group
 end
 
--- Reads all members of a group, removes the silent ones, and caches the names of the live
--- ones. The cache entry is valid from now until the first live member may become silent,
+-- Reads all members of a group, removes the silent members, and caches the names of the live
+-- members. The cache entry is valid from now until the first live member could become silent,
 -- and only while the group has the same number of members.
--- Returns the names in one text, in order, and their number.
+-- Returns the names in order, separated by blanks, and the number of names.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
   local all, alive, oldest = redis.call('HGETALL', members), {}, now
@@ -58,9 +58,9 @@ local function read_alive(prefix, group, now, silent)
   return names, #alive
 end
 
--- Returns the same as read_alive, from its cache entry while that is valid. So a join costs
--- the same for any number of members. Older releases add and remove members without
--- updating the cache, but then the number of members differs.
+-- Returns the same as read_alive, but uses the cache entry while the entry is valid. So a join
+-- costs the same for any number of members. Older releases add and remove members without
+-- updating the cache, but then the number of members differs from the cache entry.
 local function find_alive(prefix, group, now, silent)
   local kept = redis.call('GET', alive_key(prefix, group)) or ''
   local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
@@ -70,15 +70,15 @@ local function find_alive(prefix, group, now, silent)
   return read_alive(prefix, group, now, silent)
 end
 
--- Adds a member to a group, or records that the member is alive. The shard is that of the
--- group's register.
--- ARGV: group, name, token, '1' until the member has had an answer, ms since the member
--- entered the group, ms after which a silent member is removed, maximum number of members
--- ('0' for any number).
+-- Adds a member to a group, or records that the member is alive. The prefix is that of the
+-- shard that has the group's register of members.
+-- ARGV: group, name, token, '1' until the member has received an answer, ms since the member
+-- entered the group, ms after which a silent member is removed, maximum number of members ('0'
+-- for no maximum).
 -- Returns {1, names of the live members in order, separated by blanks}; {0} when the name
 -- belongs to another token; {-1} when the group is full. A newer member replaces an older
--- member of the same name. The reported ages decide which is newer. The '1' alone does not,
--- because a member whose first answer was lost sends '1' again.
+-- member of the same name. The reported ages determine which member is newer. The '1' alone
+-- does not, because a member whose first answer was lost sends '1' again.
 register('join_group', function(keys, args)
   local prefix = keys[1]
   local group, name, token, fresh, age, silent, most = unpack(args)
@@ -88,7 +88,7 @@ register('join_group', function(keys, args)
   local known = redis.call('HGET', members, name)
   local heard = token .. ' ' .. age .. ' ' .. digits(now)
   if known then
-    -- Libraries of older releases write no age and ignore it.
+    -- Older releases write no age, and ignore the ages that newer releases write.
     local holder, aged, seen = string.match(known, '^(%S+) ?(%d*) (%d+)$')
     local mine = not holder or holder == token
     if not mine and fresh == '1' then

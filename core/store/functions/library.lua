@@ -1,14 +1,14 @@
--- Shared by all functions of the library. A function takes one key: the prefix of a
--- shard with its hash tag, e.g. "cb:{s7}". It derives the names of the shard's keys from
--- the prefix as keys.ts does, so all of them are in one slot. Where all keys are on one
--- server, a call may take several prefixes, each with its own arguments. It then returns
+-- The code that all functions of the library share. A function takes one key: the prefix of a
+-- shard with its hash tag, e.g. "cb:{s7}". The function derives the shard's keys from the
+-- prefix as keys.ts does, so all keys of a shard are in one slot. If all shards are on one
+-- server, a call may take several prefixes, each with its own arguments. The call then returns
 -- a list with one answer per prefix.
 --
--- The arguments of a shard ("ARGV" in the comment of each function) are packed into one,
--- each after its length in four bytes. A batch has hundreds, and one argument is cheaper
--- to send and to read. Long texts ("bodies") follow the packed arguments of all shards as
--- separate arguments, because Lua hashes every byte of a string that it creates.
--- `next_body()` returns the next body.
+-- The arguments of a shard ("ARGV" in the comment of each function) are packed into one
+-- argument of the call: the length in four bytes, then the text, of each. A batch has hundreds
+-- of arguments, and one large argument is cheaper to send and to read. Long texts ("bodies")
+-- follow the packed arguments of all shards as separate arguments, because Lua hashes every
+-- byte of a string that it creates. `next_body()` returns the next body.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -19,12 +19,12 @@ local function unpack_fields(packed)
   return fields
 end
 
--- The time of the current call, in microseconds; nil until `clock` reads it.
+-- The time of the current call, in microseconds; nil until `clock` reads the time.
 local called_at
 
--- Registers a function. `flags` are those of Redis: 'no-writes', or 'allow-oom' for a
--- function that must work while Redis is out of memory: it frees memory, or callers
--- need it in order to free memory.
+-- Registers a function. `flags` are flags of Redis: 'no-writes', or 'allow-oom'. A function
+-- with 'allow-oom' also runs while Redis is out of memory, because it frees memory, or because
+-- callers need it to free memory.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
@@ -47,7 +47,7 @@ end
 local MICROSECONDS = 1000000
 local HOLD_US = @HELD_SECONDS@ * MICROSECONDS
 
--- Returns the time of the Redis clock in microseconds. It does not change during a call.
+-- Returns the time of the Redis clock in microseconds. The time does not change during a call.
 local function clock()
   if not called_at then
     local time = redis.call('TIME')
@@ -56,14 +56,15 @@ local function clock()
   return called_at
 end
 
--- Returns an integer up to 2^53 as digits, where tostring would return e.g. 1e+15. An
--- argument of redis.call may stay a number: Redis converts it with all its digits.
+-- Returns an integer up to 2^53 as digits, where tostring would return e.g. 1e+15. An argument
+-- of redis.call need not be converted: Redis converts numbers with all digits.
 local function digits(number)
   return string.format('%d', number)
 end
 
--- Runs `write`, whose writes a restart or a failover may lose. They go neither to the
--- append-only file nor to replicas, so no answer waits for the disk because of them.
+-- Runs `write` without logging: Redis sends its writes neither to the append-only file nor to
+-- replicas. So no answer waits for the disk because of these writes, but a restart or a
+-- failover may lose them.
 local function write_unlogged(write)
   redis.set_repl(redis.REPL_NONE)
   write()
@@ -71,16 +72,17 @@ local function write_unlogged(write)
 end
 
 -- The limiters of one call. `admit(key, limit)` returns 0 when a request passes, else the
--- microseconds that it would have to wait. `write()` stores the passed requests at the end.
+-- microseconds to wait. At the end of the call, `write()` stores the requests that passed.
 --
--- A limiter's list has the times of the last requests that passed, oldest first, at most
--- `limit` of them. A request passes when the time `limit` requests before it is a whole
--- second old. So every window of one second has at most `limit` requests, wherever it
--- starts, and refused requests do not count. Each list is read and written once per call.
--- It is not logged, so all limits start empty after a restart.
+-- A limiter's list has the times of the last `limit` requests that passed, oldest first. A
+-- request passes when the list has fewer times, or when the oldest time is at least a second
+-- ago. So any window of one second has at most `limit` requests. Rejected requests do not
+-- count. Each list is written once per call, but is not logged, so all lists are empty after a
+-- restart.
 --
--- A list whose newest time is a second old is useless, and is emptied when it has
--- STALE_MAX times. Otherwise a bridge that polls every few seconds would fill its list.
+-- A list whose newest time is a second old is useless. Such a list is emptied when it has
+-- STALE_MAX times or more, so that a bridge that polls every few seconds does not fill its
+-- list.
 local STALE_MAX = 16
 local LIMITER_LEAST_MS = 2000
 local LIMITER_MS = 10000
@@ -89,9 +91,10 @@ local function read_limiter(key, now)
   local count = redis.call('LLEN', key)
   local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
   -- When the clock stepped back by more than a second, the list is useless: every request
-  -- would be refused until the clock has caught up.
+  -- would be rejected until the clock has caught up.
   local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
-  -- After a smaller step back, the newest time counts as now until the clock has caught up.
+  -- After a smaller step back, the newest time is the current time until the clock has caught
+  -- up.
   return { now = math.max(now, isOver and 0 or newest), isOver = isOver, count = isOver and 0 or count,
     popped = 0, pushed = 0 }
 end
@@ -130,9 +133,9 @@ local function new_limiters(now)
   return { admit = admit, write = write }
 end
 
--- Returns the length of the push queue and the bytes of its events. The bytes are counted
--- in a separate key, because reading all events would take long. If the count is lost, it
--- is right again once the queue has been empty.
+-- Returns the length of the push queue and the bytes of its events. The bytes are counted in a
+-- separate key, because reading all events would take too long. A lost count is correct again
+-- after the queue has been empty.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0
@@ -143,7 +146,7 @@ local function set_queue_bytes(prefix, bytes)
   else redis.call('DEL', prefix .. ':pushbytes') end
 end
 
--- Keeps the expiry of a key at least `seconds` ahead, with at most one write an hour.
+-- Ensures that a key exists for at least `seconds` more, with at most one write per hour.
 local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end

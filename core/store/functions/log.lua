@@ -1,28 +1,29 @@
--- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls
--- in a list (`:polls:`), so that polls never displace deliveries. Consecutive polls without
--- events form a run, and a run is one entry. A run in progress is in the workspace's state
--- (`run`), so an idle workspace that polls has no log at all.
+-- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in
+-- a list (`:polls:`), so that polls never displace deliveries. Consecutive polls that return
+-- no events form a run, and a run is one entry. A run in progress is in the workspace's state
+-- (`run`), so a workspace that polls but has no events needs no log.
 --
--- An entry of polls is a line: '<entry id> <number of polls> <time of the last poll, ms>
--- <number of events returned>'. `run` has the first two fields; the time of its last poll
--- is `polled`.
+-- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
+-- <number of events returned>'. `run` has the first two fields; `polled` is the time of the
+-- last poll.
 
 local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
 local LOGGED_SECONDS = @LOGGED_SECONDS@
 
--- A pause that makes a workspace fail also ends a run, so that the log shows the pause.
+-- Microseconds without a poll that end a run. A pause that makes a workspace fail also ends a
+-- run, so that the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- The smallest second part of a poll's id. A stream never adds this many entries in one
--- millisecond, so no delivery has the id of a poll.
+-- The smallest second part of a poll's id. Redis never adds this many entries to a stream in
+-- one millisecond, so no delivery has the id of a poll.
 local POLL_NUMBER_MIN = 1000000
 
 local function id_of(line)
   return string.match(line, '^%S+')
 end
 
--- Returns the id for polls that begin now. `last` is the entry before them ('' for none). Ids
+-- Returns the id of a new entry of polls. `last` is the previous entry ('' for none). Ids
 -- increase even when the clock steps back.
 local function next_poll_id(now, last)
   local ms, number = string.match(last, '^(%d+)-(%d+)')
@@ -50,7 +51,8 @@ local function end_run(prefix, workspace)
 end
 
 -- Logs a poll that returned `events` events. `run` and `polled` are fields of the workspace's
--- state. Returns the new value of `run`; nil when there must be none.
+-- state. Returns the new value of `run`; nil when the poll returned events, because no run is
+-- in progress then.
 local function log_poll(prefix, workspace, now, run, polled, events)
   if run and events == 0 and now - tonumber(polled) < RUN_PAUSE_US then
     local id, polls = string.match(run, '^(%S+) (%d+)$')
@@ -62,7 +64,7 @@ local function log_poll(prefix, workspace, now, run, polled, events)
   add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events)
 end
 
--- Logs an attempt or a drop. Ends the run in progress. Returns the id of the entry.
+-- Logs an attempt or a drop, and ends the run in progress. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery)
   end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
@@ -88,9 +90,9 @@ local function to_deliveries(entries)
   return entries
 end
 
--- Reads the newest entries of the log. ARGV: workspace, the entry id to start before ('+' to
--- start at the newest), count. Returns {deliveries, each as {entry id, delivery}; lines of
--- polls}. Both lists are newest first and have at most `count` entries.
+-- Reads entries of the log. ARGV: workspace, the entry id to start before ('+' to start at the
+-- newest entry), count. Returns {deliveries, each as {entry id, delivery}; lines of polls}.
+-- Both lists are newest first and have at most `count` entries.
 register('read_deliveries', function(keys, args)
   local prefix, workspace, before, count = keys[1], args[1], args[2], tonumber(args[3])
   local from = before == '+' and '+' or '(' .. before
@@ -105,7 +107,7 @@ register('read_deliveries', function(keys, args)
   return { to_deliveries(entries), polls }
 end, { 'no-writes' })
 
--- Reads the entries that are new since the last read, including a run in progress.
+-- Reads the entries that were added since the last read, and the run in progress.
 -- ARGV: workspace, the id of the last delivery seen, the last line of polls seen, count.
 -- Returns the same as read_deliveries, except that the deliveries are oldest first.
 register('read_newer', function(keys, args)

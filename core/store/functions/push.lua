@@ -1,7 +1,8 @@
--- The push queue of a shard has the events of push workspaces in the order of publication.
--- An event stays until it is delivered, dropped, or moved to the held events. One core at a
--- time works on the queue: the holder of the shard's lease. The hash `:tries` has the attempts
--- of events that wait for a retry, so that the next holder continues where it stopped.
+-- The push queue of a shard has the events of push workspaces in the order of publication. An
+-- event stays until it is delivered, dropped, or moved to the held events. One core at a time
+-- works on the queue: the holder of the shard's lease. The hash `:tries` has the attempts of
+-- events that wait for a retry, so that the next holder of the lease can continue these
+-- retries.
 
 -- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'
@@ -10,15 +11,17 @@ local CORES = '!cores'
 -- read for nothing.
 local READ_AT_ONCE = 20
 
--- Reads events from the queue. An entry has one value, packed as arguments are: workspace,
--- event id, sequence, message id, expiry in ms ('' for never), type, how the event is pushed
--- (retried | once), envelope.
--- ARGV: token of the lease, the entry id to start after ('-' for the first), maximum number
--- of events, maximum bytes of them. At least one event is read, however large.
+-- Reads events from the queue. An entry has one value, which is packed like arguments:
+-- workspace, event id, sequence, message id, expiry in ms ('' for never), type, how the event
+-- is pushed (retried | once), envelope.
+-- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
+-- maximum number of events, maximum bytes of all events. At least one event is read, however
+-- large.
 -- Returns false when the token does not hold the lease. Else returns a list: 1 when the queue
 -- was read to its end, else 0; a list of the workspaces of the events, each followed by its
--- version ('0' when it no longer exists); and for each event: entry id, packed value, and
--- '<attempts made> <when the first failed, ms>', or '' when there were none.
+-- version ('0' for a workspace that no longer exists); and for each event: entry id, packed
+-- value, and '<attempts made> <time of the first failure, ms>', or '' before the first
+-- attempt.
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
@@ -55,12 +58,12 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- Holds an event that was never sent, with a new sequence, when its workspace polls. An
--- update is dropped when an event that was published later is already held: that event may
--- be a later update of the same message. An event whose workspace is disconnected or deleted
--- is dropped. The state has the sequence of the last event that was moved from the queue to
--- the held events (`lifted`), and of the last published event held before such events
--- (`published`).
+-- If the workspace polls, moves an event that was never sent to the held events, with a new
+-- sequence. An update is dropped when an event that was published later is already held: that
+-- event may be a later update of the same message. An event whose workspace is disconnected or
+-- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event
+-- that was moved to the held events. `published` is the last sequence that was held before the
+-- moved events.
 -- Returns recorded | pushed (the workspace is a push workspace again, so the event stays
 -- queued) | polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
@@ -89,29 +92,29 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Removes an event from the queue. Returns whether it was there.
+-- Removes an event from the queue. Returns whether the queue had the event.
 local function take_out(prefix, entry, tried)
   if tried then redis.call('HDEL', prefix .. ':tries', entry) end
   return redis.call('XDEL', prefix .. ':push', entry) == 1
 end
 
--- Stores '<attempts made> <when the first failed, ms>' for an event. Returns whether this is
--- new.
+-- Stores '<attempts made> <time of the first failure, ms>' for an event. Returns false when
+-- the same text was already stored.
 local function note_try(prefix, entry, tries)
   if redis.call('HGET', prefix .. ':tries', entry) == tries then return false end
   redis.call('HSET', prefix .. ':tries', entry, tries)
   return true
 end
 
--- Records the results of events and their next states, in one step. When a record is
--- repeated because its answer was lost, it is not logged again.
--- ARGV: token of the lease, then for each event: workspace, entry id, its bytes, the delivery
--- to log ('' for none), next state (done | retry | hold: its workspace polls now), attempts
--- made, when the first one failed in ms.
+-- Records the results of events and their next states, in one step. A record that is repeated
+-- because its answer was lost is not logged again.
+-- ARGV: token of the lease, then for each event: workspace, entry id, bytes of the event, the
+-- delivery to log ('' for none), next state (done | retry | hold: the workspace polls now),
+-- attempts made, time of the first failure in ms.
 -- Returns for each event, in order: recorded | lost (the token does not hold the lease, and
--- nothing was recorded). For hold also: pushed (the workspace is a push workspace again) |
--- polls or disconnected (the event was dropped for this reason, which is logged unless the
--- workspace no longer exists).
+-- nothing was recorded). If the next state is hold, also: pushed (the workspace is a push
+-- workspace again) | polls or disconnected (the event was dropped for this reason, which is
+-- logged unless the workspace no longer exists).
 register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])

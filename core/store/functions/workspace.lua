@@ -1,12 +1,12 @@
--- The record of a workspace, and the version and mode in its state, which other functions
--- read. Record and state change in one step.
+-- The record of a workspace. Other functions read the version and the mode of the workspace,
+-- which are in its state. The record and the state change in one step.
 
 -- Creates or replaces a workspace.
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry.
 -- Returns the new version, or 0 when the current version differs. Versions follow the clock,
--- because a failover may undo a change. A core that remembers the undone change must not
--- take it for the next one.
+-- because a failover may undo a change. The next change must then get another version, because
+-- a core may have cached the undone change.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
@@ -21,7 +21,7 @@ register('put_workspace', function(keys, args)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
-    -- The workspace no longer polls, so nothing waits and an outage is over.
+    -- The workspace no longer polls, so no event waits and an outage has ended.
     redis.call('ZREM', prefix .. ':due', workspace)
     redis.call('HDEL', state, 'failing')
   elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then
@@ -31,9 +31,9 @@ register('put_workspace', function(keys, args)
 end)
 
 -- Reads workspaces.
--- ARGV: for each workspace, its id and the version that the caller remembers ('0' for none).
--- Returns for each workspace, in order: {version, record}; {version} when the caller
--- remembers the current version; {} when the workspace does not exist.
+-- ARGV: for each workspace, its id and the version that the caller has cached ('0' for none).
+-- Returns for each workspace, in order: {version, record}; {version} when the caller has
+-- cached the current version; {} when the workspace does not exist.
 register('get_workspaces', function(keys, args)
   local prefix, answers = keys[1], {}
   for i = 1, #args, 2 do

@@ -1,7 +1,7 @@
 import type { Redis, Reply } from "./redis";
 import { asList, asText } from "./reply";
 
-/** A setting of a Redis server that may lose data. */
+/** Advice about a Redis setting that may lose data. */
 export interface RedisAdvice {
   readonly level: "warn" | "info";
   readonly server: string;
@@ -30,7 +30,10 @@ function check(settings: ReadonlyMap<string, string>): readonly Advice[] {
   return found;
 }
 
-/** Returns the settings of each master that may lose data. If CONFIG GET fails, returns a single advice about that. */
+/**
+ * Returns advice about the settings that may lose data, for each master. If CONFIG GET fails, returns one item that
+ * says so.
+ */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
   try {
     const replies = await redis.everywhere([
@@ -44,7 +47,7 @@ export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> 
       check(toSettings(reply)).map((found) => ({ ...found, server })),
     );
   } catch {
-    // Managed Redis services, and users with few permissions, do not allow CONFIG.
+    // Managed Redis services do not allow CONFIG, and some users have no permission for CONFIG.
     const advice =
       "cannot check the settings: CONFIG GET failed; set maxmemory-policy noeviction, appendonly yes and appendfsync always";
     return [{ level: "info", server: "all", advice }];

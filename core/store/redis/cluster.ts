@@ -27,18 +27,17 @@ const READY_EVERY_MS = 10;
 const LOOK_WITHIN_MS = 1_000;
 
 /**
- * Connects to the masters of a cluster, and follows which master has which slot. It queries
- * all masters every second, and at once when a connection is lost or a server says that a
- * slot has moved. It uses the first answer that reports a working cluster. When no master
- * answers so, it queries the servers in REDIS_URL.
+ * Connects to the masters of a cluster, and tracks which master has which slot. Core queries all masters every second,
+ * and immediately when a connection is lost or a server replies that a slot has moved. The first answer that reports a
+ * working cluster is used. If no master gives such an answer, core queries the servers in REDIS_URL.
  *
- * A server that replies MOVED did not execute the command, so the command is sent to the new
- * master, once. Other temporary errors are thrown, above all ASK: it means that the keys of a
- * shard are on two servers while they move.
+ * A server that replies MOVED did not execute the command, so core sends the command to the new master, once. Other
+ * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
+ * slot moves.
  *
- * Messages are received from any one master, because a cluster sends each message to all
- * servers. When that master is lost, another one is used. Messages sent in between are lost,
- * which the users of wakes allow for.
+ * Core receives messages from one master only, because a cluster sends each message to all servers. When the connection
+ * to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners for wakes
+ * expect lost messages.
  */
 export async function connectCluster(
   { seeds, access }: ClusterTarget,
@@ -164,7 +163,7 @@ export async function connectCluster(
         reply: await master.command(args),
       }));
       await Promise.allSettled(each);
-      if (isSomeMissing) throw new StoreUnavailable("no master has some of the slots");
+      if (isSomeMissing) throw new StoreUnavailable("some slots have no master");
       return Promise.all(each);
     },
     async subscribe(pattern, heard) {
@@ -182,7 +181,10 @@ export async function connectCluster(
   };
 }
 
-/** Returns the view that arrives first, and ignores failures of other servers. When all fail, throws one error. */
+/**
+ * Returns the view that arrives first, and ignores failures of other servers. When all servers fail, throws one of the
+ * errors.
+ */
 function anyView(views: readonly Promise<View>[]): Promise<View> {
   return Promise.any(views).catch((error: AggregateError) => {
     const [first] = error.errors as readonly unknown[];
@@ -199,7 +201,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
   const ranges = asList(slots).map((range) => {
     const [from, to, master] = asList(range);
     const [endpoint, port] = asList(master);
-    // A server may not know its own name, so use the host at which it was queried.
+    // A server may not know its own host name. In that case, use the host at which the server was queried.
     const host = endpoint === null || endpoint === undefined ? "" : asText(endpoint);
     const known = host === "" || host === "?" ? ("host" in asked ? asked.host : "") : host;
     return { from: asNumber(from), to: asNumber(to), address: { host: known, port: asNumber(port) } };

@@ -17,8 +17,8 @@ export interface ServerReply {
 
 /**
  * Redis: one server, the master that Sentinel names, or the masters of a cluster. Replicas
- * are never read. A command is sent once, and a call that gets no answer is rejected: the
- * caller decides whether to retry.
+ * are never read. A command is sent only once. A call that gets no answer is rejected, and the caller decides whether
+ * to retry.
  */
 export interface Redis {
   /** Whether all keys are on one server, so that a function may touch keys of several shards. */
@@ -29,13 +29,16 @@ export interface Redis {
    */
   command(key: string, args: readonly Argument[]): Promise<Reply>;
   /**
-   * Does the same as `command`, and waits until enough replicas have all writes that the
-   * server has done so far, those of other clients included. Else throws StoreUnavailable.
+   * Does the same as `command`, then waits until enough replicas have confirmed all writes of the server so far,
+   * including writes of other clients. Throws StoreUnavailable when too few replicas confirm in time.
    */
   confirmed(key: string, args: readonly Argument[]): Promise<Reply>;
-  /** Sends a command to every master. Throws when one is unavailable, after all others have answered. */
+  /**
+   * Sends a command to every master. Throws when a master is unavailable, but only after all other masters have
+   * answered.
+   */
   everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
-  /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
+  /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after every reconnection. */
   subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,10 +48,13 @@ export type Connection = ReturnType<typeof toConnection>;
 /** The options of one connection. */
 export interface ConnectionOptions {
   readonly access: Access;
-  /** False: a lost connection stays lost, because the caller chooses the next server. */
+  /** False when a lost connection must stay closed, because the caller chooses the next server. */
   readonly reconnects: boolean;
   readonly for: "commands" | "messages";
-  /** Called with connection errors, once per reconnection attempt at most. Default: that of `ConnectorOptions`. */
+  /**
+   * Called with connection errors, at most once per reconnection attempt. The default is `onError` of
+   * `ConnectorOptions`.
+   */
   readonly onError?: (error: Error) => void;
 }
 
@@ -58,8 +64,8 @@ export interface ConnectorOptions {
   /** An additional root certificate for TLS, in PEM. */
   readonly ca?: Buffer | undefined;
   /**
-   * Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. With 0 `confirmed` is the
-   * same as `command`.
+   * Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. With 0, `confirmed` does
+   * the same as `command`.
    */
   readonly waitReplicas?: number | undefined;
   /** Called with connection errors. */
@@ -72,10 +78,16 @@ const ANSWER_TIMEOUT_MS = 3_000;
 const PING_INTERVAL_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 const COMMANDS_IN_FLIGHT_MAX = 10_000;
-/** Well below ANSWER_TIMEOUT_MS, because the commands queued after a WAIT must be answered in time too. */
+/**
+ * Timeout of WAIT. It is well below ANSWER_TIMEOUT_MS, because commands queued after a WAIT must be answered in time
+ * too.
+ */
 const REPLICAS_WITHIN_MS = 1_000;
 
-/** Returns a function that creates connections to the servers of one Redis. Call their `connect` to open them. */
+/**
+ * Returns a function that creates connections to the servers of one Redis. Each connection is opened with its method
+ * `connect`.
+ */
 export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions) {
   const template = createTemplate();
   return (address: Address, options: ConnectionOptions): Connection => {
@@ -89,13 +101,16 @@ export function createConnector({ ca, waitReplicas = 0, onError, meter }: Connec
       });
       return client.on("ready", () => meter?.connected()).on("error", () => meter?.disconnected());
     };
-    // WAIT blocks all later commands on its connection, so confirmed commands use a separate one.
+    // WAIT blocks all later commands on its connection, so confirmed commands use a separate connection.
     const waits = options.for === "commands" && waitReplicas > 0;
     return toConnection(make(), waits ? make() : undefined, waitReplicas, options.onError ?? onError);
   };
 }
 
-/** Creates the template of all clients. The library takes 40 ms to create a client, but duplicates one at once. */
+/**
+ * Creates the template of all clients. The library takes 40 ms to create a client, but almost no time to duplicate a
+ * client.
+ */
 function createTemplate() {
   return createClient({
     RESP: 3,
@@ -103,7 +118,8 @@ function createTemplate() {
     commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: "disabled",
-    // `answered` has the timeout for answers, which costs less than a signal for each command.
+    // The function `answered` applies the timeout for answers. That costs less than the library's signal for each
+    // command.
     commandOptions: { timeout: 0 },
   });
 }
@@ -121,7 +137,7 @@ function toConnection(
   for (const client of clients) client.on("error", onError);
   const inBytes = main.withTypeMapping(BYTES);
 
-  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been done. */
+  /** Throws StoreUnavailable when there is no answer in time. The command may or may not have been executed. */
   async function command(args: readonly Argument[]): Promise<Reply> {
     return answered(inBytes.sendCommand<Reply>([...args]));
   }
@@ -129,7 +145,10 @@ function toConnection(
     get isReady() {
       return clients.every((client) => client.isReady);
     },
-    /** Resolves when the connection is ready. Rejects when it is closed first or, without `reconnects`, when it fails. */
+    /**
+     * Resolves when the connection is ready. Rejects when the connection is closed first. Without `reconnects`, also
+     * rejects when the connection fails.
+     */
     async connect(): Promise<void> {
       await Promise.all(clients.map((client) => client.connect()));
     },
@@ -146,7 +165,7 @@ function toConnection(
       if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
       return reply;
     },
-    /** Calls `heard` for each message on a channel that matches. Subscribes again after every reconnection. */
+    /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after every reconnection. */
     async subscribe(pattern: string, heard: (channel: string) => void): Promise<void> {
       await answered(main.pSubscribe(pattern, (_message, channel) => heard(channel)));
     },
@@ -156,13 +175,13 @@ function toConnection(
   };
 }
 
-/** Maps bulk strings to buffers, and maps to lists of alternating keys and values. */
+/** In replies, bulk strings become buffers, and maps become lists of alternating keys and values. */
 const BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Array };
 
 function socketOf(address: Address, { access, reconnects }: ConnectionOptions, ca: Buffer | undefined) {
   const timeouts = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // This is longer than the ping interval, so it closes only a connection that hangs.
+    // This timeout is longer than the ping interval, so it closes only connections that hang.
     socketTimeout: ANSWER_TIMEOUT_MS + 2 * PING_INTERVAL_MS,
     reconnectStrategy: reconnects
       ? (retries: number) => Math.min(RECONNECT_MAX_MS, 20 * 2 ** retries)
@@ -191,13 +210,12 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 /**
  * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a
  * replica, or is failing over; or the slot has moved or is moving to another server. ASK is
- * never followed: while a slot moves, its keys are on two servers, and a function would see
- * only some of them.
+ * never followed: while a slot moves, its keys are on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
 
-/** Returns the text of an error reply, also when it is the cause of a StoreUnavailable. */
+/** Returns the text of an error reply, or of an error reply that caused a StoreUnavailable. */
 export function errorReply(error: unknown): string | undefined {
   const reply = error instanceof StoreUnavailable ? error.cause : error;
   return reply instanceof ErrorReply ? reply.message : undefined;
@@ -205,6 +223,6 @@ export function errorReply(error: unknown): string | undefined {
 
 function isOutOfReach(error: unknown): boolean {
   if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
-  // Any other error comes from the connection, except a TypeError: an argument that cannot be sent is our bug.
+  // Any other error comes from the connection, except a TypeError: our code passed an argument that cannot be sent.
   return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }

@@ -13,8 +13,8 @@ export interface RedisOptions extends ConnectorOptions {
 const SAME_ERROR_EVERY_MS = 3_000;
 
 /**
- * Connects, and waits until the connection is ready. Reconnects automatically until it is closed. Calls `onError` at
- * most once in three seconds for the same message.
+ * Connects to Redis, and waits until the connection is ready. Reconnects automatically until `close` is called. Calls
+ * `onError` at most once every three seconds for the same message.
  */
 export function connectRedis({ url, ...options }: RedisOptions): Promise<Redis> {
   const target = parseRedisUrl(url);
@@ -50,7 +50,7 @@ async function connectServer(
     everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],
     subscribe: messages.subscribe,
     async close() {
-      // All callers have been stopped already, so the connections can be destroyed.
+      // All callers have already stopped, so the connections can be destroyed.
       for (const connection of [commands, messages]) connection.close();
     },
   };

@@ -20,13 +20,13 @@ const READY_EVERY_MS = 10;
 const SENTINEL_WITHIN_MS = 1_000;
 
 /**
- * Connects to the master that the sentinels name, and follows failovers. It does not
- * reconnect to a lost master but queries the sentinels again: after a failover, the old
- * master would accept writes that are lost later.
+ * Connects to the master that the sentinels name, and follows failovers. When the connection to the master is lost,
+ * core does not reconnect but queries the sentinels again. After a failover, the old master would accept writes that
+ * are lost later.
  *
- * It queries all sentinels every second, and at once when a connection is lost or a server
- * turns out to be a replica. The answer with the highest epoch wins, because it is that of
- * the latest failover. While no sentinel answers, it keeps the current master.
+ * Core queries all sentinels every second, and immediately when a connection is lost or a server proves to be a
+ * replica. Core uses the answer with the highest epoch, which is the epoch of the latest failover. While no sentinel
+ * answers, core keeps the current master.
  */
 export async function connectSentinel(
   target: SentinelTarget,
@@ -138,8 +138,8 @@ function close({ commands, messages }: Master): void {
 }
 
 /**
- * Returns the address of the master by the latest failover; undefined when no sentinel is available. Throws when no
- * sentinel names the master and one of them rejects the query.
+ * Returns the address of the master after the latest failover; undefined when no sentinel is available. Throws when no
+ * sentinel names the master and at least one sentinel rejects the query.
  */
 async function findMaster(sentinels: readonly Connection[], name: string): Promise<Address | undefined> {
   const ask = async (sentinel: Connection) => {
@@ -153,7 +153,7 @@ async function findMaster(sentinels: readonly Connection[], name: string): Promi
   };
   const answers = await Promise.allSettled(sentinels.map(ask));
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  // A sentinel that answered with an error, e.g. because it does not know the master or the login.
+  // The answer of a sentinel that rejected the query, e.g. because the master or the user is unknown.
   const unknown = answers.find(
     (answer) => answer.status === "rejected" && !(answer.reason instanceof StoreUnavailable),
   );

@@ -8,7 +8,10 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Returns the slot of a key: CRC-16 (XMODEM) of its hash tag, or of the whole key when it has none. */
+/**
+ * Returns the slot of a key: CRC-16 (XMODEM) of the hash tag, or of the whole key if there is no hash tag, modulo
+ * SLOTS.
+ */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);

@@ -1,4 +1,4 @@
-/** The address of a server: a host and port, or a socket of this machine. */
+/** The address of a server: a host and port, or the path of a Unix socket. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** The login, database and transport for a server. */
@@ -30,7 +30,7 @@ const SENTINEL_PORT = 26379;
 
 /**
  * Parses a REDIS_URL. Throws an Error that says what is invalid. The message never contains
- * the URL, which may have a password.
+ * the URL, which may contain a password.
  */
 export function parseRedisUrl(text: string): RedisTarget {
   if (text.startsWith("unix://")) return parseSocket(text);
@@ -117,7 +117,7 @@ function decode(text: string): string {
   }
 }
 
-/** Returns an address as text, for logs and as the name of a server: host:port, or the path of a socket. */
+/** Returns the name of a server, which is also logged: host:port, or the path of a socket. */
 export function nameOf(address: Address): string {
   if ("path" in address) return address.path;
   return `${address.host}:${address.port}`;
