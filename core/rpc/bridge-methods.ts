@@ -8,7 +8,10 @@ import {
 import { LANE_METHOD } from "../../proto/lane-method";
 import { bytesTo, eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
-/** A `ReceiveRequest` with the event in the bytes of the edge. Core stores these bytes, and decodes only the id. */
+/**
+ * A `ReceiveRequest` with the bytes of the event as the edge sent them. Core stores these bytes, and decodes only the
+ * event's id.
+ */
 export type ReceiveCall = Omit<ReceiveRequest, "reading"> & {
   reading: Exclude<ReceiveRequest["reading"], { $case: "event" }> | { $case: "event"; value: Buffer };
 };
@@ -22,14 +25,12 @@ export interface LaneCall {
     | undefined;
 }
 
-/** A `LaneRequest` as core reads it. The bytes in its calls are slices of the message. */
+/** A `LaneRequest` as core reads it. The bytes in the calls are slices of the message. */
 export interface LaneRequest {
   readonly calls: readonly LaneCall[];
 }
 
-/**
- * The generated `BridgeService`, except that events are not decoded: core would only have to encode them again.
- */
+/** The generated `BridgeService`, except that events are not decoded, because core would have to encode them again. */
 export const BRIDGE_METHODS = {
   ...BridgeServiceService,
   receive: {
@@ -39,7 +40,7 @@ export const BRIDGE_METHODS = {
   lane: { ...LANE_METHOD, requestDeserialize: readLane },
 } as const;
 
-/** The tags of an event and of the fields around it, by their numbers in bridge.proto. */
+/** The tags of the fields that core reads. The numbers are those in bridge.proto. */
 const CALLS = tagOf(1, WireType.LengthDelimited);
 const CALL = {
   number: tagOf(1, WireType.Varint),
@@ -56,7 +57,10 @@ const RECEIVE = {
 } as const;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Throws when the bytes are not a message, as the generated code does. A fault within an event fails only its call. */
+/**
+ * Like the generated code, throws when the bytes are not a message. A fault in an event fails only the call of that
+ * event.
+ */
 function readLane(bytes: Buffer): LaneRequest {
   const reader = new WireReader(bytes);
   const calls: LaneCall[] = [];

@@ -1,9 +1,6 @@
 import type { Follower } from "../operations/follow";
 
-/**
- * Counts of what core has done for its callers, and of what is in progress. They are the
- * source of the metrics.
- */
+/** Counts of the work that core has done for its callers, and of the work in progress. The metrics use these counts. */
 export type CallCounts = ReturnType<typeof createCallCounts>;
 
 const REFUSED = {
@@ -19,8 +16,8 @@ const REFUSED = {
 export function createCallCounts() {
   return {
     /**
-     * Open streams of edges; calls on them whose answers have not been sent; bytes of the bodies
-     * of calls without an answer; bytes of answers that have not been sent.
+     * `open`: open lanes. `calls`: calls whose answers have not been sent. `bytes`: bytes of the bodies of calls
+     * without an answer. `answerBytes`: bytes of answers that have not been sent.
      */
     lanes: { open: 0, calls: 0, bytes: 0, answerBytes: 0 },
     /** Answers to the requests of bridges. */
@@ -32,7 +29,7 @@ export function createCallCounts() {
     published: { published: 0, repeated: 0, "unknown-workspace": 0, invalid: 0 },
     /** Open streams of games. */
     followers: new Set<Follower>(),
-    /** Events sent on these streams, by first or further attempt. */
+    /** Events sent on the streams of games: first attempts, and further attempts. */
     delivered: { first: 0, again: 0 },
   };
 }

@@ -14,18 +14,18 @@ export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
   readonly callCounts: CallCounts;
-  /** Aborted when core stops: open streams are closed, so that clients open them at another core. */
+  /** Aborted when core stops. Open streams are then closed, so that clients open new streams at another core. */
   readonly stopping: AbortSignal;
 }
 
 export type FollowStream = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
 
-/** Returns the handler of `GameService.Follow`, which serves at most `CORE_STREAMS_MAX` streams at once. */
+/** Returns the handler of `GameService.Follow`, which serves at most `CORE_STREAMS_MAX` streams at the same time. */
 export function createFollowHandler(
   context: FollowContext,
   report: ReportFault,
 ): (stream: FollowStream) => void {
-  /** Streams that are open, including those that have not sent a request yet. */
+  /** Number of open streams, including streams that have not sent a request yet. */
   let streams = 0;
   return (stream) => {
     if (streams >= CORE_STREAMS_MAX) {
@@ -44,7 +44,9 @@ const ACK_DEADLINE_DEFAULT_MS = 30_000;
 const ACK_DEADLINE_MIN_MS = 1_000;
 const ACK_DEADLINE_MAX_MS = 600_000;
 
-/** Serves one stream: the open first, then acks, until the client or core closes it. Then it calls `onOver` once. */
+/**
+ * Serves one stream: first the open, then acks, until the client or core closes the stream. Then calls `onOver` once.
+ */
 function serveFollow(
   context: FollowContext,
   stream: FollowStream,
@@ -58,7 +60,7 @@ function serveFollow(
   let opening: Promise<void> | undefined;
 
   function fail(error: unknown): void {
-    // The abort ends the stream with OK, so the error must be sent before it.
+    // The abort ends the stream with OK, so the error must be sent before the abort.
     if (!stream.cancelled) stream.emit("error", toStatus("Follow", error, report));
     over.abort();
   }
@@ -102,7 +104,7 @@ function serveFollow(
     } else {
       throw new StatusError(
         status.INVALID_ARGUMENT,
-        "the first request must be an open, and every later one an ack",
+        "the first request must be an open, and every later request an ack",
       );
     }
   }

@@ -7,7 +7,7 @@ import { StatusError } from "./status";
 import { createWireCheck, UNREADABLE, type WireFault } from "./wire-fault";
 import { eachField, tagOf, WireReader } from "./wire-fields";
 
-/** A decoded message, or why it could not be decoded, with the full name of the invalid field. */
+/** A decoded message, or the fault that prevents decoding, with the full name of the invalid field. */
 export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
 
 /** A `PublishEventsRequest` whose events were decoded one by one. */
@@ -15,7 +15,7 @@ export interface EventsRequest {
   readonly bytes: number;
   readonly count: number;
   /**
-   * The first `PUBLISH_BATCH_MAX` events. The handler removes them from this array: Node keeps a finished call and its
+   * The first `PUBLISH_BATCH_MAX` events. The handler empties this array, because Node keeps a finished call and its
    * request in memory until the next full garbage collection.
    */
   readonly events: Decoded<OutboundEvent>[];
@@ -23,7 +23,8 @@ export interface EventsRequest {
 
 /**
  * The generated `GameService`, except for requests that cannot be decoded without loss. The generated code fails the
- * whole call for such a request, or changes the request silently. Here the fault is data, and belongs to one event.
+ * whole call for such a request, or changes the request silently. Here the fault is returned as data, so only the
+ * faulty event fails.
  */
 export const GAME_METHODS = {
   ...GameServiceService,
@@ -47,7 +48,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
     eachField(reader, request.length, (tag, end) => {
       if (tag !== EVENTS) return;
       count += 1;
-      // A request with too many events is refused, so the rest need not be decoded.
+      // A request with too many events is rejected, so the rest need not be decoded.
       if (count <= PUBLISH_BATCH_MAX) events.push(decodeEvent(reader, end));
     });
   } catch {
@@ -79,7 +80,7 @@ function undecoded({ field, problem }: WireFault): { readonly fault: OutboundFau
   return { fault: { field, message: `${field || "the message"} ${problem}` } };
 }
 
-/** The message of a request. Throws INVALID_ARGUMENT when the message could not be decoded. */
+/** Returns the message of a request. Throws INVALID_ARGUMENT when the message could not be decoded. */
 export function messageOf<Message>(request: Decoded<Message>): Message {
   if ("message" in request) return request.message;
   throw new StatusError(status.INVALID_ARGUMENT, request.fault.message);

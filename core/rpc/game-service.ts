@@ -21,7 +21,7 @@ export interface GameServiceContext extends FollowContext {
   readonly outboundEvents: OutboundEvents;
 }
 
-/** Bytes of `PublishEvents` requests that a core accepts at once: eight requests of the largest size. */
+/** Maximum bytes of the `PublishEvents` requests in progress at a core: eight requests of the largest size. */
 const PUBLISHING_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Returns the handlers of `GAME_METHODS`. */
@@ -29,8 +29,8 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   const { publishing, published: counts } = context.callCounts;
 
   /**
-   * Publishes the events of a call, which reach the store in order. Keeps no reference to a decoded event while the
-   * store works, because the garbage collector would have to copy it.
+   * Publishes the events of a call, in order. Keeps no reference to decoded events while the store works, because the
+   * garbage collector would have to copy these events.
    */
   async function publish(events: Decoded<EventMessage>[]): Promise<PublishResult[]> {
     const prepared = events.splice(0).map(prepare);

@@ -8,19 +8,21 @@ import { SERVICES } from "./authorization";
 import { StatusError, unary, type ReportFault } from "./status";
 
 export interface HealthServiceContext {
-  /** Why core is not ready for calls, or undefined when it is. */
+  /** Returns why core is not ready for calls; undefined when core is ready. */
   whyNotReady(): Promise<string | undefined>;
 }
 
-/** Milliseconds for which readiness is cached: anybody may call this service, at any rate. */
+/** Milliseconds for which readiness is cached, because anybody may call this service, and as often as they like. */
 const REMEMBER_MS = 1_000;
 
-/** gRPC's health service. `Watch` answers UNIMPLEMENTED: callers without a token may not keep a stream open. */
+/**
+ * gRPC's health service. `Watch` fails with UNIMPLEMENTED, because callers without a token must not keep a stream open.
+ */
 export const HEALTH_METHODS = { check: HealthService.check };
 
 /**
  * Reports to probes and load balancers whether core is ready, as `/ready` does. The answer is the same for every
- * service and for the empty name. Throws NOT_FOUND for a name that core does not serve.
+ * service and for the empty name. Throws NOT_FOUND for the name of a service that core does not have.
  */
 export function createHealthService(
   context: HealthServiceContext,

@@ -24,44 +24,45 @@ export interface LaneCalls {
 export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
-  /** Calls and bytes in progress on all lanes. */
+  /** Pending calls, and their bytes, on all lanes. */
   readonly load: CallCounts["lanes"];
 }
 
-/** Pending calls of one lane, and bytes of the bodies of unanswered calls. An edge's own bounds are not higher. */
+/**
+ * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. The bounds of an
+ * edge are not higher.
+ */
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
-/** A message with this many answers or bytes is full, and is sent at once. An edge does the same. */
+/** A message with this many answers or bytes is full, and is sent immediately. An edge does the same. */
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
-/** A lane with this many bytes of unsent answers reads no more calls: they wait in the edge. */
+/** Core reads no more calls from a lane with this many bytes of unsent answers. Further calls wait in the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 /** Maximum bytes of the unsent answers of one lane, and of all lanes. A further answer is replaced by a fault. */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
 const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
-/** Bytes of an answer, besides the body of its page or the text of its violation. */
+/** Bytes counted for each answer, in addition to the body of a page or the text of a violation. */
 const ANSWER_BYTES = 64;
 
 /**
- * Serves one lane: makes each call when it arrives, and sends the answers of one
- * turn of the event loop together, in as many messages as they need. No call
- * waits for another call of its message.
+ * Serves one lane. Makes each call when it arrives, and sends the answers of one turn of the event loop together, in
+ * one or more messages. No call waits for another call of the same message.
  *
- * A call is pending until HTTP/2's flow control has let its answer leave. When an
- * edge does not read its answers, core therefore stops reading the lane at
- * `PAUSE_BYTES` or `IN_PROGRESS_MAX`, and resumes when the edge has read some. A call
- * that core had already read ends in a fault when there is no room for its answer.
+ * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
+ * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`. Core resumes when the edge has read some answers.
+ * If there is no room for the answer to a call that core has already read, the answer is a fault.
  */
 export function serveLane(
   stream: LaneStream,
   calls: LaneCalls,
   { stopping, report, load }: LaneContext,
 ): void {
-  // The edge learns from these headers that its token was accepted, before it makes a call.
+  // These headers show the edge that its token was accepted, before the edge makes a call.
   stream.sendMetadata(new Metadata());
   load.open += 1;
   /** Calls without an answer, and the bytes of their bodies. */
@@ -77,19 +78,19 @@ export function serveLane(
 
   const inProgress = (): number => unanswered.calls + unsent.answers;
 
-  /** Counts calls that begin, or, with negative numbers, calls that have their answer. */
+  /** Counts calls that begin. Negative numbers count calls that have been answered. */
   function begin(count: number, size: number): void {
     unanswered.calls += count;
     unanswered.bytes += size;
     load.bytes += size;
   }
 
-  /** Counts answers that wait to be sent, or, with negative numbers, answers that were sent. */
+  /** Counts answers that wait to be sent. Negative numbers count answers that have been sent. */
   function hold(count: number, size: number): void {
     unsent.answers += count;
     unsent.bytes += size;
     load.answerBytes += size;
-    // While the stream is paused, HTTP/2 buffers what the edge sends, and soon makes the edge wait.
+    // While the stream is paused, HTTP/2 buffers the edge's messages, and soon makes the edge wait.
     if (inProgress() >= IN_PROGRESS_MAX || unsent.bytes >= PAUSE_BYTES) stream.pause();
     else if (stream.isPaused()) stream.resume();
   }
@@ -168,7 +169,7 @@ export function serveLane(
     stream.end();
   }
 
-  /** Ends the stream if no call is pending. Calls that arrive after that get no answer. */
+  /** Ends the stream if no call is pending. Calls that arrive later get no answer. */
   function stop(): void {
     if (inProgress() === 0) end();
   }

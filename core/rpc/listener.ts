@@ -3,7 +3,10 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createAuthorization, type Connection, type KnownToken } from "./authorization";
 
-/** Certificates in PEM. With `clientCa`, callers must present a certificate that this CA has issued. */
+/**
+ * The server's certificate and key, in PEM. With `clientCa`, callers must present a certificate that this CA has
+ * issued.
+ */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -27,18 +30,18 @@ export interface Patience {
   readonly pongWithinMs: number;
 }
 
-/** More than 100 published events of the largest size. */
+/** Maximum bytes of a message. This is more than 100 published events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const FINISH_WITHIN_MS = 5_000;
 const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs: 10_000 };
 
 /**
- * Listens for gRPC calls to the services that `addServices` adds, and checks their tokens.
+ * Listens for gRPC calls to the services that `addServices` adds, and checks the tokens of these calls.
  *
- * A connection is closed when it has not made a call with a token of the right role within
- * `silentMs`, whether it has sent nothing, half of a TLS handshake, a slow preface, or only
- * calls that were refused. A call that needs no token restarts this time. After an accepted
- * call with a token, the connection stays open as long as it answers pings.
+ * A connection is closed if no call with a token of the right role arrives within `silentMs`. So a connection is also
+ * closed if it sends only half of a TLS handshake, a slow preface, or rejected calls. A call that needs no token
+ * restarts the timeout. After an accepted call with a token, the connection stays open as long as it
+ * answers pings.
  */
 export async function listen(
   { at, tokens, tls }: ListenerOptions,
@@ -74,7 +77,7 @@ export async function listen(
     const lastIsClosed = once(listener, "close");
     listener.close();
     connections.endSilent();
-    // The callback is not used: since Node 24 it is called at once, and after a ping timeout it is never called.
+    // The callback is not used: since Node 24 it is called immediately, and after a ping timeout it is never called.
     server.tryShutdown(() => undefined);
     const late = setTimeout(() => connections.endAll(), FINISH_WITHIN_MS);
     await lastIsClosed;
@@ -85,12 +88,12 @@ export async function listen(
   let closing: Promise<void> | undefined;
   return {
     port: (listener.address() as AddressInfo).port,
-    /** Stops accepting calls, and aborts those that have not finished within 5 seconds. */
+    /** Stops accepting calls, and aborts calls that have not finished within 5 seconds. */
     close: (): Promise<void> => (closing ??= finish()),
   };
 }
 
-/** The open connections. Closes each that has not made a call with a token within `silentMs`. */
+/** Tracks the open connections, and closes connections that make no call with a token within `silentMs`. */
 function createConnections(silentMs: number) {
   interface Open {
     readonly socket: Socket;
@@ -109,7 +112,7 @@ function createConnections(silentMs: number) {
         open.delete(key);
       });
     },
-    /** Notes an accepted call. */
+    /** Records an accepted call. */
     onCall(connection: Connection, neededToken: boolean): void {
       const known = open.get(keyOf(connection));
       if (known === undefined || !known.isSilent) return;
@@ -126,7 +129,7 @@ function createConnections(silentMs: number) {
   };
 }
 
-/** These four values identify an open connection. */
+/** Returns a text of the four values that identify an open connection. */
 function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Connection): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
 }

@@ -14,12 +14,15 @@ const MESSAGE_PATHS = {
 /** Fields that belong to the event itself, not to its content. */
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
-/** The full name of the invalid field, as in the proto. The proto names the content as its type, e.g. `dm_create`. */
+/**
+ * Returns the full name of the invalid field in the proto. There, the content has the name of its type, e.g.
+ * `dm_create`.
+ */
 export function faultField({ content }: OutboundEvent, { field }: OutboundFault): string {
   return EVENT_FIELDS.has(field) ? field : `${content.type.replace(".", "_")}.${field}`;
 }
 
-/** Returns the event in the form that the rules of `core/domain` judge, or its first fault. */
+/** Returns the event in the form that the rules of `core/domain` check, or the first fault of the event. */
 export function readOutboundEvent(
   event: EventMessage,
 ): { readonly event: OutboundEvent } | { readonly fault: OutboundFault } {
@@ -64,7 +67,7 @@ function toContent(
   }
 }
 
-/** The message, or the name of the first missing field. */
+/** Returns the message, or the name of the first missing field. */
 function readMessage(message: Message): MessageBody | string {
   const kind = KIND_WORDS.get(message.kind);
   if (kind === undefined) return "kind";

@@ -14,10 +14,12 @@ export class StatusError extends Error {
   }
 }
 
-/** Logs an unexpected error, which is a bug. Called once for each. */
+/** Logs an unexpected error, which is a bug. Called once per error. */
 export type ReportFault = (where: string, error: unknown) => void;
 
-/** The status that the caller gets for an error. The text of an unexpected error is reported, and never sent. */
+/**
+ * Returns the status that the caller gets for an error. The text of an unexpected error is reported, but never sent.
+ */
 export function toStatus(where: string, error: unknown, report: ReportFault): Partial<StatusObject> {
   if (error instanceof StatusError) return { code: error.code, details: error.message };
   if (error instanceof StoreUnavailable) {
@@ -54,7 +56,10 @@ export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
   }
 }
 
-/** The workspace id in a request. Throws NOT_FOUND when the text is not a uuid, because no workspace has such an id. */
+/**
+ * Returns the workspace id in a request. Throws NOT_FOUND when the text is not a UUID, because no workspace has such an
+ * id.
+ */
 export function readWorkspaceId(text: string): string {
   return parseWorkspaceId(text) ?? accepted(NOT_FOUND as never);
 }

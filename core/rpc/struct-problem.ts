@@ -11,7 +11,8 @@ type FindProblem = (reader: WireReader, end: number, depth: number) => string | 
 
 /**
  * Finds the first value of a `google.protobuf.Struct` that JSON cannot express or that is nested too deeply. Returns
- * the problem in words, or undefined. The decoded object would not show it: decoding drops or replaces such values.
+ * the problem in words, or undefined. The decoded object would not show the problem, because decoding drops or replaces
+ * such values.
  *
  * Throws when the bytes are not a message.
  */
@@ -19,7 +20,10 @@ export function findStructProblem(reader: WireReader, end: number): string | und
   return findInEach(reader, end, findEntryProblem, 1);
 }
 
-/** The first problem among the members of a `Struct` or `ListValue`. Both consist of one field 1 for each member. */
+/**
+ * Returns the first problem in the members of a `Struct` or `ListValue`. In both types, each member is a field with the
+ * number 1.
+ */
 function findInEach(
   reader: WireReader,
   end: number,

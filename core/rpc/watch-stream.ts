@@ -14,9 +14,13 @@ export interface WatchContext extends HealthContext {
 
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
-/** Watches that a core serves at once. Each reads from the store three times a second. */
+/**
+ * Maximum number of watches that a core serves at the same time. Each watch reads from the store three times a second.
+ */
 const WATCHES_MAX = 1_000;
-/** Unread changes, of at most 1 KB each, at which core ends a watch: its client does not read. */
+/**
+ * Number of unread changes at which core closes a watch, because the client does not read. A change has at most 1 KB.
+ */
 const UNREAD_MAX = 1_000;
 
 /** Returns the handler of `WorkspaceService.WatchWorkspace`. */
@@ -36,7 +40,7 @@ export function createWatchHandler(
   };
 }
 
-/** Serves one watch until the client cancels it, core stops, or the workspace is deleted. */
+/** Serves one watch until the client cancels the watch, core stops, or the workspace is deleted. */
 async function serveWatch(context: WatchContext, stream: WatchStream, report: ReportFault): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();

@@ -28,17 +28,17 @@ export const PROTOS = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
 );
 
-/** Checks of the types with values on which the generated code throws, or which it changes silently. */
+/** Checks of types that have special values: the generated code throws on these values, or changes them silently. */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
   "google.protobuf.Duration": findDurationProblem,
 };
 
 /**
- * Makes the check of the message type with this full name. The check finds the first field that protobuf does not
- * allow or JSON cannot express. The generated code decodes a message that passes without changing it.
+ * Creates the check of the message type with this full name. The check finds the first field that protobuf does not
+ * allow or JSON cannot express. If a message passes the check, the generated code decodes the message without changes.
  *
- * Throws when the protos do not have the type. Only the values of a `Struct` may be recursive.
+ * Throws when the protos do not have the type. The type must not be recursive, except for the values of a `Struct`.
  */
 export function createWireCheck(typeName: string): FindFault {
   const type = PROTOS.getMessage(typeName);
@@ -65,14 +65,14 @@ function nameOf({ name, fieldKind }: DescField, index: number): string {
   return fieldKind === "list" ? `${name}[${index}]` : name;
 }
 
-/** The number of fields with this tag between the reader's position and the field that ends at `end`. */
+/** Returns the number of fields with this tag between the reader's position and the field that ends at `end`. */
 function countBefore(reader: WireReader, tag: number, end: number): number {
   let count = -1;
   eachField(reader, end, (each) => void (count += each === tag ? 1 : 0));
   return count;
 }
 
-/** The check of a field. Undefined for fields of which every value is valid, e.g. numbers. */
+/** Returns the check of a field; undefined if every value of the field is valid, e.g. for numbers. */
 function createFieldCheck({ message, scalar }: DescField): FindFault | undefined {
   if (scalar === ScalarType.STRING) return (reader, end) => (isText(reader, end) ? undefined : NOT_UTF8);
   if (message === undefined) return undefined;
@@ -84,7 +84,7 @@ function createFieldCheck({ message, scalar }: DescField): FindFault | undefined
   });
 }
 
-/** Makes a check return `UNREADABLE` when reading throws. */
+/** Returns a check that returns `UNREADABLE` when `find` throws. */
 function orUnreadable(find: FindFault): FindFault {
   return (reader, end) => {
     try {

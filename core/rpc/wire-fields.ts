@@ -12,8 +12,8 @@ export class WireReader extends BinaryReader {
 export const tagOf = (field: number, wireType: WireType): number => (field << 3) | wireType;
 
 /**
- * Reads the fields of a protobuf message. Every published event passes through this function, so it makes no copies
- * and no views. Throws when the bytes are not a message.
+ * Reads the fields of a protobuf message. Every published event passes through this function, so the function makes no
+ * copies and no views. Throws when the bytes are not a message.
  * @param end the end of the message; the reader is at its beginning
  * @param take is called for each field with its tag and the end of its value; the reader is at the beginning of the
  *   value. The first defined result of `take` ends the reading and is returned.
@@ -34,7 +34,10 @@ export function eachField<Answer>(
   return undefined;
 }
 
-/** The end of the next value. Leaves the reader at the first byte of the value, after its length if it has one. */
+/**
+ * Returns the end of the next value. Leaves the reader at the first byte of the value, after the length if there is
+ * one.
+ */
 function endOfValue(reader: WireReader, tag: number): number {
   const field = tag >>> 3;
   const wireType: WireType = tag & 7;
@@ -50,22 +53,22 @@ function endOfValue(reader: WireReader, tag: number): number {
   return end;
 }
 
-/** Up to this length, checking each byte takes less time than a call into Node. */
+/** Up to this number of bytes, checking each byte takes less time than a call into Node. */
 const SHORT_BYTES = 64;
 
-/** Whether the bytes between the reader's position and `end` are UTF-8. */
+/** Returns whether the bytes between the reader's position and `end` are UTF-8. */
 export function isText({ source, pos }: WireReader, end: number): boolean {
   let at = pos;
   if (end - pos <= SHORT_BYTES) while (at < end && (source[at] ?? 0) < 0x80) at += 1;
   return at === end || isUtf8(source.subarray(at, end));
 }
 
-/** The bytes between the reader's position and `end`, as a view. */
+/** Returns the bytes between the reader's position and `end`, as a view. */
 export function bytesTo({ source, pos }: WireReader, end: number): Buffer {
   return source.subarray(pos, end);
 }
 
-/** The text between the reader's position and `end`. A byte that is not UTF-8 becomes U+FFFD. */
+/** Returns the text between the reader's position and `end`. A byte that is not UTF-8 becomes U+FFFD. */
 export function textTo({ source, pos }: WireReader, end: number): string {
   return source.toString("utf8", pos, end);
 }

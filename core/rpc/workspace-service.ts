@@ -42,7 +42,9 @@ export function createWorkspaceService(
   const { workspaces, now } = context;
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
-  /** The only answers with a secret: the newest one, which was just created. A native workspace has none. */
+  /**
+   * Only these answers contain a secret: the newest secret, which was just created. A native workspace has no secret.
+   */
   const answeredWithSecret = ({ workspace }: { workspace: Workspace }) => ({
     workspace: message(workspace),
     signingSecret: workspace.secrets[0]?.value ?? "",
@@ -90,7 +92,7 @@ export function createWorkspaceService(
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
-      // One more delivery than the page has shows whether there is a next page.
+      // Read one delivery more than the page size, to find out whether there is a next page.
       const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
       return {
