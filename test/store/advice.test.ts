@@ -7,7 +7,7 @@ const EVICTS = /^maxmemory-policy is allkeys-lru: .*noeviction/;
 
 // cluster.test.ts tests that core checks each master of a cluster.
 test.each<[string, readonly string[], readonly [string, RegExp][]]>([
-  ["nothing about a Redis that loses no data", [], []],
+  ["nothing if the settings of Redis lose no data", [], []],
   ["that Redis evicts keys", ["--maxmemory-policy", "allkeys-lru"], [["warn", EVICTS]]],
   ["that Redis has no append-only file", ["--appendonly", "no"], [["warn", /^appendonly is no: /]]],
   ["that Redis syncs every second", ["--appendfsync", "everysec"], [["info", /^appendfsync is everysec: /]]],
@@ -24,7 +24,7 @@ test.each<[string, readonly string[], readonly [string, RegExp][]]>([
   await redis.close();
 });
 
-test("core starts with a Redis that may lose data, and logs a warning", async () => {
+test("core starts with Redis settings that may lose data, and logs a warning", async () => {
   const redis = await startTestRedis(["--maxmemory-policy", "volatile-lru"]);
   const core = await startCore(redis.url);
   const warnings = core.log.filter(

@@ -12,7 +12,7 @@ const store = testStore();
 const other = testStore(store);
 
 const clock = testClock(store);
-/** The start of the next half day. It is ahead of the real clock, by which keys expire. */
+/** The start of the next half day, in µs. Keys expire according to the real clock, which is behind this time. */
 let slotUs: number;
 beforeAll(() => void (slotUs = Math.ceil(clock.us / SECOND_US / HALF_DAY) * HALF_DAY * SECOND_US));
 beforeEach(() => clock.set(slotUs));
@@ -41,7 +41,7 @@ async function forget(record: WorkspaceRecord, kind: "id" | "same"): Promise<voi
 }
 
 // contract: repeat-id
-test("when several cores get requests with one id at the same time, one request is stored", async () => {
+test("when several cores get requests with the same id at the same time, one request is stored", async () => {
   const record = await addWorkspace(store);
   const sent = Array.from({ length: 120 }, (_, i) => inbound(record, `id-${i % 10}`, `event ${i % 10}`));
   const answers = await Promise.all(sent.map((each, i) => (i % 3 ? store : other).inboundLog.append(each)));
@@ -55,7 +55,7 @@ test("when several cores get requests with one id at the same time, one request 
 
 // time: controlled
 // contract: repeat-id
-test("a request id is remembered for 24 hours, and for at most one second more", async () => {
+test("a repeated request id is recognized for 24 hours, and for at most one second more", async () => {
   const second = fc.integer({ min: 0, max: SECOND_US - 1 });
   const ages = fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY }),
@@ -79,7 +79,7 @@ test("a request id is remembered for 24 hours, and for at most one second more",
 });
 
 // time: controlled
-test("a key that remembers request ids expires at most an hour after the 24 hours of its last id", async () => {
+test("a Redis key with request ids expires 24 to 25 hours after the end of its half day", async () => {
   const record = await addWorkspace(store);
   await forget(record, "id");
   await store.inboundLog.append(inbound(record, "1"));
@@ -89,7 +89,7 @@ test("a key that remembers request ids expires at most an hour after the 24 hour
   expect(needless).toBeLessThanOrEqual(3_600);
 });
 
-test("the id of a rejected request is not remembered", async () => {
+test("the id of a rejected request is not stored", async () => {
   const record = await addWorkspace(store);
   const append = inbound(record, "1");
   const outdated = { ...append, record: { ...record, version: record.version + 1 } };
@@ -105,7 +105,7 @@ test("the id of a rejected request is not remembered", async () => {
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("without an id, only the same signed request is ignored: the same timestamp and the same bytes", async () => {
+test("a request without an id is ignored only if it repeats both the timestamp and the bytes of an earlier request", async () => {
   const record = await addWorkspace(store);
   const t = slotUs / SECOND_US;
   const answers = [];
@@ -122,7 +122,7 @@ test("without an id, only the same signed request is ignored: the same timestamp
 });
 
 // time: controlled
-test("a request without an id is remembered while its timestamp could be accepted, and at most 20 minutes", async () => {
+test("a request without an id is stored while its timestamp could be accepted, but for at most 20 minutes", async () => {
   const now = slotUs / SECOND_US;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: -300, max: 300 }), async (off) => {
@@ -138,7 +138,7 @@ test("a request without an id is remembered while its timestamp could be accepte
   );
 });
 
-test("a remembered request id takes less than 60 bytes, even if there are few", async () => {
+test("a stored request id takes less than 60 bytes, even if few ids are stored", async () => {
   const record = await addWorkspace(store);
   const { workspace, version } = record;
   const ids = 6_000;

@@ -67,7 +67,7 @@ test("an error fails only the calls of its own batch", async () => {
   expect(await batch(7, 5)).toBe(57);
 });
 
-test("calls made during a batch form the next batch, and other shards do not wait for it", async () => {
+test("calls made during a batch form the next batch, and calls of other shards do not wait", async () => {
   const runs: (readonly [number, readonly string[]])[] = [];
   const release: (() => void)[] = [];
   const batch = batchOf<string, string>(
@@ -92,7 +92,7 @@ test("calls made during a batch form the next batch, and other shards do not wai
   expect(runs.at(-1)).toEqual([0, ["one", "two"]]);
 });
 
-test("when the store is unreachable, the calls that wait for a batch fail with it", async () => {
+test("when a batch fails because the store is unreachable, the calls that wait for the next batch fail too", async () => {
   let runs = 0;
   const batch = batchOf<string, string>(async () => {
     runs += 1;
@@ -107,7 +107,7 @@ test("when the store is unreachable, the calls that wait for a batch fail with i
   expect(runs).toBe(1);
 });
 
-test("items that are added together get their outputs in order, over shards and batches, or one error", async () => {
+test("items that are added together get their outputs in order, across shards and batches, or a single error", async () => {
   const { all, one } = createBatch<number, number>({
     most: 3,
     spansShards: false,

@@ -54,7 +54,7 @@ function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
   );
 }
 
-test("the slot of a key is the one that the cluster computes", async () => {
+test("core computes the same slot of a key as the cluster", async () => {
   const odd = fc.array(fc.constantFrom("{", "}", "a", "é", ":"), { minLength: 1, maxLength: 8 });
   const joined = odd.map((parts) => parts.join(""));
   const key = fc.oneof(fc.string({ minLength: 1, maxLength: 20 }), joined);
@@ -66,14 +66,14 @@ test("the slot of a key is the one that the cluster computes", async () => {
   );
 });
 
-test("the shards are on all masters, each of which has the functions and is checked", async () => {
+test("all masters have shards and the functions, and core checks the settings of each master", async () => {
   const masters = [...new Set(await ownersOf(everyPrefix()))];
   expect(masters).toHaveLength(3);
   for (const master of masters) expect(await master.command("FUNCTION", "LIST")).toHaveLength(1);
   expect(new Set(advice.map(({ server }) => server))).toEqual(new Set(masters.map(({ name }) => name)));
 });
 
-test("a command without a key goes to the same master every time", async () => {
+test("a command without a key always goes to the same master", async () => {
   const ids = new Set<string>();
   for (let i = 0; i < 10; i++) ids.add(String(await store.redis.command("", ["CLUSTER", "MYID"])));
   expect([...ids]).toEqual([String(await (await cluster.masterOf("")).command("CLUSTER", "MYID"))]);
@@ -85,7 +85,7 @@ test("functions that one master has lost are loaded again, even while a slot has
   await master.command("FUNCTION", "FLUSH");
   expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
 
-  // A slot without a shard, and without the key that stores the number of shards.
+  // This slot has neither a shard nor the key that stores the number of shards.
   const slot = slotOf("a key that nobody uses");
   const owner = await cluster.masterOf("a key that nobody uses");
   const others = cluster.nodes.filter((node) => node !== owner);
@@ -145,13 +145,13 @@ test("a slot that migrates to another master is unavailable until the migration 
       ranges.some(([start, end, [, port]]) => start <= slot && slot <= end && port === to.port),
     );
   });
-  // The store gets MOVED, unless it has refreshed its slots in between, and follows at once.
+  // The store follows a MOVED reply immediately, unless it already knows the new master.
   expect(await publishedSequence(workspace.id)).toBeGreaterThan(first);
 });
 
 // time: controlled
 // contract: check-2
-test("posts and polls make check 2 with a separate call; a post over the address limit is not stored", async () => {
+test("core makes check 2 of posts and polls with a separate call; a post over the address limit is not stored", async () => {
   const strict = await openTestStore(cluster.url, { limits: { ...CONTRACT_LIMITS, address: 1 } });
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
@@ -173,7 +173,7 @@ test("posts and polls make check 2 with a separate call; a post over the address
   }
 });
 
-test("data that no replica confirms is not acknowledged, and not sent to any poll, push or follower", async () => {
+test("data that no replica has confirmed is not acknowledged, and is not sent in a page, a push or a stream", async () => {
   const careful = await openTestStore(cluster.url, { redisWaitReplicas: 1 });
   const polled = await addWorkspace(store);
   const pushed = await addNeighbour(store, polled, { targetUrl: "https://bridge.example/" });
@@ -203,7 +203,7 @@ test("data that no replica confirms is not acknowledged, and not sent to any pol
     for (const { workspace } of [polled, pushed]) await publish(workspace.id);
     for (const call of [() => append("2"), readPage, readPushes, follow])
       await expect(call()).rejects.toThrow("too few replicas have confirmed the write");
-    // A read of a workspace needs no confirmation, and does not wait for one.
+    // A read of a workspace does not wait for a confirmation.
     expect(await careful.workspaces.read(polled.workspace.id)).toEqual(polled);
   } finally {
     replica?.resume();
@@ -220,9 +220,9 @@ test("data that no replica confirms is not acknowledged, and not sent to any pol
   await careful.close();
 });
 
-// Must be the last test: it kills a master.
+// This must be the last test, because it kills a master.
 // contract: envelope-sequence
-test("while a master is down only its shards are unavailable; sequences rise when its replica takes over", async () => {
+test("while a master is down, only its shards are unavailable; sequences rise after its replica takes over", async () => {
   const records = await Promise.all(Array.from({ length: 24 }, () => addWorkspace(store)));
   const ids = records.map(({ workspace }) => workspace.id);
   const owners = await ownersOf(ids.map((id) => prefixOf(store, id)));
@@ -230,7 +230,7 @@ test("while a master is down only its shards are unavailable; sequences rise whe
   const [doomed] = owners;
   if (doomed === undefined) throw new Error("there is no master");
   const before = await Promise.all(ids.map(publishedSequence));
-  // As if the clock of the master had been ahead.
+  // The state is as if the clock of the master had been ahead.
   const ahead = (Date.now() + 3_600_000) * 1_000;
   const state = `${prefixOf(store, first)}:st:${first}`;
   await store.redis.command(state, ["HSET", state, "sequence", String(ahead)]);

@@ -20,7 +20,7 @@ async function hold(reader: Member, shard: number): Promise<void> {
   await store.redis.command(key, ["PERSIST", key]);
 }
 
-/** Opens a group, appends events in one workspace, and acquires its shard for a reader. */
+/** Opens a group, appends events in one workspace, and acquires the workspace's shard for a reader. */
 async function startReading(group: string, ...events: readonly string[]) {
   await log.open(group);
   const shard = await append(...events);
@@ -29,7 +29,7 @@ async function startReading(group: string, ...events: readonly string[]) {
   return { shard, reader, stream: `${store.keys.prefix(shard)}:in` };
 }
 
-/** Appends events in one workspace, and returns its shard. */
+/** Appends events in one workspace, and returns the workspace's shard. */
 async function append(...events: readonly string[]): Promise<number> {
   const record = await addWorkspace(store);
   for (const event of events) await appendTo(record, event);
@@ -45,7 +45,7 @@ const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | un
   entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
 
 describe("the lease of a shard", () => {
-  test("is held by one member at a time, and free for the next when it is dropped", async () => {
+  test("is held by one member at a time, and is free after the member releases it", async () => {
     const [one, two] = [member("lease"), member("lease")];
     expect(await log.take(one, 0)).toBe(true);
     expect(await log.take(two, 0)).toBe(false);
@@ -74,7 +74,7 @@ describe("the lease of a shard", () => {
     expect([await log.take(two, 2), await log.take(one, 2)]).toEqual([true, false]);
   });
 
-  test("is required by every kind of read", async () => {
+  test("is required for every kind of read", async () => {
     const stranger = member("strangers");
     await log.open("strangers");
     const reads = [
@@ -87,7 +87,7 @@ describe("the lease of a shard", () => {
 });
 
 describe("reading", () => {
-  test("starts at the group's first opening; another opening changes nothing", async () => {
+  test("starts where the group was first opened; opening the group again changes nothing", async () => {
     const record = await addWorkspace(store);
     const shard = store.keys.shard(record.workspace.id);
     await appendTo(record, "before");
@@ -102,7 +102,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual([]);
   });
 
-  test("returns unacked events again, page by page, with rising attempts, to the next holder of the lease", async () => {
+  test("returns unacked events again to the next holder of the lease, in parts, and increments their attempts", async () => {
     const group = "again";
     const { shard, reader: first } = await startReading(group, "one", "two", "three", "four");
     const second = member(group);
@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("is triggered by an append, which wakes listeners with its shard until they stop listening", async () => {
+  test("is triggered by a wake with the shard of each append, until the listener stops", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -177,7 +177,7 @@ describe("the register of a group", () => {
     expect(await log.join(b, false)).toEqual(["b"]);
   });
 
-  test("gives a consumer's place to its newer stream, which stays when the older leaves", async () => {
+  test("gives a consumer's place to its newer stream, which keeps the place when the older stream leaves", async () => {
     const [older, newer] = [member("place"), member("place")];
     await log.join(older, true);
     expect(await log.join(newer, true)).toEqual(["c"]);
@@ -186,7 +186,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, false)).toEqual(["c"]);
   });
 
-  test("gives the place of two new streams to the one that started later, in whatever order they join", async () => {
+  test("gives the place to the stream that started later, in whatever order two new streams join", async () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
     expect(await log.join(newer, true, 200)).toEqual(["c"]);
@@ -195,7 +195,7 @@ describe("the register of a group", () => {
     expect(await log.join(member("late"), true, 0)).toEqual(["c"]);
   });
 
-  test("reads the members of a release that stores no ages", async () => {
+  test("accepts entries without an age, which older releases store", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);
@@ -203,7 +203,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
   });
 
-  test("is full at the maximum number of streams, and then accepts only a newer stream of a known name", async () => {
+  test("is full at the maximum number of streams, and then accepts only a newer stream of a registered name", async () => {
     const all = Array.from({ length: GROUP_STREAMS_MAX }, (_, i) => member("full", `c${i}`));
     for (const each of all) await log.join(each, true);
     const further = member("full", "further");
@@ -217,7 +217,7 @@ describe("the register of a group", () => {
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read by a renewal while no member joins, leaves or may have fallen silent", async () => {
+  test("is not read by a renewal unless a member has joined, has left or may have fallen silent", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -231,7 +231,7 @@ describe("the register of a group", () => {
     expect(await reads()).toBe(before);
   });
 
-  test("sees at once a member that was added or removed by a release that keeps no names", async () => {
+  test("is correct immediately after a release without the cache adds or removes a member", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -242,7 +242,7 @@ describe("the register of a group", () => {
   });
 
   // time: controlled
-  test("forgets a member that is silent for longer than a lease", async () => {
+  test("removes a member that is silent for longer than a lease", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
     await clock.pass(LEASE_MS * 1_000);

@@ -20,7 +20,7 @@ async function fileBytes(): Promise<number> {
   return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);
 }
 
-/** Checks requests of one address that arrive together. Returns for each 0, or the µs to wait. */
+/** Checks requests of one address that arrive together. Returns 0 or the µs to wait for each request. */
 async function judge(address: string, limit: number, requests: number): Promise<readonly number[]> {
   const addresses = Array<string>(requests).fill(address);
   const answers = await store.functions.call("admit", prefixOf(address), [String(limit), ...addresses]);
@@ -28,7 +28,7 @@ async function judge(address: string, limit: number, requests: number): Promise<
 }
 
 // time: controlled
-test("no second admits more requests than the limit; rejected ones do not count, and get the exact time to wait", async () => {
+test("no more requests than the limit pass in any second; rejected requests do not count, and get the exact time to wait", async () => {
   const arrivals = fc.record({
     passUs: fc.oneof(fc.integer({ min: 0, max: 1_200_000 }), fc.constantFrom(0, 999_999, SECOND_US)),
     requests: fc.integer({ min: 1, max: 10 }),
@@ -73,7 +73,7 @@ test.each([
 
 // time: controlled
 // contract: check-2
-test("all cores share the limit of 500 requests a second from an address", async () => {
+test("all cores share the limit of 500 requests per second from an address", async () => {
   const address = freshAddress();
   const admit = (i: number) => (i % 2 ? store : other).requestLimits.admitAddress(address);
   const burst = (count: number) => Promise.all(Array.from({ length: count }, (_, i) => admit(i)));
@@ -88,7 +88,7 @@ test("all cores share the limit of 500 requests a second from an address", async
 
 // time: controlled
 // contract: check-6, poll-counts-limits
-test("posts and polls of a workspace share the limit of 250 requests a second, on all cores", async () => {
+test("posts and polls of a workspace share the limit of 250 requests per second, on all cores", async () => {
   const record = await addWorkspace(store);
   const post = () => other.inboundLog.append({ record, event: "fault" });
   const poll = () => store.heldEvents.page({ record, page: "count" });
@@ -105,7 +105,7 @@ test("posts and polls of a workspace share the limit of 250 requests a second, o
 
 // time: controlled
 // contract: check-2
-test("posts and polls make check 2 first and share an address's limit; rejected ones do not count", async () => {
+test("check 2 is the first check of posts and polls, which share an address's limit; rejected requests do not count", async () => {
   const address = freshAddress();
   const records = await Promise.all(Array.from({ length: 4 }, () => addWorkspace(store)));
   const requests = Array.from({ length: 150 }, () => records).flat();
@@ -133,7 +133,7 @@ test("posts and polls make check 2 first and share an address's limit; rejected 
 });
 
 // time: controlled
-test("limits write nothing to the append-only file, and successive empty polls write once a minute", async () => {
+test("limits write nothing to the append-only file, and successive empty polls write to it once a minute", async () => {
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
   const minute = (us: number): number => Math.floor(us / (60 * SECOND_US));
@@ -149,7 +149,7 @@ test("limits write nothing to the append-only file, and successive empty polls w
   expect(logged).toEqual(expected);
 });
 
-test("a request that is checked with an outdated record does not count", async () => {
+test("a request that is checked with an outdated record does not count against the limits", async () => {
   const record = await addWorkspace(store);
   const outdated = { ...record, version: record.version + 1 };
   expect(await store.inboundLog.append({ record: outdated, event: "fault" })).toEqual({ outcome: "stale" });

@@ -25,7 +25,10 @@ async function write(store: TestStore, workspaceId: string, name: string, sizes:
   return written;
 }
 
-/** Polls from a start until `isDone`, with the limits in turn. Retries a poll that exceeds the request limit. */
+/**
+ * Polls from `first` until `isDone` returns true, with each of the page limits in turn. Retries a poll that exceeds the
+ * request limit.
+ */
 async function follow(
   store: TestStore,
   record: WorkspaceRecord,

@@ -56,7 +56,8 @@ const operations = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      // The index of the cursor's event among all events ever, and an offset. -1: from the oldest, -2: from the latest.
+      // The index of the cursor's event among all published events, and an offset. -1: from "oldest", -2: from
+      // "latest".
       after: fc.integer({ min: -2, max: 60 }),
       beside: fc.constantFrom(-1, 0, 1),
       limit: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 100 })),
@@ -66,7 +67,7 @@ const operations = fc.oneof(
 
 // time: controlled
 // contract: poll-has-more, poll-gap, poll-latest
-test("a page has the events, cursor, `hasMore` and `gap` that follow from all events that were ever held", async () => {
+test("a page has the correct events, cursor, `hasMore` and `gap`, whatever was published and has expired", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), async (steps) => {
       const record = await addWorkspace(store);
@@ -109,7 +110,7 @@ test("a page has the events, cursor, `hasMore` and `gap` that follow from all ev
 });
 
 // time: controlled
-test("the next poll or publication frees expired events, and those of an idle workspace expire in Redis", async () => {
+test("the next poll or publication removes expired events, and the events of an idle workspace expire in Redis", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const key = keyOf(store, id, "held");
@@ -136,7 +137,7 @@ test("the next poll or publication frees expired events, and those of an idle wo
 test.each([
   ["inside the Redis function", 8],
   ["outside the Redis function", 9],
-])("a page read %s has the events that were published before it, and no others", async (_how, count) => {
+])("a page read %s has exactly the events that were published before the poll", async (_how, count) => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const expected = Array.from({ length: count }, (_, i) => i);
@@ -193,7 +194,7 @@ test.each([
 test("events are held for exactly 24 hours", async () => {
   const record = await addWorkspace(store);
   const now = await redisNowUs(store);
-  // Must be the last test: it stops the clock for the rest of the file.
+  // This must be the last test, because it stops the clock for the rest of the file.
   const setClock = await stopClock(store);
   for (const label of [0, 1]) {
     await setClock(now + label);

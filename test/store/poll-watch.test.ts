@@ -27,7 +27,7 @@ async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, stri
 
 // time: controlled
 // contract: health-failing, health-mail-once
-test("a poll workspace whose events wait 5 minutes without a poll is found failing once, with one email", async () => {
+test("a poll workspace whose events wait for 5 minutes without a poll is found failing only once, with one email", async () => {
   const record = await addWorkspace(store);
   await publish(record);
   await pass(FIVE_MINUTES - MS);
@@ -77,7 +77,7 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
 test.each([
   ["of three events", 3],
   ["of twenty events, read outside the Redis function,", 20],
-])("the events of a page %s count as served if no event waits after it", async (_size, size) => {
+])("the events of a page %s count as served if no more events wait", async (_size, size) => {
   const record = await addWorkspace(store);
   let cursor = "1";
   const poll = async (limit: number): Promise<void> => {
@@ -99,7 +99,7 @@ test.each([
   expect(await waiting()).toBe(size - 1);
 });
 
-test("the outbox of emails is read page by page", async () => {
+test("the outbox of emails is read in parts", async () => {
   const record = await addWorkspace(store);
   const key = outboxKey(record);
   await store.redis.command("", ["DEL", key]);
@@ -115,10 +115,10 @@ test("the outbox of emails is read page by page", async () => {
   expect(read).toEqual(names);
 });
 
-test("a full outbox drops its oldest email for a new one, and counts the drop", async () => {
+test("a full outbox drops its oldest email for a new email, and counts the drop", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
-  // Forget other workspaces of the shard, so that only this one is found.
+  // Remove the other workspaces of the shard from `:due`, so that only this workspace is found.
   await store.redis.command("", ["DEL", `${prefixOf(store, id)}:due`]);
   await evaluate(
     store,

@@ -18,7 +18,7 @@ function answered(published: Published): object {
 
 // time: controlled
 // contract: envelope-sequence
-test("a sequence is the time in microseconds, or one above the last sequence, however the clock steps", async () => {
+test("a sequence is the time in microseconds or the last sequence plus 1, whichever is higher, even if the clock steps", async () => {
   const start = clock.us;
   const step = fc.record({
     size: fc.integer({ min: 1, max: 8 }),
@@ -43,7 +43,7 @@ test("a sequence is the time in microseconds, or one above the last sequence, ho
 });
 
 // contract: envelope-sequence
-test("events that a core publishes together get rising sequences in their order, each an exact JSON number", async () => {
+test("events that a core publishes together get rising sequences in order, all of them exact JSON numbers", async () => {
   const { workspace } = await addWorkspace(store);
   const answers = await Promise.all(
     Array.from({ length: 250 }, (_, i) => store.outboundEvents.publish(publication(workspace.id, i))),
@@ -53,7 +53,7 @@ test("events that a core publishes together get rising sequences in their order,
   expect(sequences.at(-1)).toBeLessThan(2 ** 53);
 });
 
-test("when several cores get events with one idempotency key, one is published; all get its result", async () => {
+test("when several cores get events with the same idempotency key, one event is published, and all calls return its result", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const expiresAtMs = Date.now() + 60_000;
   const fields = { idempotencyKey: "before", expiresAtMs };
@@ -77,7 +77,7 @@ test("when several cores get events with one idempotency key, one is published; 
 });
 
 // time: controlled
-test("an idempotency key applies to one workspace for 24 hours, but not if the event was rejected", async () => {
+test("an idempotency key applies to one workspace for 24 hours, unless the event was rejected", async () => {
   const began = Date.now();
   const first = await addWorkspace(store);
   const second = await addWorkspace(store, { connected: false });

@@ -30,16 +30,16 @@ const delivery = (attempt: number): Delivery => ({
 
 const publish = ({ workspace }: WorkspaceRecord, label: string) =>
   store.outboundEvents.publish(publication(workspace.id, label));
-/** Polls as a bridge that has all events. A poll from "oldest" returns the held events. */
+/** Polls like a bridge that already has all events. With "oldest", the poll returns all held events. */
 const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", { heldEvents } = store) =>
   heldEvents.page({ record, page: { start: { from }, limit: 100 } });
-/** Waits, because lines of polls and of pushes in the same millisecond have no defined order. */
+/** Waits for the next millisecond, because lines of polls and pushes in the same millisecond have no defined order. */
 async function untilNextMs(): Promise<void> {
   const began = Date.now();
   await until("the next millisecond", () => Date.now() > began);
 }
 const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
-/** Returns, for each line, the number of polls and of their events, or the attempt of a push. */
+/** Returns for each line: the number of polls and the number of events that they returned, or the attempt of a push. */
 const told = (lines: readonly LoggedDelivery[]) =>
   lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
 
@@ -53,7 +53,7 @@ async function setUrl({ workspace }: WorkspaceRecord, targetUrl: string): Promis
 }
 
 // contract: poll-is-delivery
-test("successive empty polls are one line, until a poll with events, a push, a change of mode or a pause in polling", async () => {
+test("successive empty polls share one line of the log, until a poll with events, a push, a change of mode or a pause in polling", async () => {
   const record = await addWorkspace(store);
   for (let i = 0; i < 3; i++) await poll(record);
   expect(told(await log(record))).toEqual([[3, 0]]);
@@ -75,7 +75,7 @@ test("successive empty polls are one line, until a poll with events, a push, a c
   await poll(polled);
   const lines = await log(record);
   expect(told(lines).slice(0, 3)).toEqual([1, 1, 1].map((polls) => [polls, 0]));
-  // The ids fall, even if all lines are of one millisecond.
+  // The ids decrease, even if all lines were logged in the same millisecond.
   const keys = lines.map(({ id }) => id.replaceAll(/\d+/g, (digits) => digits.padStart(20, "0")));
   expect(keys).toEqual([...new Set(keys)].toSorted().toReversed());
   const pages = [];
@@ -112,7 +112,7 @@ test("a watch reads the lines logged since its last read, and a run of polls tha
   expect(told(await look())).toEqual([[1, 0]]);
 });
 
-test("watching a workspace reads the log once, and keeps the health of its last 1,000 pushes up to date", async () => {
+test("a watch of a workspace reads the whole log only once, and keeps the health of the last 1,000 pushes up to date", async () => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.example/" });
   const { id } = record.workspace;
   await Promise.all(Array.from({ length: 30 }, (_, i) => store.deliveryLog.append(id, delivery(i + 1))));
@@ -132,7 +132,7 @@ test("watching a workspace reads the log once, and keeps the health of its last 
     changes.flatMap((each) =>
       "health" in each && each.health?.mode === "push" ? [each.health.attempts] : [],
     );
-  await until("the health is sent at once", () => attempts().length === 1);
+  await until("the health is sent immediately", () => attempts().length === 1);
   for (const [i, attempt] of [31, 32].entries()) {
     await store.deliveryLog.append(id, delivery(attempt));
     await until("the delivery is counted", () => attempts().length === i + 2);
@@ -148,7 +148,7 @@ test("watching a workspace reads the log once, and keeps the health of its last 
 });
 
 // time: controlled
-test("the log has the last 1,000 deliveries, newest first, for seven days; polls have a separate bound", async () => {
+test("the log keeps the last 1,000 deliveries for seven days, newest first; polls have a separate maximum", async () => {
   const record = await addWorkspace(store);
   const { workspace } = record;
   const attempts = Array.from({ length: 1_300 }, (_, i) => i + 1);
@@ -188,13 +188,13 @@ test("the log omits deliveries older than seven days that Redis still has, and i
   await store.redis.command("", ["XADD", keyOf(store, id, "log"), `${old + 120_000}-0`, "d", oldPoll]);
   await store.deliveryLog.append(id, delivery(1));
   expect(told(await log(record))).toEqual([1, [1, 0]]);
-  // The age of a run is that of its last poll.
+  // The age of a run is the age of its last poll.
   await store.redis.command("", ["RPUSH", keyOf(store, id, "polls"), `${old}-1000000 9 ${old + 120_000} 0`]);
   expect(told(await log(record))).toEqual([1, [1, 0], [9, 0]]);
 });
 
 // time: controlled
-test("a workspace that only polls, every 2 s, takes at most 2 KB in Redis, and its last poll is known", async () => {
+test("a workspace that polls every 2 s and has no events takes at most 2 KB in Redis, and the time of its last poll is exact", async () => {
   const setClock = await stopClock(store);
   const began = await redisNowUs(store);
   const record = await addWorkspace(store);

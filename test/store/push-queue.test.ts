@@ -30,7 +30,7 @@ async function queueOf(workspace: Workspace, after?: string, most = { events: 10
   return read.pushes.filter(({ workspaceId }) => workspaceId === workspace.id);
 }
 
-/** Publishes an event, and returns it as queued. */
+/** Publishes an event, and returns the queued event. */
 async function queue(workspace: Workspace, label: string, fields: Parameters<typeof publication>[2] = {}) {
   await publish(workspace, label, fields);
   const push = (await queueOf(workspace)).at(-1);
@@ -133,7 +133,7 @@ test("a long queue is read in parts, each event once", async () => {
   expect([await countOf(two), await countOf(two - 1), await countOf(1)]).toEqual([2, 1, 1]);
 });
 
-test("the bytes in a queue are counted, and a lost count is correct again once the queue was empty", async () => {
+test("the bytes in a queue are counted, and a lost count is correct again after the queue has been empty", async () => {
   const workspace = await addPushed();
   const bytes = async () => (await store.backlog.read(shardOf(workspace))).pushBytes;
   const lose = () => store.redis.command("", ["DEL", `${prefixOf(store, workspace.id)}:pushbytes`]);
@@ -142,7 +142,7 @@ test("the bytes in a queue are counted, and a lost count is correct again once t
   await record(a, { do: "retry", attempts: 1, firstFailedAtMs: 1 });
   expect(await bytes()).toBe(a.bytes + b.bytes);
   await record(a, "done");
-  // The same record again, as after a lost answer.
+  // The record is repeated, as after a lost answer.
   await record(a, "done");
   expect(await bytes()).toBe(b.bytes);
   await change(workspace, { targetUrl: "" });
@@ -178,7 +178,7 @@ test("listeners are woken with the shard of a new event", async () => {
   stop();
 });
 
-test("a retried event stays queued until it is done; an attempt that is recorded twice is logged once", async () => {
+test("an event stays queued while its attempts are retried; an attempt that is recorded twice is logged once", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "x");
   for (const attempts of [1, 2]) {
@@ -195,7 +195,7 @@ test("a retried event stays queued until it is done; an attempt that is recorded
   expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("without the lease nothing is read or recorded, neither alone nor together with valid records", async () => {
+test("without the lease, nothing is read or recorded, even in a batch with valid records", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   const most = { events: 1, bytes: 1 };
@@ -227,7 +227,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held after the events queued before it, including updates, if no event was held since", async () => {
+  test("is held in the order of the queue, update or not, if no other event was held in the meantime", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];
@@ -237,7 +237,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await heldEvents(store, workspace.id)).toMatchObject(labels.map((label) => ({ label })));
   });
 
-  test("is dropped and logged if it is an update and a later event is held, whose effect it could undo", async () => {
+  test("is dropped and logged if it is an update and could undo a later event that is already held", async () => {
     const workspace = await addPushed();
     const [create, old] = [await queue(workspace, "card"), await queue(workspace, "question", update)];
     await change(workspace, { targetUrl: "" });
@@ -254,7 +254,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     const old = await queue(workspace, "a", update);
     await change(workspace, { targetUrl: "", connected: false });
     expect(await record(old, "hold")).toBe("disconnected");
-    // The same record again, as after a lost answer.
+    // The record is repeated, as after a lost answer.
     expect(await record(old, "hold")).toBe("recorded");
     expect(await logged(workspace)).toEqual(["evt_a 0 disconnected"]);
     expect(await queueOf(workspace)).toEqual([]);
@@ -279,7 +279,7 @@ test("nothing stays queued or is logged for a deleted workspace", async () => {
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
 });
 
-test("when Redis has no memory left, new data is rejected, and calls that finish or free something work", async () => {
+test("when Redis is out of memory, new data is rejected, but calls that complete or remove existing data succeed", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, "stuck");
   const shard = shardOf(workspace);

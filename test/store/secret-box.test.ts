@@ -5,7 +5,7 @@ import { createSecretBox } from "../../core/store/secret-box";
 const key = (name: string): Buffer => createHash("sha256").update(name).digest();
 const box = createSecretBox([key("a")]);
 
-test("a sealed text opens to the same text, and each sealing gives another result", () => {
+test("opening a sealed text returns the original text, and each sealing gives a different result", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string(), (text, context) => {
       const sealed = box.seal(text, context);
@@ -43,7 +43,7 @@ test("another key does not open a sealed text, and the error names the missing k
   expect(open).not.toThrow(/a secret/);
 });
 
-test("in a list of keys the first seals, and all open", () => {
+test("in a list of keys, the first key seals, and every key opens", () => {
   const rotated = createSecretBox([key("b"), key("a")]);
   expect(rotated.open(box.seal("older", "w"), "w")).toBe("older");
   const newer = rotated.seal("newer", "w");

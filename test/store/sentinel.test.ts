@@ -14,7 +14,7 @@ import { until } from "../harness/wait";
 
 let watched: TestSentinel;
 let store: TestStore;
-/** The workspace of all tests, and the last sequence published to it. */
+/** The workspace of all tests, and the last sequence published to this workspace. */
 let id: string;
 let last: number;
 beforeAll(async () => {
@@ -44,7 +44,10 @@ async function servers(): Promise<readonly [master: RedisNode, replica: RedisNod
 
 const publish = async () => sequenceOf(await store.outboundEvents.publish(publication(id, "event")));
 
-/** Returns the server that a connection besides the store's own uses. Each connection follows failovers by itself. */
+/**
+ * Returns the server that the test's own connection uses. This connection and the store's connection follow failovers
+ * separately.
+ */
 async function used(): Promise<string> {
   const [answer] = await store.redis.everywhere(["PING"]);
   return answer?.server ?? "";
@@ -58,7 +61,7 @@ async function untilUsed(server: RedisNode): Promise<void> {
   await until("the new master is used", async () => (await used().catch(unlessAway)) === server.name);
 }
 
-/** Waits until the new master is used, and has the events that are published. */
+/** Waits until the new master is used and stores published events. */
 async function untilPublished(master: RedisNode): Promise<void> {
   await untilUsed(master);
   const state = `${prefixOf(store, id)}:st:${id}`;
@@ -82,7 +85,7 @@ async function untilWoken(): Promise<void> {
 // contract: envelope-sequence
 test("after a failover by an operator, the store uses the new master, sequences rise and wakes arrive", async () => {
   const [master, next] = await servers();
-  // As if the clock of the old master had been ahead.
+  // The state is as if the clock of the old master had been ahead.
   last = (Date.now() + 3_600_000) * 1_000;
   const prefix = prefixOf(store, id);
   await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);
@@ -92,7 +95,7 @@ test("after a failover by an operator, the store uses the new master, sequences 
   await untilWoken();
 });
 
-test("after a master's crash the store is unavailable until the replica takes over, and never uses the old master", async () => {
+test("after a master crashes, the store is unavailable until the replica takes over, and does not use the old master again", async () => {
   const [dead, next] = await servers();
   await killFollowed(dead, next);
   await expect(publish()).rejects.toBeInstanceOf(StoreUnavailable);
@@ -104,7 +107,7 @@ test("after a master's crash the store is unavailable until the replica takes ov
   await untilUsed(next);
 });
 
-test("the store leaves a master that hangs for the replica that takes over", async () => {
+test("when a master hangs, the store switches to the replica that takes over", async () => {
   const [hung, next] = await servers();
   await untilFollowed(hung, next);
   hung.pause();
@@ -117,7 +120,7 @@ test("the store leaves a master that hangs for the replica that takes over", asy
   await untilUsed(next);
 });
 
-test("a connection reports a master name that the sentinels do not know, and waits for it", async () => {
+test("a connection reports that the sentinels do not know the name of the master, and opens once they know it", async () => {
   const errors: string[] = [];
   let isOpen = false;
   const url = watched.url.replace("/events?", "/nobody?");
@@ -135,7 +138,7 @@ test("a connection reports a master name that the sentinels do not know, and wai
   await (await opening).close();
 });
 
-// Must be the last test: it kills the sentinels.
+// This must be the last test, because it kills the sentinels.
 // time: ordering
 test("the store keeps using a healthy master while no sentinel answers", async () => {
   const master = await watched.master();

@@ -17,7 +17,7 @@ describe("the number of shards is fixed at the first start", () => {
     },
   );
 
-  test("a core with another number exits with an error that names the number to set", async () => {
+  test("a core with another number of shards exits with an error that names the number to set", async () => {
     await expect(startCore(store.redisUrl, { SHARDS: "8" })).rejects.toThrow(/set SHARDS=16/);
   });
 });
@@ -77,7 +77,7 @@ describe("functions that a Redis server has lost", () => {
   });
 });
 
-test("a connection has at most 10,000 commands in progress; for the next one the store is unavailable", async () => {
+test("a connection has at most 10,000 commands in progress, and the next command fails as unavailable", async () => {
   const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
   const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
   const refused = asked.flatMap((each, i) => ("reason" in each ? [[i, each.reason as unknown]] : []));

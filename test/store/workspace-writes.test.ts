@@ -20,7 +20,7 @@ interface Loss {
   readonly then?: () => Promise<unknown>;
 }
 
-/** Returns the context of operations, with a store whose first writes get no answer. */
+/** Returns a context for operations. The first writes of its store get no answer. */
 function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   let left = writes;
   async function lose(write: () => Promise<boolean>): Promise<boolean> {
@@ -91,7 +91,7 @@ function renamedMeanwhile(id: string, isDone: boolean): WorkspaceContext {
   return context;
 }
 
-test("a new secret is shown even if another operation changed the workspace before the retry", async () => {
+test("a rotation returns the new secret even if another operation changed the workspace before the retry", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const rotated = await rotateSigningSecret(renamedMeanwhile(id, true), id);
   expect(await secretsOf(id)).toEqual([secretIn(rotated), "a secret"]);

@@ -25,7 +25,7 @@ test("every core reads a workspace as it was first created", async () => {
   expect(await other.workspaces.read(randomUUID())).toBeUndefined();
 });
 
-test("when several cores change the same version of a workspace, one change succeeds", async () => {
+test("when several cores change the same version of a workspace, only one change succeeds", async () => {
   const { workspace, version } = await addWorkspace(store);
   const made = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -39,7 +39,7 @@ test("when several cores change the same version of a workspace, one change succ
   expect(await store.workspaces.replace(workspace, version)).toBe(false);
 });
 
-test("core caches workspaces that it reads or writes, and forgets those that it deletes or cannot write", async () => {
+test("core caches workspaces that it reads or writes; a deletion or a failed write removes the workspace from the cache", async () => {
   const { workspace, version } = await addWorkspace(store);
   expect(store.workspaces.recall(workspace.id)).toMatchObject({ version });
   await store.workspaces.replace({ ...workspace, name: "changed" }, version);
@@ -53,7 +53,7 @@ test("core caches workspaces that it reads or writes, and forgets those that it 
   expect(store.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("core caches workspaces up to a number of bytes, and first forgets the least recently used", async () => {
+test("the cache of workspaces has a maximum number of bytes, and evicts the least recently used workspace first", async () => {
   const add = () => addWorkspace(store);
   const [first, second, third] = [await add(), await add(), await add()];
   const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
@@ -63,7 +63,7 @@ test("core caches workspaces up to a number of bytes, and first forgets the leas
   expect(remembered).toEqual([true, false, true]);
 });
 
-test("a cached workspace is rejected after a failover undid its change", async () => {
+test("a cached workspace is rejected after a failover has undone the change of the workspace", async () => {
   const { workspace, version } = await addWorkspace(store);
   const kept = ["ws", "st"].map((kind) => keyOf(store, workspace.id, kind));
   const dumps = await Promise.all(kept.map((key) => store.redis.command(key, ["DUMP", key])));
@@ -77,7 +77,7 @@ test("a cached workspace is rejected after a failover undid its change", async (
   expect(await store.inboundLog.append(inbound(outdated, "1"))).toEqual({ outcome: "stale" });
 });
 
-test("a cached workspace is rejected after another core changed or deleted it", async () => {
+test("a cached workspace is rejected after another core has changed or deleted it", async () => {
   const outdated = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
   const changes = [
@@ -112,14 +112,14 @@ test("a cached workspace is sent and unsealed again only if it has changed", asy
   expect(other.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("a workspace whose secrets no key opens does not prevent others from being read", async () => {
+test("a workspace with secrets that no key opens does not prevent reads of other workspaces", async () => {
   const broken = await addWorkspace(store);
   const sound = await addNeighbour(store, broken);
   const key = keyOf(store, broken.workspace.id, "ws");
   const [record = ""] = await texts(store, "MGET", key);
   await store.redis.command(key, ["SET", key, record.replace(/"sealed":"[0-9a-f]{8}/, '"sealed":"00000000')]);
 
-  // Read by a core that has not cached the workspace.
+  // Both workspaces are read by a core that has not cached them.
   const ids = [broken, sound].map(({ workspace }) => workspace.id);
   const [ofBroken, ofSound] = await Promise.allSettled(ids.map((id) => other.workspaces.read(id)));
   expect(ofBroken).toMatchObject({
@@ -131,7 +131,7 @@ test("a workspace whose secrets no key opens does not prevent others from being 
 });
 
 describe("the list of workspaces", () => {
-  test("is newest first across shards, with ties in one order, whatever the page size", async () => {
+  test("is newest first across shards, and has the same order for every page size", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 25 }),
@@ -177,7 +177,7 @@ describe("the list of workspaces", () => {
     });
   });
 
-  /** Deletes all data of the store, except what was written when it was opened. */
+  /** Deletes all data of the store, except the number of shards. */
   async function redisFlush(): Promise<void> {
     for (const key of await texts(store, "KEYS", "cb:{s*")) await store.redis.command(key, ["DEL", key]);
   }
