@@ -40,8 +40,8 @@ const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs
  *
  * A connection is closed if no call with a token of the right role arrives within `silentMs`. So a connection is also
  * closed if it sends only half of a TLS handshake, a slow preface, or rejected calls. A call that needs no token
- * restarts the timeout. After an accepted call with a token, the connection stays open as long as it
- * answers pings.
+ * restarts the timeout. After an accepted call with a token, the connection stays open as long as it answers
+ * pings.
  */
 export async function listen(
   { at, tokens, tls }: ListenerOptions,

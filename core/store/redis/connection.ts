@@ -165,7 +165,7 @@ function toConnection(
       if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
       return reply;
     },
-    /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after every reconnection. */
+    /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after reconnections. */
     async subscribe(pattern: string, heard: (channel: string) => void): Promise<void> {
       await answered(main.pSubscribe(pattern, (_message, channel) => heard(channel)));
     },
