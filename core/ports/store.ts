@@ -77,7 +77,7 @@ export type Appended =
   | { readonly outcome: "fault" }
   /** The record has changed since it was read. The caller must repeat the checks from check 3. */
   | { readonly outcome: "stale" }
-  /** Refused by check 2 ("address-limited") or check 6 ("limited"). */
+  /** Rejected by check 2 ("address-limited") or check 6 ("limited"). */
   | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
 
 /** The log of accepted inbound events. */
@@ -174,7 +174,7 @@ export type PageAnswer =
   | { readonly outcome: "counted" }
   /** The record has changed since it was read. The caller must repeat the checks from check 3. */
   | { readonly outcome: "stale" }
-  /** Refused by check 2 ("address-limited") or check 6 ("limited"). */
+  /** Rejected by check 2 ("address-limited") or check 6 ("limited"). */
   | { readonly outcome: "address-limited" | "limited"; readonly retryAfterSeconds: number };
 
 /** Events held for polling bridges. */

@@ -56,15 +56,19 @@ local function repeats_request(prefix, digest, timestamp)
   return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
 end
 
--- ARGV: maximum requests per second of an address, and of a workspace, maximum entries of the
--- log, maximum bytes of the log, maximum age of an event in the log in seconds, then for each
--- request: workspace, version of the workspace's record, key of the address's limiter ('' when
--- check 2 has already passed), kind (id: has a request id; same: has none; fault: breaks a
--- field rule), digest, signed timestamp, event.
--- Returns for each request, in order: stored | repeated | fault | stale (the record has
--- changed since it was read) | microseconds to wait for the workspace | {microseconds to wait
--- for the address}. When trimming removed events that some group had not acked, the list
--- continues with {lost, age | size, count, group or ''} for each kind of trimming.
+-- ARGV: maximum requests per second of an address, and of a workspace; maximum entries of the
+-- log; maximum bytes of the log; maximum age in seconds of an event in the log. Then for each
+-- request: workspace; version of the workspace's record; key of the address's limiter ('' when
+-- check 2 has already passed); kind; digest; signed timestamp; event.
+-- The kind is `id` for a request with an id, `same` for a request without an id, and `fault`
+-- for a request that breaks a field rule.
+-- Returns for each request, in order:
+-- - stored, repeated or fault
+-- - stale: the record has changed since it was read
+-- - a number: microseconds to wait for the workspace
+-- - {number}: microseconds to wait for the address
+-- If trimming removed events that some group had not acked, the list continues. It then has
+-- {lost, age | size, count, group or ''} for each kind of trimming.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()

@@ -65,8 +65,8 @@ end
 
 -- Trims the log of inbound events to `most` bytes. The bytes are estimated from the number of
 -- the stream's nodes, which Redis returns in constant time. Each node has up to 4,096 bytes
--- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an event,
--- so it is made only after a 64th of `most` has been appended, and at the first call after a
+-- (`stream-node-max-bytes`), or one larger entry. The query costs as much as storing an event.
+-- So it is made only after a 64th of `most` has been appended, and at the first call after a
 -- restart. `appended` is the number of bytes just appended. Returns the same as trim_inbound.
 local NODE_BYTES = 4096
 local LOOKS = 64
@@ -83,9 +83,9 @@ end
 
 -- Reads the backlog of a shard. ARGV: none.
 -- Returns {length of the push queue, bytes of the push queue, publication time of the oldest
--- queued event in ms or '', number of emails in the outbox, number of events in the inbound
--- log, then for each group of followers: {name, number of unread events, number of events read
--- but not acked, arrival time of the oldest of these events in ms or ''}}.
+-- queued event, number of emails in the outbox, number of events in the inbound log,
+-- then the groups}. Each group of followers is {name, number of unread events, number of events read but not
+-- acked, arrival time of the oldest of these events}. Times are in ms, or '' for none.
 register('read_backlog', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'

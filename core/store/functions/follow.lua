@@ -5,8 +5,8 @@
 local READER = 'reader'
 
 -- Reads new entries for a group. If Redis restarted empty and lost the group, the function
--- creates the group again at the start of the log, because every entry there arrived after the
--- group was opened.
+-- creates the group again. The group then starts with the first entry, because all entries
+-- arrived after the group was opened.
 local function read_group(log, group, count)
   local read = redis.pcall('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
   if type(read) == 'table' and read.err and string.find(read.err, 'NOGROUP', 1, true) then

@@ -83,8 +83,8 @@ end, { 'allow-oom' })
 local WAITING_MAX = 1000
 
 -- Reads the polling health of a workspace. ARGV: workspace.
--- Returns {failing since in ms or 0, last poll in ms or 0, number of waiting events (up to
--- 1,000), publication time of the oldest waiting event in ms or 0}.
+-- Returns {failing since, last poll, number of waiting events (up to 1,000), publication time
+-- of the oldest waiting event}. Times are in ms, or 0 for never.
 register('poll_health', function(keys, args)
   local now = clock()
   local fields = redis.call('HMGET', keys[1] .. ':st:' .. args[1], 'failing', 'polled', 'served', 'total')

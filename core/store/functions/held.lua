@@ -49,10 +49,10 @@ local function hour_of(sequence)
 end
 
 -- Appends events to the stream of a workspace. `fresh` lists the sequence of each event,
--- followed by its JSON. (Redis completes an id of one number to `<number>-0`.) `held` is the
+-- followed by its JSON. Redis completes an id of one number to `<number>-0`. `held` is the
 -- sequence of the last event in the stream, nil when the stream is empty. The first event of
--- each hour sets the stream to expire 25 hours later, so that the other events of that hour
--- need not set the expiry.
+-- each hour sets the stream to expire 25 hours later. The other events of that hour need not
+-- set the expiry.
 -- Returns the new `total`, and whether the earlier events of the stream were lost.
 local function append_held(prefix, workspace, held, total, fresh)
   local key, first = held_key(prefix, workspace), 1

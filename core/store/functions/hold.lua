@@ -1,7 +1,10 @@
--- Polling and publishing of events. Held events are stored as held.lua describes. The state of
--- a workspace (`:st:`) has the last held sequence (`held`), the highest expired sequence
--- (`gone`), the lowest sequence left (`oldest`), the last served sequence (`served`), and the
--- count of all events ever held (`total`).
+-- Polling and publishing of events. Held events are stored as held.lua describes. These fields
+-- of the workspace's state (`:st:`) are used:
+-- - `held`: the last held sequence
+-- - `gone`: the highest expired sequence
+-- - `oldest`: the lowest sequence left
+-- - `served`: the last served sequence
+-- - `total`: the count of all events ever held
 
 -- Within these bounds, the function `page` returns the events of a page. For a larger page it
 -- returns the range of the events, because a separate XRANGE costs Redis a fifth as much.
@@ -10,8 +13,8 @@ local PAGE_BYTES = 16384
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, and the entries of the page (nil for a large page).
--- For a large page, only one event is read, to get its number, because in Lua each event costs
--- as much as a call of Redis.
+-- For a large page, only one event is read, to get its number. In Lua, each event costs as
+-- much as a call of Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
@@ -65,14 +68,17 @@ local function read_poll_fields(prefix, workspace)
 end
 
 -- Answers polls: makes checks 2 and 6, then reads the page.
--- ARGV: maximum requests per second of an address, and of a workspace, then for each poll:
--- workspace, version of the workspace's record, key of the address's limiter ('' when check 2
--- has already passed), page or count (count: only count the poll against the limits), start
--- (oldest | latest | a cursor), maximum events of the page.
--- Returns for each poll, in order: {page, last sequence of the page or '', more, gap, then the
--- events} | {counted} | {stale} | {address | wait, microseconds}. `more` is 1 when more events
--- wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large page,
--- {sequence to read after, last sequence to read, number of events} replaces the events.
+-- ARGV: maximum requests per second of an address, and of a workspace. Then for each poll:
+-- workspace; version of the workspace's record; key of the address's limiter ('' when check 2
+-- has already passed); `page`, or `count` to only count the poll against the limits; start
+-- (oldest | latest | a cursor); maximum events of the page.
+-- Returns for each poll, in order:
+-- - {page, last sequence of the page or '', more, gap, then the events}. `more` is 1 when more
+--   events wait, else 0. `gap` is 1 when events after the cursor expired, else 0. For a large
+--   page, {sequence to read after, last sequence to read, number of events} replaces the events.
+-- - {counted}
+-- - {stale}: the record has changed since it was read
+-- - {address | wait, microseconds to wait}: the limit of the address or the workspace
 register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -153,17 +159,19 @@ end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
--- ARGV: seconds that an idempotency key is stored, maximum length and maximum bytes of the
--- push queue (beyond either, events are dropped and logged as overloaded), then for each
--- event: workspace, idempotency key ('' for none), event id, and a list, packed like
--- arguments: message id, expiry in ms ('' for never), type, how a push workspace gets the
--- event (retried: from the queue, with retries; once: from the queue, without retries; direct:
--- the caller pushes it).
+-- ARGV: seconds that an idempotency key is stored; maximum length and maximum bytes of the push
+-- queue. Then for each event: workspace; idempotency key ('' for none); event id; and a list,
+-- packed like arguments: message id, expiry in ms ('' for never), type, push. Beyond the
+-- maximum of the push queue, events are dropped and logged as overloaded.
+-- `push` says how a push workspace gets the event. `retried` and `once`: from the queue, with
+-- or without retries. `direct`: the caller pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
--- Returns for each event, in order: its sequence | {full, sequence} (the push queue is full) |
--- {poll or push, sequence} for a direct event, with the mode of its workspace | {repeated,
--- event id, sequence, message id, expiry} | {unknown} (the workspace does not exist or has no
--- bridge).
+-- Returns for each event, in order:
+-- - the sequence
+-- - {full, sequence}: the push queue is full
+-- - {poll | push, sequence}: a direct event, with the mode of the workspace
+-- - {repeated, event id, sequence, message id, expiry}
+-- - {unknown}: the workspace does not exist or has no bridge
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()

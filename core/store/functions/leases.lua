@@ -72,13 +72,16 @@ end
 
 -- Adds a member to a group, or records that the member is alive. The prefix is that of the
 -- shard that has the group's register of members.
--- ARGV: group, name, token, '1' until the member has received an answer, ms since the member
--- entered the group, ms after which a silent member is removed, maximum number of members ('0'
--- for no maximum).
--- Returns {1, names of the live members in order, separated by blanks}; {0} when the name
--- belongs to another token; {-1} when the group is full. A newer member replaces an older
--- member of the same name. The reported ages determine which member is newer. The '1' alone
--- does not, because a member whose first answer was lost sends '1' again.
+-- ARGV: group; name; token; '1' until the member has received an answer; ms since the member
+-- entered the group; ms after which a silent member is removed; maximum number of members
+-- ('0' for no maximum).
+-- Returns:
+-- - {1, names of the live members in order, separated by blanks}
+-- - {0} when the name belongs to another token
+-- - {-1} when the group is full
+-- A newer member replaces an older member of the same name. The reported ages determine which
+-- member is newer. The '1' alone does not, because a member whose first answer was lost sends
+-- '1' again.
 register('join_group', function(keys, args)
   local prefix = keys[1]
   local group, name, token, fresh, age, silent, most = unpack(args)

@@ -5,7 +5,7 @@
 -- a list with one answer per prefix.
 --
 -- The arguments of a shard ("ARGV" in the comment of each function) are packed into one
--- argument of the call: the length in four bytes, then the text, of each. A batch has hundreds
+-- argument of the call. Before each argument is its length in four bytes. A batch has hundreds
 -- of arguments, and one large argument is cheaper to send and to read. Long texts ("bodies")
 -- follow the packed arguments of all shards as separate arguments, because Lua hashes every
 -- byte of a string that it creates. `next_body()` returns the next body.
@@ -81,7 +81,7 @@ end
 -- restart.
 --
 -- A list whose newest time is a second old is useless. Such a list is emptied when it has
--- STALE_MAX times or more, so that a bridge that polls every few seconds does not fill its
+-- STALE_MAX times or more. Otherwise a bridge that polls every few seconds would fill its
 -- list.
 local STALE_MAX = 16
 local LIMITER_LEAST_MS = 2000

@@ -11,17 +11,17 @@ local CORES = '!cores'
 -- read for nothing.
 local READ_AT_ONCE = 20
 
--- Reads events from the queue. An entry has one value, which is packed like arguments:
--- workspace, event id, sequence, message id, expiry in ms ('' for never), type, how the event
--- is pushed (retried | once), envelope.
+-- Reads events from the queue. An entry has one value, packed like arguments: workspace, event
+-- id, sequence, message id, expiry in ms ('' for never), type, `retried` or `once`, envelope.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
 -- maximum number of events, maximum bytes of all events. At least one event is read, however
 -- large.
--- Returns false when the token does not hold the lease. Else returns a list: 1 when the queue
--- was read to its end, else 0; a list of the workspaces of the events, each followed by its
--- version ('0' for a workspace that no longer exists); and for each event: entry id, packed
--- value, and '<attempts made> <time of the first failure, ms>', or '' before the first
--- attempt.
+-- Returns false when the token does not hold the lease. Else returns a list:
+-- - 1 when the queue was read to its end, else 0
+-- - a list of the workspaces of the events, each followed by its version ('0' for a workspace
+--   that no longer exists)
+-- - for each event: entry id, packed value, and '<attempts made> <time of the first failure,
+--   ms>', or '' before the first attempt
 register('read_pushes', function(keys, args)
   local prefix = keys[1]
   if not holds_lease(prefix, CORES, args[1]) then return false end
@@ -64,8 +64,8 @@ end, { 'no-writes' })
 -- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event
 -- that was moved to the held events. `published` is the last sequence that was held before the
 -- moved events.
--- Returns recorded | pushed (the workspace is a push workspace again, so the event stays
--- queued) | polls or disconnected (the event was dropped for this reason).
+-- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
+-- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)
   local state = read_state(prefix, workspace)
   if state.mode == 'push' then return 'pushed' end
@@ -108,13 +108,15 @@ end
 
 -- Records the results of events and their next states, in one step. A record that is repeated
 -- because its answer was lost is not logged again.
--- ARGV: token of the lease, then for each event: workspace, entry id, bytes of the event, the
--- delivery to log ('' for none), next state (done | retry | hold: the workspace polls now),
--- attempts made, time of the first failure in ms.
--- Returns for each event, in order: recorded | lost (the token does not hold the lease, and
--- nothing was recorded). If the next state is hold, also: pushed (the workspace is a push
--- workspace again) | polls or disconnected (the event was dropped for this reason, which is
--- logged unless the workspace no longer exists).
+-- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
+-- delivery to log ('' for none); next state (done | retry | hold); attempts made; time of the
+-- first failure in ms. The next state is `hold` when the workspace polls now.
+-- Returns for each event, in order:
+-- - recorded
+-- - lost: the token does not hold the lease, and nothing was recorded
+-- - pushed, only for hold: the workspace is a push workspace again
+-- - polls or disconnected, only for hold: the event was dropped for this reason. The reason is
+--   logged unless the workspace no longer exists.
 register('record_pushes', function(keys, args)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
