@@ -26,7 +26,7 @@ export interface PushMeter {
   watch(inHand: () => PushesInHand): () => void;
 }
 
-/** The events of a shard that its core has read from the queue. */
+/** The events that the shard's core has read from the queue and still has in memory. */
 export interface PushesInHand {
   /** Number of events that wait for their first attempt. */
   readonly waiting: number;

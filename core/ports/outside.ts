@@ -26,7 +26,7 @@ export interface NameLookup {
 
 /** Checks whether events may be pushed to a URL. */
 export interface TargetUrlCheck {
-  /** Returns why events may not be pushed to the URL, as text for its owner; undefined when they may. */
+  /** Returns why events may not be pushed to the URL, as text for the owner; undefined when the URL is allowed. */
   findFault(url: string): Promise<string | undefined>;
 }
 
@@ -34,7 +34,7 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Identifies the email. A mail program can use it to drop a second copy. */
+  /** Identifies the email. A mail program can use this id to drop a second copy. */
   readonly messageId: string;
 }
 

@@ -7,7 +7,6 @@ import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 /**
  * The store is unreachable, did not answer in time, or cannot do the operation now.
  * The operation may or may not have been done, so it must not be confirmed to a client.
- * A retry is safe where the comment of the operation says so.
  */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
@@ -84,7 +83,7 @@ export type Appended =
 export interface InboundLog {
   /**
    * Makes checks 2, 6 and 7, checks for a repeat, and stores the event, in this order and in one step. The event is
-   * durable when the promise resolves. On a cluster, check 2 is a separate step before the others.
+   * durable when the promise resolves. On a cluster, check 2 is a separate step before the other checks.
    */
   append(append: Append): Promise<Appended>;
 }
@@ -179,7 +178,7 @@ export type PageAnswer =
 
 /** Events held for polling bridges. */
 export interface HeldEvents {
-  /** Makes checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before the others. */
+  /** Makes checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before the other checks. */
   page(request: PageRequest): Promise<PageAnswer>;
 }
 
@@ -375,14 +374,17 @@ export interface Member {
 /** Milliseconds until a lease expires unless it is renewed. When a holder crashes, its shards wait up to this long. */
 export const LEASE_MS = 3_000;
 
-/** Why a join fails: a newer member has the name ("replaced"), or the group has its maximum of members ("full"). */
+/**
+ * Why a join fails: a newer member has the name ("replaced"), or the group has the maximum number of members ("full").
+ */
 export type NotJoined = "replaced" | "full";
 
 /** Leases of shards. */
 export interface Leases {
   readonly shards: number;
   /**
-   * Adds a member to its group, or reports that it is still alive. Returns the names of all live members, in order.
+   * Adds a member to its group, or reports that the member is still alive. Returns the names of all live members, in
+   * order.
    *
    * @param fresh true until the member has received an answer: its name may still belong to an older member
    * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same

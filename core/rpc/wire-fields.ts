@@ -16,7 +16,7 @@ export const tagOf = (field: number, wireType: WireType): number => (field << 3)
  * copies and no views. Throws when the bytes are not a message.
  * @param end the end of the message; the reader is at its beginning
  * @param take is called for each field with its tag and the end of its value; the reader is at the beginning of the
- *   value. The first defined result of `take` ends the reading and is returned.
+ *   value. `eachField` stops at the first defined result of `take`, and returns that result.
  */
 export function eachField<Answer>(
   reader: WireReader,

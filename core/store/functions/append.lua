@@ -7,9 +7,9 @@
 -- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
 -- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
 -- stepped back.
--- A request without an id is stored in the hash of the ten minutes of its signed timestamp, so
--- one lookup finds it. The hash exists for as long as such a timestamp could be accepted
--- again.
+-- A request without an id is stored in the hash for the ten-minute interval of its signed
+-- timestamp, so one lookup finds it. The hash exists for as long as such a timestamp could be
+-- accepted again.
 
 -- Number of hashes of a shard per half day or ten minutes. Redis packs a hash of up to 512
 -- ids.

@@ -1,6 +1,7 @@
--- Leases decide which member of a group works on a shard. A group consists of all cores, or of
--- all streams of a group of followers. Each member regularly reports that it is alive, and
--- acquires leases on its share of the shards. A lease expires unless it is renewed.
+-- Leases decide which member of a group works on a shard. A group has as its members either
+-- all cores, or all streams of one group of followers. Each member regularly reports that it
+-- is alive, and acquires leases on its share of the shards. A lease expires unless it is
+-- renewed.
 
 local function lease_key(prefix, group)
   return prefix .. ':lease:' .. group

@@ -5,10 +5,10 @@
 -- a list with one answer per prefix.
 --
 -- The arguments of a shard ("ARGV" in the comment of each function) are packed into one
--- argument of the call. Before each argument is its length in four bytes. A batch has hundreds
--- of arguments, and one large argument is cheaper to send and to read. Long texts ("bodies")
--- follow the packed arguments of all shards as separate arguments, because Lua hashes every
--- byte of a string that it creates. `next_body()` returns the next body.
+-- argument of the call. Each argument is preceded by its length in four bytes. A batch has
+-- hundreds of arguments, and one large argument is cheaper to send and to read. Long texts
+-- ("bodies") follow the packed arguments of all shards as separate arguments, because Lua
+-- hashes every byte of a string that it creates. `next_body()` returns the next body.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -93,8 +93,8 @@ local function read_limiter(key, now)
   -- When the clock stepped back by more than a second, the list is useless: every request
   -- would be rejected until the clock has caught up.
   local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
-  -- After a smaller step back, the newest time is the current time until the clock has caught
-  -- up.
+  -- After a smaller step back, the newest time serves as the current time until the clock has
+  -- caught up.
   return { now = math.max(now, isOver and 0 or newest), isOver = isOver, count = isOver and 0 or count,
     popped = 0, pushed = 0 }
 end

@@ -58,7 +58,7 @@ register('read_pushes', function(keys, args)
   return answers
 end, { 'no-writes' })
 
--- If the workspace polls, moves an event that was never sent to the held events, with a new
+-- If the workspace polls, moves a queued event without attempts to the held events, with a new
 -- sequence. An update is dropped when an event that was published later is already held: that
 -- event may be a later update of the same message. An event whose workspace is disconnected or
 -- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event
