@@ -46,7 +46,7 @@ function labels(page: Page): readonly number[] {
 const operations = fc.oneof(
   {
     weight: 3,
-    // Some events are large, and so some pages are read outside the Redis function.
+    // Some events are large, so some pages are read outside the Redis function.
     arbitrary: fc.record({
       publish: fc.integer({ min: 1, max: 12 }),
       bytes: fc.constantFrom(10, 3_000, 20_000),

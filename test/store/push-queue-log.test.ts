@@ -162,7 +162,7 @@ test("the log keeps the last 1,000 deliveries for seven days, newest first; poll
   await highLimits.close();
   const lines = await log(record);
   const deliveries = lines.filter(({ polled }) => polled === undefined);
-  // Redis trims the stream by whole nodes of 100 entries.
+  // Redis trims the stream in whole nodes of 100 entries.
   expect(deliveries.length).toBeGreaterThanOrEqual(1_000);
   expect(deliveries.length).toBeLessThanOrEqual(1_100);
   expect(deliveries.map(({ attempt }) => attempt)).toEqual(deliveries.map((_, i) => 1_300 - i));

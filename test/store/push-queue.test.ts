@@ -268,7 +268,7 @@ describe("an event that is queued when the target URL is cleared", () => {
   });
 });
 
-test("nothing stays queued or is logged for a deleted workspace", async () => {
+test("nothing is queued or logged for a deleted workspace", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   await store.workspaces.delete(workspace);

@@ -52,7 +52,7 @@ const secretIn = (answer: Awaited<ReturnType<typeof rotateSigningSecret>>) =>
 test.each([
   ["whose answer is lost", true],
   ["that does not reach Redis", false],
-])("a write %s takes effect once, and its result is returned", async (_what, isDone) => {
+])("a write %s is retried, takes effect once, and returns its result", async (_what, isDone) => {
   const once = () => losing({ writes: 1, isDone });
   await Promise.all([
     (async () => {
