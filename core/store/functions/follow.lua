@@ -25,7 +25,8 @@ local function deliveries(entries, attempts)
   return answer
 end
 
--- Creates a group that starts at the end of the log, unless it exists. ARGV: group. Returns 1.
+-- Creates a group that starts at the end of the log, unless the group exists. ARGV: group.
+-- Returns 1.
 register('open_group', function(keys, args)
   local log = keys[1] .. ':in'
   local info = redis.pcall('XINFO', 'STREAM', log)
