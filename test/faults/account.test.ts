@@ -59,7 +59,7 @@ test("an account adds up if every event arrived", () => {
 
 const [e1, e2] = [published(1), published(2)];
 
-/** Returns all findings of an account, each with its column. */
+/** Returns all findings of an account, each as `<kind>: <finding>`. */
 function findingsOf(facts: readonly Fact[]): readonly string[] {
   const { lost, duplicated, wrong } = account(facts, GROUPS);
   const named = { lost: lost.map(({ what }) => what), duplicated, wrong };
@@ -75,7 +75,11 @@ test.each<[string, readonly Fact[], readonly string[]]>([
   ],
   ["an event that was never polled", [published(1)], ["lost: e1 (k1)"]],
   ["an event that was never pushed", [published(1, "push")], ["lost: e1 (k1)"]],
-  ["an event whose attempt failed, not dropped", [published(1, "push"), pushed(1, false)], ["lost: e1 (k1)"]],
+  [
+    "an event that was neither accepted by the bridge nor dropped",
+    [published(1, "push"), pushed(1, false)],
+    ["lost: e1 (k1)"],
+  ],
   ["a held event that was pushed instead", [published(1), pushed(1)], ["lost: e1 (k1)"]],
   [
     "a request under two delivery ids",
@@ -98,40 +102,52 @@ test.each<[string, readonly Fact[], readonly string[]]>([
     [published(1), served(0, 1)],
     ["lost: e1 (k1)", "wrong: the cursor went from 0 to 1 and skipped e1 at 1"],
   ],
-  ["a cursor that fell", [e1, served(0, 1, 1), served(1, 0)], ["wrong: the cursor fell to 0 after 1"]],
-  ["a gap", [{ ...served(3, 3), gap: true } as Fact], ["wrong: there was a gap after 3"]],
-  ["a published sequence that fell", [e2, e1, served(0, 2, 1, 2)], ["wrong: e1 was published as 1 after 2"]],
-  ["a served sequence that fell", [e1, e2, served(0, 2, 2, 1)], ["wrong: e1 was served as 1 after 2"]],
   [
-    "a sequence that changed on the way",
-    [{ ...published(1), sequence: 5 } as Fact, served(0, 5, 1)],
-    ["wrong: e1 was published as 5 and came as 1"],
+    "a cursor that went back",
+    [e1, served(0, 1, 1), served(1, 0)],
+    ["wrong: the cursor went back to 0 after 1"],
   ],
-  ["an event that was never published", [pushed(1)], ["wrong: e1 came and was never answered as published"]],
-  ["a request that was never accepted", [delivered("r")], ["wrong: w r was delivered and never accepted"]],
+  ["a gap", [{ ...served(3, 3), gap: true } as Fact], ["wrong: there was a gap after 3"]],
   [
-    "requests of a workspace that were delivered in another order",
+    "a published sequence that went back",
+    [e2, e1, served(0, 2, 1, 2)],
+    ["wrong: e1 was published as 1 after 2"],
+  ],
+  ["a served sequence that went back", [e1, e2, served(0, 2, 2, 1)], ["wrong: e1 was served as 1 after 2"]],
+  [
+    "a sequence that changed after publication",
+    [{ ...published(1), sequence: 5 } as Fact, served(0, 5, 1)],
+    ["wrong: e1 was published as 5 and arrived as 1"],
+  ],
+  [
+    "an event that was never published",
+    [pushed(1)],
+    ["wrong: e1 arrived but was never answered as published"],
+  ],
+  ["a request that was never accepted", [delivered("r")], ["wrong: w r was delivered but never accepted"]],
+  [
+    "requests of a workspace that were delivered out of order",
     [accepted("r1"), accepted("r2"), delivered("r2"), delivered("r1")],
     ["wrong: g w r1 was delivered out of order"],
   ],
   [
     "a drop that is not allowed",
     [published(1, "push"), dropped(1, "overloaded")],
-    ["wrong: e1 was dropped as overloaded, which nothing here allows"],
+    ["wrong: e1 was dropped as overloaded, which this fault does not allow"],
   ],
   ["an invalid answer", [{ ...AT, saw: "wrong", what: "answered 500" }], ["wrong: answered 500"]],
 ])("the account reports %s, and nothing else", (_what, facts, findings) => {
   expect(findingsOf(facts)).toEqual(findings);
 });
 
-test("a lost event has the time of its answer, and repeats under the same id are counted", () => {
+test("a lost request has the time at which it was accepted, and repeats under the same id are counted", () => {
   expect(account([{ ...accepted("r"), at: 7 }], GROUPS).lost).toEqual([{ what: "request w r", at: 7 }]);
   const facts = [accepted("r"), delivered("r"), delivered("r"), published(1, "push"), pushed(1), pushed(1)];
   const became = account(facts, GROUPS);
   expect([isSound(became), became.again]).toEqual([true, 2]);
 });
 
-test("an allowed drop is counted by its reason, unless the bridge had accepted the event", () => {
+test("an allowed drop is counted under its reason, unless the bridge had accepted the event", () => {
   const lost = [published(1, "push"), pushed(1, false), dropped(1, "failed")];
   const taken = [published(2, "push"), pushed(2), dropped(2, "failed")];
   const became = account([...lost, ...taken], { ...GROUPS, drops: ["failed"] });

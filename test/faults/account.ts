@@ -1,10 +1,10 @@
-/** An observation from outside the service while it was under load. */
+/** An observation of the service from outside, while the service is under load. */
 export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "accepted"; readonly request: string }
   | { readonly saw: "delivered"; readonly group: string; readonly request: string; readonly delivery: string }
   | ({ readonly saw: "published"; readonly way: "push" | "poll" } & SeenEvent)
   | ({ readonly saw: "served"; readonly events: readonly SeenEvent[] } & Cursor)
-  /** An attempt reached the bridge. `ok` tells whether the bridge answered with a 2xx. */
+  /** An attempt reached the bridge. `ok` says whether the bridge answered with a 2xx. */
   | ({ readonly saw: "pushed"; readonly ok: boolean } & SeenEvent)
   /** Core's log says that an event was dropped. */
   | { readonly saw: "dropped"; readonly event: string; readonly reason: string }
@@ -40,7 +40,7 @@ interface Findings {
   again: number;
   /** Events that arrived twice under different ids, or that pages served twice. */
   readonly duplicated: string[];
-  /** Lost requests and events. `at` is the time of the answer that they were stored. */
+  /** Lost requests and events. `at` is when the service answered that the request or event was stored, in ms. */
   readonly lost: { readonly what: string; readonly at: number }[];
   /** All other violations: of sequences, cursors, order, drops and answers. */
   readonly wrong: string[];
@@ -77,7 +77,7 @@ function accountInbound(facts: readonly Fact[], groups: readonly string[], found
     deliveries.set(inGroup, fact.delivery);
     const place = accepted.get(name)?.place;
     if (place === undefined) {
-      found.wrong.push(`${name} was delivered and never accepted`);
+      found.wrong.push(`${name} was delivered but never accepted`);
       continue;
     }
     const lane = `${fact.group} ${fact.workspace}`;
@@ -121,9 +121,9 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
     events.set(`${workspace} ${key}`, known);
     if (known !== event) duplicated.push(`${key} as ${known} and ${event}`);
     const answered = published.get(event);
-    if (answered === undefined) wrong.push(`${event} came and was never answered as published`);
+    if (answered === undefined) wrong.push(`${event} arrived but was never answered as published`);
     else if (answered.sequence !== sequence)
-      wrong.push(`${event} was published as ${answered.sequence} and came as ${sequence}`);
+      wrong.push(`${event} was published as ${answered.sequence} and arrived as ${sequence}`);
   }
   function readPage(page: Extract<Fact, { saw: "served" }>): void {
     const { workspace, after, next } = page;
@@ -137,7 +137,7 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
       served.add(event.event);
       last = Math.max(last, event.sequence);
     }
-    if (next < last) wrong.push(`the cursor fell to ${next} after ${last}`);
+    if (next < last) wrong.push(`the cursor went back to ${next} after ${last}`);
     readTo.set(workspace, Math.max(last, next));
     for (const { event, sequence } of byWorkspace.get(workspace) ?? [])
       if (sequence > after && sequence <= next && !served.has(event))
@@ -160,7 +160,7 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
     if (reason === undefined) lost.push({ what: `${event} (${key})`, at });
     else dropped[reason] = (dropped[reason] ?? 0) + 1;
     if (reason !== undefined && !drops.includes(reason))
-      wrong.push(`${event} was dropped as ${reason}, which nothing here allows`);
+      wrong.push(`${event} was dropped as ${reason}, which this fault does not allow`);
   }
   return { published: published.size, served: served.size, pushed: pushed.size, dropped };
 }

@@ -13,7 +13,7 @@ interface ClientsOptions {
   readonly everyMs: number;
   /** The prefix of the ids of requests and publications. */
   readonly name: string;
-  /** Aborted when clients must start no more posts and publications. */
+  /** Aborted when clients must start no more posts or publications. */
   readonly ending: AbortSignal;
   /** Aborted when clients must send nothing more. */
   readonly over: AbortSignal;
@@ -26,7 +26,7 @@ const REPEAT_EVERY = 5;
 const { UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED } = grpcStatus;
 const NO_ANSWER = new Set<grpcStatus>([UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED]);
 
-/** Creates clients that work until they are stopped. They retry unanswered requests under the same id. */
+/** Creates clients that send until they are stopped. They retry unanswered requests under the same id. */
 export function createClients(options: ClientsOptions) {
   const { rig, facts, everyMs, name, ending, over, isTooLate } = options;
 
@@ -34,7 +34,10 @@ export function createClients(options: ClientsOptions) {
     if (!over.aborted) facts.add({ saw: "wrong", workspace, what });
   }
 
-  /** Calls one edge after the other until there is a final answer. Returns undefined if it is invalid, or too late. */
+  /**
+   * Calls one edge after the other until there is an answer other than 503. Returns undefined if the answer is invalid,
+   * or when it is too late to retry.
+   */
   async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {
       const got = await ask(nth(rig.edges, attempt).url).catch(() => undefined);
@@ -109,7 +112,7 @@ export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }
 
-/** Returns one of several, by `place` modulo their number. */
+/** Returns the element at index `place` modulo the length. Throws if the list is empty. */
 export function nth<T>(of: readonly T[], place: number): T {
   const found = of[place % of.length];
   if (found === undefined) throw new Error("the list is empty");

@@ -1,4 +1,4 @@
-// Loaded before a process under test. Shifts the clock of the process by CLOCK_SHIFT_MS.
+// Shifts the clock of a process under test by CLOCK_SHIFT_MS milliseconds. The process loads this file by --require.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const RightDate = Date;
 const rightNow = Date.now;

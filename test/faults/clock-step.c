@@ -1,8 +1,8 @@
 /*
- * Loaded before a Redis under test (LD_PRELOAD). Shifts the clock of Redis by
- * the number of seconds in the file CLOCK_STEP_FILE, which it reads at every
- * call. The usual library for this does not work together with the allocator
- * of Redis.
+ * Shifts the clock of a Redis under test, which loads this library by
+ * LD_PRELOAD. Every call reads the shift in seconds from the file
+ * CLOCK_STEP_FILE. The usual library for this does not work together with the
+ * allocator of Redis.
  */
 #include <fcntl.h>
 #include <stdlib.h>

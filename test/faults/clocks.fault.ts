@@ -14,13 +14,13 @@ afterEach(() => rig.close());
 
 const WRONG_MS = 180_000;
 const STEP_SECONDS = 60;
-/** Returns the time of a push's signature by the clock of its core, in ms since the epoch. */
+/** Returns the timestamp in a push's signature, in ms since the epoch. */
 const signedAt = ({ headers }: ReceivedRequest): number =>
   1_000 * Number(/^t=(\d+)/.exec(String(headers["service-signature"]))?.[1]);
 
 // time: smoke
 // contract: envelope-sequence
-test("a core whose clock is 3 minutes off uses the clock of the service: nothing is late or rejected", async () => {
+test("a core whose clock is 3 minutes off uses the clock of Redis: nothing is late or rejected", async () => {
   const wrong = {
     NODE_OPTIONS: `--require ${join(__dirname, "clock-shift.js")}`,
     CLOCK_SHIFT_MS: String(WRONG_MS),
@@ -43,20 +43,20 @@ test("a core whose clock is 3 minutes off uses the clock of the service: nothing
   }
 });
 
-/** Shell lines that make Redis shift its clock by the seconds in the file "clock" of its folder. */
+/** Shell lines that shift the clock of Redis by the number of seconds in the file `clock` of the Redis folder. */
 const CLOCK_STEPS = [
   `cc -shared -fPIC -O1 -o "$FOLDER/clock-step.so" ${join(__dirname, "clock-step.c")} || exit 1`,
   'export LD_PRELOAD="$FOLDER/clock-step.so" CLOCK_STEP_FILE="$FOLDER/clock"',
 ].join("\n");
 
-/** Starts the service with a Redis, and returns a function that sets the clock of Redis back. */
+/** Starts the service on a Redis with an adjustable clock. Returns a function that sets that clock back. */
 async function startOnSteppedClock(): Promise<() => Promise<void>> {
   const own = await startRig(() => startTestRedis([], CLOCK_STEPS));
   rig = own;
   return async () => {
     const admin = await connectRedis({ url: own.redis.url, onError: () => undefined });
     const clock = join(own.redis.folder, "clock");
-    // Replaced atomically, because Redis may read the file at any moment.
+    // The file is replaced atomically, because Redis may read it at any moment.
     writeFileSync(`${clock}.new`, `-${STEP_SECONDS}\n`);
     renameSync(`${clock}.new`, clock);
     await until("the clock has stepped back", async () => {
@@ -75,7 +75,7 @@ testWith(
   "cc",
   WHY_CC,
   STEPS_BACK,
-  "when the clock of Redis steps back a minute, sequences rise and no request under the limits is refused",
+  "when the clock of Redis steps back a minute, sequences keep rising, and no request under the limits is rejected",
   async () => {
     const stepBack = await startOnSteppedClock();
     await survive(rig, { name: STEPS_BACK, happens: stepBack });

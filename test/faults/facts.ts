@@ -1,6 +1,6 @@
 import type { Fact } from "./account";
 
-/** All observations in order, with counts by workspace. */
+/** All observations in order, with counts per workspace. */
 export type Facts = ReturnType<typeof createFacts>;
 
 type Untimed = Fact extends infer Each ? (Each extends Fact ? Omit<Each, "at"> : never) : never;

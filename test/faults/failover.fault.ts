@@ -5,7 +5,7 @@ import { startRig, type Rig } from "../harness/rig";
 import { until } from "../harness/wait";
 import { expectSound, expectSums, underFault } from "./fault";
 
-/** A Redis with replicas whose master can be killed. */
+/** A Redis with replicas. Tests can kill its master. */
 interface Replicated {
   readonly url: string;
   master(): Promise<RedisNode>;
@@ -31,11 +31,11 @@ async function startCluster(): Promise<Replicated> {
 let rig: Rig;
 afterEach(() => rig.close());
 
-/** Kills the master under load, waits until another master serves, and restarts the killed one. */
+/** Kills the master under load, waits until another server is the master, and restarts the killed server. */
 async function failOver(startRedis: () => Promise<Replicated>, name: string, replicas: number) {
   const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
   const { redis, areReady } = (rig = own);
-  // The replica has all writes that were answered before `followedAt`. From `servedAt` on there is another master.
+  // The replica has all writes that were answered before `followedAt`. Another server is the master from `servedAt`.
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
   const { became } = await underFault(own, {
     name,
@@ -49,8 +49,8 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       const next = () => redis.master().catch(() => killed);
       await until("there is another master", async () => (await next()) !== killed);
       servedAt = performance.now();
-      // A master that restarts at once still acts as the master until it learns that it was replaced. Writes that it
-      // answers in that time are lost too, unless a replica must confirm them. So restart it later.
+      // A killed master that restarts immediately still acts as the master until it learns that it was replaced. The
+      // writes that it answers until then are lost too, unless a replica must confirm them. So it is restarted later.
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();
@@ -79,9 +79,9 @@ describe.each([
     const failedOver = await failOver(startRedis, `failover of ${kind}, no replica confirms`, 0);
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
-    // A client retries a request whose answer broke off. If the new master does not have it, the event gets a second id.
+    // A client repeats a request that got no complete answer. If the new master lacks the event, it gets a second id.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
-    // The replica's lag depends on the machine. Writes that it had before, or that the new master answered, must exist.
+    // The replica's lag depends on the machine. So only writes between `followedAt` and `servedAt` may be lost.
     for (const { at } of became.lost) {
       expect(at).toBeGreaterThanOrEqual(followedAt);
       expect(at).toBeLessThan(servedAt);

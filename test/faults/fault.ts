@@ -33,7 +33,7 @@ export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly bec
   return { became };
 }
 
-/** Counts the failed attempts and dropped events in the delivery logs. */
+/** Returns a line that counts the failed attempts and dropped events in the logs of deliveries, if there are any. */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];
   await untilConnected(core);

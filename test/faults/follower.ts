@@ -5,12 +5,12 @@ import type { Facts } from "./facts";
 
 const LOOK_EVERY_MS = 20;
 const OPEN_AGAIN_MS = 100;
-/** Milliseconds to wait for a stream to open. The stream of a suspended core stays open and sends nothing. */
+/** Milliseconds to wait for a stream to open. At a suspended core, a stream neither opens nor ends. */
 const OPEN_WITHIN_MS = 5_000;
 
 /**
- * Starts a consumer that acks every delivery. It starts at the first core; when its stream ends, it opens one at the
- * next core. Resolves when it follows, with a function that stops it.
+ * Starts a consumer that acks every delivery. Opens a stream at the first core. Whenever a stream ends, opens a stream
+ * at the next core. Resolves when a stream is open, with a function that stops the consumer.
  */
 export async function startFollower(cores: readonly Core[], facts: Facts, group: string, consumer: string) {
   const stopping = new AbortController();

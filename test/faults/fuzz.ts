@@ -2,7 +2,7 @@ import { signatureOf } from "../harness/bridge";
 import { parseAnswers, rawRequest, statusesOf } from "../harness/raw-http";
 import type { TestWorkspace } from "../harness/service";
 
-/** Returns the next number below `n` of a sequence that is the same in every run. */
+/** Returns the next pseudo-random integer, 0 to `n` - 1. The same seed always gives the same integers. */
 export type Random = (n: number) => number;
 
 export function createRandom(seed: number): Random {
@@ -85,7 +85,7 @@ export function brokenRequest(workspace: TestWorkspace, random: Random): Buffer 
 
 const BROKEN_WAIT_MS = 100;
 
-/** Sends requests on one connection, the last one broken. Returns the statuses and the number of sent requests. */
+/** Sends `framed`, and then `broken`, on one connection. Returns the statuses and the number of sent requests. */
 export async function fire(port: number, from: string, framed: readonly Buffer[], broken: Buffer) {
   let sent = framed.length;
   const statuses = await statusesOf(

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const WINDOW = 20;
 
-/** Opens a stream through the proxy that receives events until its window is full, and acks none. */
+/** Opens a stream through the proxy. It receives events until its window is full, and acks none of them. */
 async function hoard(group: string, seconds: number): Promise<void> {
   const open = { group, consumer: "hoarder", window: WINDOW, ackDeadline: { seconds } };
   hoarder = await startConsumer(clients.games, open).opened();
@@ -37,7 +37,7 @@ async function hoard(group: string, seconds: number): Promise<void> {
 const untilFull = () => until("the window is full", () => hoarder.seen.length >= WINDOW);
 
 // time: ordering
-test("a game service that never acks gets its events again and delays no other group; no event is lost", async () => {
+test("events that a game service never acks are redelivered; no other group waits, and no event is lost", async () => {
   await hoard("slow", 1);
   await survive(rig, {
     name: "a game service that never acks",
@@ -46,7 +46,7 @@ test("a game service that never acks gets its events again and delays no other g
       await untilFull();
       await until("the events are redelivered", () => hoarder.seen.some(({ attempt }) => attempt >= 3));
       await grows();
-      // Nothing is acked, so at most a window of different events is delivered.
+      // Nothing is acked, so at most `WINDOW` different events are delivered.
       expect(new Set(hoarder.seen.map(({ id }) => id)).size).toBeLessThanOrEqual(WINDOW);
       hoarder.cancel();
       stopFollower = await startFollower(rig.cores, facts, "slow", "good");

@@ -43,7 +43,7 @@ test("while 10,000 connections send their requests byte by byte, other clients a
       socket.write("POST /hooks/x HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     });
     socket.on("error", () => undefined);
-    // Read the connection, so that its close is noticed.
+    // Node emits `close` only if the data of the socket is read.
     socket.resume();
     socket.on("close", () => {
       open.delete(socket);

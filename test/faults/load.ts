@@ -12,7 +12,7 @@ import { startFollower } from "./follower";
 
 export const GROUP = "load";
 
-/** Bridges that post, repeat requests and poll, a bridge that receives pushes, and games that publish and follow. */
+/** The load of bridges that post, repeat requests and poll, of a bridge that is pushed to, and of games. */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly workspaces?: number;
   /** Milliseconds between two requests, and between two publications, of a workspace. */
   readonly everyMs?: number;
-  /** The facts of an earlier load, whose followers still follow. */
+  /** The facts of an earlier load. If given, the followers of that load are used. */
   readonly facts?: Facts;
   /** How the bridge answers a push, and whether the service must treat the answer as a success. */
   readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };
@@ -29,7 +29,10 @@ export interface LoadOptions {
 const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
-/** Longer than the retries of a push or the deadline of an ack, plus the expiry of a lease, on a busy machine. */
+/**
+ * Milliseconds without a new fact after which no lost event can still arrive. Longer than the retries of a push or the
+ * deadline of an ack, plus the expiry of a lease, on a busy machine.
+ */
 const STILL_MS = 25_000;
 const QUIET_MS = 1_500;
 const TAKEN = { ok: true, behaviour: status(204) } as const;

@@ -5,14 +5,14 @@ import { survive } from "./fault";
 
 const rig = testRig(startTestRedis, { cores: 3 });
 
-/** Kills all members, calls `during`, and restarts the members at their ports. */
+/** Kills all members, calls `during`, and restarts the members on the same ports. */
 async function killAndStart(members: readonly Member[], during: () => Promise<void>): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
   await during();
   await Promise.all(members.map((member) => member.start()));
 }
 
-test("when an edge is killed, no acknowledged event is lost, and the other edge serves", async () => {
+test("when an edge is killed, the other edge continues to serve, and no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of an edge",
     happens: (load) => killAndStart(rig.edges.slice(0, 1), () => load.grows()),
@@ -20,7 +20,7 @@ test("when an edge is killed, no acknowledged event is lost, and the other edge 
 });
 
 // contract: post-stored, poll-no-skip
-test("when a core is killed, the others take over, and no acknowledged event is lost", async () => {
+test("when a core is killed, the other cores take over, and no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of a core",
     happens: (load) => killAndStart(rig.cores.slice(0, 1), () => load.grows()),
@@ -28,7 +28,7 @@ test("when a core is killed, the others take over, and no acknowledged event is 
 });
 
 // contract: post-stored, envelope-sequence
-test("when all cores are killed, edges answer 503 until the cores are back, and no event is lost", async () => {
+test("when all cores are killed, edges answer 503 until the cores have restarted, and no event is lost", async () => {
   await survive(rig, {
     name: "SIGKILL of all cores",
     happens: () =>
@@ -40,18 +40,18 @@ test("when all cores are killed, edges answer 503 until the cores are back, and 
 });
 
 // time: ordering
-test("a suspended core loses its shards to the others, and acts on none of them when it resumes", async () => {
+test("a suspended core loses its shards to other cores, and does no work on these shards when it resumes", async () => {
   const before = new Set<string>();
   const again: string[] = [];
   await survive(rig, {
     name: "SIGSTOP of a core until others have its shards",
-    // Enough workspaces that this core has the shards of some.
+    // With this number of workspaces, the suspended core has the shards of some of them.
     workspaces: 12,
     everyMs: 450,
     async happens(load) {
       const core = rig.cores[0]?.process.child;
       core?.kill("SIGSTOP");
-      // The others serve every workspace, so the leases of the suspended core have expired.
+      // Other cores serve every workspace, so the leases of the suspended core have expired.
       await load.grows(2);
       const wokeAt = performance.now();
       core?.kill("SIGCONT");

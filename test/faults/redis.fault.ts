@@ -11,7 +11,7 @@ import { startLoad } from "./load";
 
 const rig = testRig(startTestRedis);
 
-/** Waits until no core is ready, and each names Redis as the reason. */
+/** Waits until every core reports that it is not ready because of Redis. */
 async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
   for (const core of cores)
     await until("the core is not ready, because of Redis", async () => {
@@ -22,7 +22,7 @@ async function untilRedisIsMissed({ cores }: Rig): Promise<void> {
 const untilReady = (of: Rig) => until("the cores are ready", of.areReady);
 
 // contract: post-stored, poll-no-skip
-test("when Redis is killed and restarts with its file, no acknowledged event is lost", async () => {
+test("when Redis is killed and restarts with its append-only file, no acknowledged event is lost", async () => {
   await survive(rig, {
     name: "Redis restarted with its file",
     async happens() {
@@ -35,7 +35,7 @@ test("when Redis is killed and restarts with its file, no acknowledged event is 
 });
 
 // contract: envelope-sequence
-test("when Redis restarts empty, no event accepted afterwards is lost, and followers continue", async () => {
+test("when Redis restarts empty, followers continue, and no event that is accepted afterwards is lost", async () => {
   const before = await startLoad(rig);
   try {
     await before.grows();
@@ -58,7 +58,7 @@ test("when Redis restarts empty, no event accepted afterwards is lost, and follo
   }
 });
 
-test("when Redis is full, events are answered 503, and none is partly stored", async () => {
+test("when Redis is full, POSTs are answered with 503, and no event is partly stored", async () => {
   const admin = await connectRedis({ url: rig.redis.url, onError: () => undefined });
   const limit = (bytes: string) => admin.command("", ["CONFIG", "SET", "maxmemory", bytes]);
   const probe = await createWorkspace(nth(rig.cores, 0).clients);
@@ -92,7 +92,7 @@ testWith(
   "prlimit",
   "limits the file size of a running process (util-linux)",
   REFUSED,
-  "when the disk is full, events are answered 503, and no acknowledged event is lost",
+  "when the disk is full, requests are answered with 503, and no acknowledged event is lost",
   async () => {
     const own = await startRig(() => startTestRedis([], "trap '' XFSZ"));
     try {

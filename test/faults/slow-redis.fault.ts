@@ -17,7 +17,7 @@ const rig = testRig(async () => {
   return { proxy, url: `redis://127.0.0.1:${proxy.port}`, close };
 });
 
-test("while Redis answers 200 ms later, the service is slower but works correctly", async () => {
+test("while every reply of Redis is 200 ms late, the service is slower but works correctly", async () => {
   await survive(rig, {
     name: "a Redis that is 200 ms slower",
     async happens(load) {
@@ -29,9 +29,9 @@ test("while Redis answers 200 ms later, the service is slower but works correctl
 });
 
 // contract: repeat-id
-test("when replies of Redis break off, requests are answered 503, and retried events are stored once", async () => {
+test("when Redis's replies are truncated, requests are answered 503, and retried events are stored once", async () => {
   await survive(rig, {
-    name: "a Redis whose replies break off",
+    name: "truncated replies of Redis",
     async happens() {
       rig.redis.proxy.cutReplies(CUTS);
       await until("replies were cut", () => rig.redis.proxy.toCut() === 0);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Closes the connection after each push, so that every push needs a new connection and a lookup of the name. */
+/** Accepts a push and closes the connection. So every push needs a new connection and a lookup of the name. */
 const TAKEN_AND_CLOSED = { ok: true, behaviour: status(204, { headers: { Connection: "close" } }) };
 const OUTAGE_MS = 5 * 60_000;
 
@@ -30,7 +30,7 @@ const untilLogged = (message: string, count: number) =>
   until(`"${message}" was logged`, () => rig.coreLog().filter(({ msg }) => msg === message).length >= count);
 
 // contract: health-mail-once
-test("while the SMTP server is down events continue, and the owner is emailed once afterwards", async () => {
+test("while the SMTP server is down, events continue; afterwards the owner is emailed once", async () => {
   const { clients } = nth(rig.cores, 0);
   const owner = "owner@example.test";
   const { id } = await createWorkspaceApi(clients.workspaces).make({ ownerEmail: owner });
@@ -46,7 +46,7 @@ test("while the SMTP server is down events continue, and the owner is emailed on
         await untilLogged("an email could not be sent; core will retry", 1);
         await load.grows();
         await mail.start();
-        // The longer the server was down, the later core retries, up to a minute later.
+        // Core retries with growing pauses of up to a minute.
         await mail.waitFor(1, 2 * HANG_MS);
       },
     });
@@ -56,7 +56,7 @@ test("while the SMTP server is down events continue, and the owner is emailed on
   }
 });
 
-test("while names cannot be looked up, pushes are retried, then dropped and logged; other events continue", async () => {
+test("while DNS lookups fail, pushes are retried, then dropped and logged; other events continue", async () => {
   const { dropped } = await survive(rig, {
     name: "DNS down",
     drops: ["failed"],
@@ -71,7 +71,7 @@ test("while names cannot be looked up, pushes are retried, then dropped and logg
 });
 
 // contract: retry-create, retry-same-id
-test("a bridge that resets every second connection gets every event with one successful attempt of three", async () => {
+test("a bridge that resets every second connection gets every event unless all its attempts fail", async () => {
   const before = rig.receiver.requests.length;
   let connections = 0;
   let isBad = false;

@@ -14,7 +14,7 @@ const COLUMNS = [
   "lost",
 ];
 
-/** A jest reporter that prints, after all tests, a table of the events' outcomes with a line for each fault. */
+/** A jest reporter. After all tests, it prints a table that counts the outcomes of the events under each fault. */
 module.exports = class FaultsTable {
   onRunStart() {
     rmSync(process.env.FAULTS_TABLE, { force: true });

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from "node:net";
 
-/** A proxy on a loopback port that delays, cuts or drops connections as a test chooses. */
+/** A proxy on a loopback port. A test can delay replies, truncate replies, or close all connections. */
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 export async function startTcpProxy(target: NetConnectOpts) {
@@ -45,7 +45,7 @@ export async function startTcpProxy(target: NetConnectOpts) {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
-  /** Closes every connection at once, as a crash of either side does. */
+  /** Closes every connection abruptly, like a crash of either side. */
   const dropAll = (): void => {
     for (const socket of open) socket.destroy();
   };
