@@ -40,7 +40,7 @@ const dropped = (sequence: number, reason: string): Fact => ({
 const isSound = ({ lost, duplicated, wrong }: Account) =>
   lost.length + duplicated.length + wrong.length === 0;
 
-test("an account adds up if every event arrived", () => {
+test("if every event arrived, the account counts all of them and reports nothing else", () => {
   const inbound = [accepted("r1"), delivered("r1"), accepted("r2"), delivered("r2")];
   const outbound = [published(1), published(2), published(3, "push"), served(0, 2, 1, 2), pushed(3)];
   expect(account([...inbound, ...outbound], GROUPS)).toEqual({

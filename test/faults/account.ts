@@ -34,7 +34,7 @@ export interface Terms {
 
 export type Account = ReturnType<typeof account>;
 
-/** Violations, and in `again` the redeliveries that the contract allows. */
+/** The violations in an account. `again` counts the redeliveries that the contract allows. */
 interface Findings {
   /** The number of deliveries and pushes that were repeated under the same id, as the contract allows. */
   again: number;

@@ -1,4 +1,4 @@
-// Shifts the clock of a process under test by CLOCK_SHIFT_MS milliseconds. The process loads this file by --require.
+// Shifts the clock of a process under test by CLOCK_SHIFT_MS milliseconds. The process loads this file with --require.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const RightDate = Date;
 const rightNow = Date.now;

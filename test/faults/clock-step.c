@@ -1,5 +1,5 @@
 /*
- * Shifts the clock of a Redis under test, which loads this library by
+ * Shifts the clock of a Redis under test, which loads this library with
  * LD_PRELOAD. Every call reads the shift in seconds from the file
  * CLOCK_STEP_FILE. The usual library for this does not work together with the
  * allocator of Redis.
