@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const WINDOW = 20;
 
-/** Opens a stream through the proxy. It receives events until its window is full, and acks none of them. */
+/** Opens a stream through the proxy. The stream receives events until its window is full. No event is acked. */
 async function hoard(group: string, seconds: number): Promise<void> {
   const open = { group, consumer: "hoarder", window: WINDOW, ackDeadline: { seconds } };
   hoarder = await startConsumer(clients.games, open).opened();

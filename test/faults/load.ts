@@ -12,7 +12,10 @@ import { startFollower } from "./follower";
 
 export const GROUP = "load";
 
-/** The load of bridges that post, repeat requests and poll, of a bridge that is pushed to, and of games. */
+/**
+ * A load on the service: bridges that post, repeat requests and poll, a bridge that receives pushes, and games that
+ * publish and follow.
+ */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
