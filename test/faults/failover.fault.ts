@@ -49,8 +49,8 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
       const next = () => redis.master().catch(() => killed);
       await until("there is another master", async () => (await next()) !== killed);
       servedAt = performance.now();
-      // A killed master that restarts immediately still acts as the master until it learns that it was replaced. The
-      // writes that it answers until then are lost too, unless a replica must confirm them. So it is restarted later.
+      // If the killed master restarts immediately, it acts as the master until it learns that it was replaced. Without
+      // confirmation by a replica, the writes that it answers until then are lost too. So it is restarted later.
       if (replicas === 0) await load.grows();
       await killed.start();
       await redis.untilWhole();
