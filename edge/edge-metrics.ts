@@ -49,7 +49,7 @@ export function createEdgeMetrics({
     () => load.opened,
   );
   gauge("chatbridge_edge_lane_calls", "Calls to core in progress.", () => load.calls);
-  gauge("chatbridge_edge_lane_bytes", "Bytes of these calls.", () => load.bytes);
+  gauge("chatbridge_edge_lane_bytes", "Bytes of the calls to core in progress.", () => load.bytes);
   counter("chatbridge_edge_lane_failures_total", "Calls to core without an answer, by reason.", () =>
     byLabel("reason", load.failures),
   );
