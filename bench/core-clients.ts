@@ -10,7 +10,7 @@ export type CoreClients = ReturnType<typeof connectToCore>;
 export interface Workspace {
   readonly id: string;
   readonly secret: string;
-  /** Source address of its bridge's requests. */
+  /** Source address of the bridge's requests. */
   readonly address: string;
 }
 
@@ -24,9 +24,9 @@ const ANSWER_WITHIN_MS = 30_000;
 const CREATED_AT_ONCE = 64;
 
 /**
- * Number of source addresses. The edge accepts them in `X-Forwarded-For`, as from a trusted proxy. Each may send 500
- * requests a second (check 2), so together they exceed every load here. Their texts are equally long, as the requests
- * of a file must be.
+ * Number of source addresses. The edge reads them from `X-Forwarded-For`, because it trusts the load as a proxy.
+ * Check 2 allows 500 requests per second from each address, so every load here stays below the limits. All addresses
+ * have the same length, because all requests of a file must have the same length.
  */
 export const ADDRESSES = 256;
 const LAST_OCTETS = 128;
@@ -53,7 +53,7 @@ export function bearer(role: keyof typeof TOKENS): Metadata {
 
 const AS_GAME = bearer("game");
 
-/** Creates workspaces, `CREATED_AT_ONCE` at a time. Without a target URL they are poll workspaces. */
+/** Creates workspaces, `CREATED_AT_ONCE` at a time. Without `targetUrl`, they are poll workspaces. */
 export async function createWorkspaces(
   { operator }: CoreClients,
   count: number,
@@ -76,7 +76,7 @@ export function addressOf(number: number): string {
   return `10.100.${100 + Math.floor(n / LAST_OCTETS)}.${100 + (n % LAST_OCTETS)}`;
 }
 
-/** Returns the workspace whose turn it is. */
+/** Returns the workspace that receives the request or event with this number. Workspaces take turns. */
 export function inTurn(workspaces: readonly Workspace[], number: number): Workspace {
   const workspace = workspaces[number % workspaces.length];
   if (workspace === undefined) throw new Error("there are no workspaces");
@@ -90,7 +90,7 @@ export function publish({ games }: CoreClients, events: OutboundEvent[]): Promis
     games.publishEvents({ events }, AS_GAME, options, (error, response) => {
       const outcomes = response?.results.map(({ outcome }) => outcome) ?? [];
       const rejected = outcomes.find((outcome) => outcome?.$case !== "published");
-      if (error !== null) reject(new CheckFault(`a call of core failed: ${error.message}`));
+      if (error !== null) reject(new CheckFault(`a call to core failed: ${error.message}`));
       else if (rejected !== undefined)
         reject(new CheckFault(`core rejected an event: ${JSON.stringify(rejected)}`));
       else if (outcomes.length !== events.length)

@@ -35,11 +35,11 @@ const PARTS: readonly Part[] = [
 ];
 
 const EXIT_FAULT = 1;
-/** The exit codes that shells use for a program ended by a signal. */
+/** The exit codes that shells use for a program that a signal has stopped. */
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;
-/** Whether a signal has arrived; later failures are its consequences and are not reported. */
+/** Whether a signal has arrived. Later failures are caused by the signal, and are not reported. */
 let ending = false;
 
 function say(line: string): void {

@@ -3,10 +3,10 @@ import type { Options, Part } from "./part";
 
 const EXIT_USAGE = 2;
 const ROUNDS_MAX = 20;
-/** Requests are signed before their round, and a signature is valid for five minutes. */
+/** Maximum seconds of load. Requests are signed before their round, and a signature is valid for five minutes. */
 const SECONDS_MAX = 60;
 
-/** Returns the command line. `run` is called with the chosen parts, or with all when none is named. */
+/** Creates the command line. It calls `run` with the chosen parts, or with all parts when the user names none. */
 export function createProgram(
   all: readonly Part[],
   run: (parts: readonly Part[], options: Options) => Promise<void>,
@@ -16,8 +16,13 @@ export function createProgram(
     .addArgument(
       new Argument("[part...]", "parts to run, all by default").choices(all.map(({ name }) => name)),
     )
-    .option("--rounds <n>", "number of rounds; each measures the service and the reference", parseRounds, 3)
-    .option("--seconds <n>", "seconds of load for each of them in a round", between(1, SECONDS_MAX), 8)
+    .option(
+      "--rounds <n>",
+      "number of rounds; each measures both sides, the service and the reference",
+      parseRounds,
+      3,
+    )
+    .option("--seconds <n>", "seconds of load for each side in a round", between(1, SECONDS_MAX), 8)
     .option("--scale <n>", "factor for the sizes of memory and growth, at most 1", between(0.001, 1), 1)
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
     .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows them")

@@ -1,9 +1,9 @@
 import type { Scope } from "./scope";
 
 export interface Options {
-  /** Number of rounds; each measures ours and the reference. */
+  /** Number of rounds. Each round measures both sides: the service and the reference. */
   readonly rounds: number;
-  /** Seconds of load for each of them in a round. */
+  /** Seconds of load for each side in a round. */
   readonly seconds: number;
   /** Factor for the sizes of `memory` and `growth`. */
   readonly scale: number;
@@ -21,7 +21,7 @@ export interface PartContext {
 }
 
 export interface PartResult {
-  /** The summary, in a form for programs. */
+  /** The summary, in a form that programs can parse. */
   readonly lastLine: string;
   /** All measured values, for `--json`. */
   readonly raw: unknown;
@@ -35,7 +35,7 @@ export interface Part {
   run(context: PartContext): Promise<PartResult>;
 }
 
-/** Answers and stored events differ, or an answer is invalid, so the figures are worthless. */
+/** Thrown when answers and stored events differ, or an answer is invalid. The figures are worthless then. */
 export class CheckFault extends Error {
   override readonly name = "CheckFault";
 }

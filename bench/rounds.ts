@@ -5,7 +5,7 @@ import { createTable } from "./table";
 
 /** The result of one run of load. */
 export interface Measure {
-  /** Requests or events completed from `fromMs` to `toMs`, which are times by `Date.now()`. */
+  /** Requests or events completed between `fromMs` and `toMs`, which are values of `Date.now()`. */
   readonly count: number;
   readonly fromMs: number;
   readonly toMs: number;
@@ -19,7 +19,7 @@ export interface Side {
   readonly pids: Pids;
   /** Loads this side for `seconds`. */
   run(seconds: number): Promise<Measure>;
-  /** Compares the stored data of a run with its result, and removes them. Not measured. */
+  /** Compares the stored data with the result of the run, and removes the data. The time for this is not measured. */
   settle?(measure: Measure): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface Contest {
   readonly reference: Side;
 }
 
-/** A run with its rate, and each process's processor time per unit, in µs. */
+/** The result of a run, with its rate, and each process's processor time per unit, in µs. */
 export interface Figures extends Measure {
   readonly perSecond: number;
   readonly cpuUs: CpuTimes;
@@ -45,16 +45,16 @@ export interface Round {
   readonly reference: Figures;
   /** Our rate divided by the rate of the reference. */
   readonly ratio: number;
-  /** Our processor time per unit divided by that of the reference. */
+  /** Our processor time per unit divided by the reference's processor time per unit. */
   readonly cost: number;
 }
 
 const WARM_UP_SECONDS = 2;
 
 /**
- * Measures ours and the reference in turn, so that other work of the machine
- * affects both; the order changes from round to round. Both are warmed up once
- * before, for the same time.
+ * Measures the service and the reference one after the other in each round, so
+ * that other work of the machine affects both. Their order changes from round to
+ * round. Before the first round, both are warmed up for the same time.
  */
 export async function alternate(
   { say, options }: Pick<PartContext, "say"> & { readonly options: Pick<Options, "rounds" | "seconds"> },
@@ -115,7 +115,7 @@ export function resultOf(rounds: readonly Round[], more: object = {}): PartResul
   return { lastLine, raw: { rounds, ...more } };
 }
 
-/** Returns a figure of a part, with the minimum and maximum of the values that it is taken from. */
+/** Returns a line with a figure of a part, and with the minimum and maximum of `all`. */
 export function spreadLine(name: string, figure: number, all: readonly number[]): string {
   const [min, max] = [Math.min(...all), Math.max(...all)];
   return `${name}=${figure.toFixed(3)} min=${min.toFixed(3)} max=${max.toFixed(3)}`;

@@ -2,9 +2,9 @@ import { MessageKind } from "../proto/gen/chatbridge/v1/event";
 import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 
 /**
- * Returns an inbound event of about 150 bytes, as a bridge sends it when a member
- * answers. All have the same length. The number is in the id and in the text, so
- * no two events are alike.
+ * Returns an inbound event of about 150 bytes, like those that bridges send when
+ * members answer. All events have the same length. The id and the text contain
+ * the number, so no two events are equal.
  */
 export function typedMessage(run: string, number: number) {
   const n = String(number).padStart(9, "0");
@@ -18,7 +18,7 @@ export function typedMessage(run: string, number: number) {
   };
 }
 
-/** Returns a typical outbound event: a card with a button, about 450 bytes as JSON. All have the same length. */
+/** Returns a typical outbound event: a card with a button, about 450 bytes as JSON. All events have the same length. */
 export function cardEvent(workspaceId: string, number: number): OutboundEvent {
   const n = String(number).padStart(9, "0");
   return OutboundEvent.create({

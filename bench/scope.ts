@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Owns the processes and files of a part, and removes them however the part ends. */
+/** Owns the processes and files of a part. Stops the processes and removes the files, however the part ends. */
 export type Scope = ReturnType<typeof createScope>;
 
 export function createScope() {
@@ -31,7 +31,7 @@ export function createScope() {
       logFiles.push(file);
       return file;
     },
-    /** Registers `stop` for something that is started or starting; throws when the scope is closed. */
+    /** Registers `stop` for a resource that has started or is starting. Throws when the scope is closed. */
     own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
       const promise = Promise.resolve(starting);
       // The caller of `own` reports a failed start.

@@ -12,7 +12,7 @@ import { connectToStore } from "./store";
 import { LOAD_FLAGS, startWorker } from "./worker";
 import type { LatencyLoad } from "./workers/latency-load";
 
-/** The service of a part: its own core, edge and Redis, as shipped. */
+/** The service that a part measures: core and the edge as shipped, with their own Redis. */
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 const LOOPBACK = "127.0.0.1";
@@ -38,7 +38,7 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
       .map(([role, token]) => `${role}=${token}`)
       .join(","),
     SECRETS_KEY,
-    // The log must not be trimmed, because its entries are counted afterwards.
+    // The inbound log must not be trimmed, because its entries are counted afterwards.
     INBOUND_LOG_MAX: "100000000",
     INBOUND_LOG_MAX_BYTES: "1099511627776",
     ...coreEnvironment,
@@ -48,7 +48,7 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
-    // Lets the load come from many addresses, each below its limit.
+    // With this setting, the load can come from many addresses, each below its limit.
     TRUST_PROXY: LOOPBACK,
   });
   return {
@@ -58,12 +58,12 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
     /** Base URL of the edge. */
     url: `http://${edgeAddress}`,
     redisUrl: redis.url,
-    /** The processes of core, the edge and Redis. */
+    /** The process ids of core, the edge and Redis. */
     pids: { core: pidOf(core), edge: pidOf(edge), redis: await store.processId() },
   };
 }
 
-/** Starts a service whose core may push to a receiver on loopback with the certificate that is returned too. */
+/** Starts a service, and makes a certificate for a receiver on loopback. Core can push to such a receiver. */
 export async function startPushService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const files = await makeCertificate(context.scope.folder, LOOPBACK);
   if (files === undefined)
@@ -74,7 +74,7 @@ export async function startPushService(context: PartContext, coreEnvironment: No
   return { service, certificate: { key, cert } satisfies Certificate };
 }
 
-/** Starts such a service, and a load at fixed rates that receives its pushes. */
+/** Starts a push service, and a worker that loads the service at fixed rates and receives its pushes. */
 export async function startLoadedService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const { service, certificate } = await startPushService(context, coreEnvironment);
   const { clients, coreAddress } = service;

@@ -1,4 +1,4 @@
-/** Returns the quantile `share`, from 0 to 1, of the values. NaN when there are none. */
+/** Returns the quantile `share`, from 0 to 1, of the values; NaN when there are no values. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;

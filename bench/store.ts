@@ -5,11 +5,11 @@ import { check } from "./part";
 /** The service's Redis, in which the benchmark counts entries and measures memory. */
 export type Store = Awaited<ReturnType<typeof connectToStore>>;
 
-/** Every stream of inbound events. */
+/** The keys of all streams of inbound events. */
 const INBOUND_STREAMS = "cb:*:in";
-/** Every stream of held events, one for each workspace that polls. */
+/** The keys of all streams of held events, one for each poll workspace. */
 const HELD_STREAMS = "cb:*:held:*";
-/** Keys of the rate limits, with the times of the latest requests of a workspace or an address. */
+/** The keys of the rate limits. Each has the times of the latest requests of a workspace or an address. */
 const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;
@@ -27,7 +27,7 @@ export async function connectToRedis(url: string) {
 export async function connectToStore(url: string) {
   const client = await connectToRedis(url);
 
-  /** Calls `work` with some of the matching keys at a time, and returns all results. */
+  /** Calls `work` with up to `KEYS_AT_ONCE` matching keys at a time, and returns all results. */
   async function withKeys<T>(pattern: string, work: (keys: string[]) => Promise<T>): Promise<readonly T[]> {
     const keys = await client.keys(pattern);
     const results: T[] = [];
@@ -40,7 +40,7 @@ export async function connectToStore(url: string) {
     return lengths.flat().reduce((sum, length) => sum + length, 0);
   }
 
-  /** Waits until the matching streams have `count` entries. Throws CheckFault if they have more, or fewer after 10 s. */
+  /** Waits for `count` entries in the matching streams. Throws CheckFault if there are more, or fewer after 10 s. */
   async function assertEntries(pattern: string, count: number, what: string): Promise<void> {
     const end = performance.now() + SETTLE_WITHIN_MS;
     let found = await countEntries(pattern);
@@ -72,15 +72,15 @@ export async function connectToStore(url: string) {
         "Redis does not write durably: appendonly must be yes, and appendfsync always",
       );
     },
-    /** Compares the stored inbound events with the number of those that were accepted, and removes them. */
+    /** Compares the number of stored inbound events with the number accepted, and removes the events. */
     async settleInbound(count: number, what = "events were answered with 202") {
       await assertEntries(INBOUND_STREAMS, count, what);
       await emptyStreams(INBOUND_STREAMS);
     },
     assertHeld: (count: number) => assertEntries(HELD_STREAMS, count, "events were published"),
-    /** Removes held events. Their streams must remain, because core treats a missing one as lost. */
+    /** Removes all held events, but not their streams, because core treats a missing stream as lost. */
     emptyHeld: () => emptyStreams(HELD_STREAMS),
-    /** Removes the keys of rate limits, which would expire a few seconds after their last request. */
+    /** Removes the keys of the rate limits. Otherwise they expire only a few seconds after the last request. */
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await withKeys(pattern, (keys) => client.unlink(keys));
     },
@@ -90,7 +90,7 @@ export async function connectToStore(url: string) {
       return { changes, fileBytes: await info("persistence", "aof_current_size") };
     },
     processId: () => info("server", "process_id"),
-    /** Returns the bytes that the data use. Buffers vary and are not data, so they are subtracted. */
+    /** Returns the bytes of the data in Redis. Buffers are subtracted, because they vary and are not data. */
     async usedBytes() {
       const fields = ["used_memory", "mem_clients_normal", "mem_aof_buffer"];
       const [used = NaN, clients = NaN, file = NaN] = await Promise.all(

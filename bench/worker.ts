@@ -8,7 +8,7 @@ import type { Scope } from "./scope";
 /** The calls of a worker, by name. */
 type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
 
-/** A separate process that makes load, receives it or is a reference. It gets one call at a time. */
+/** A separate process that generates load, receives pushes or is a reference. It gets one call at a time. */
 export interface Worker<Of extends Calls<Of>> {
   readonly pid: number;
   call<Name extends keyof Of & string>(
@@ -24,10 +24,10 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Node flags of a load that measures latency: it collects garbage before each round, because its pauses would count. */
+/** Node flags of a load that measures latency. It collects garbage before each run, because pauses would count. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
-/** Starts workers/<name>.ts in its own process, by default with the service's Node flags, because it may be a reference. */
+/** Starts workers/<name>.ts in its own process. By default, it has the service's Node flags, as a reference must. */
 export async function startWorker<Of extends Calls<Of>>(
   scope: Scope,
   name: string,

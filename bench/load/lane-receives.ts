@@ -9,9 +9,9 @@ const IN_FLIGHT = 2_000;
 const BATCH = 100;
 
 /**
- * Sends `count` events, each with its own request id, to core over a lane, which
- * is much faster than HTTP through the edge. Resolves when all are accepted;
- * rejects with CheckFault when one is not.
+ * Sends `count` events with different request ids to core over a lane. A lane is
+ * much faster than HTTP through the edge. Resolves when all events are accepted.
+ * Rejects with CheckFault when core does not accept an event.
  */
 export async function receiveOverLane(
   { bridges }: CoreClients,
@@ -20,7 +20,7 @@ export async function receiveOverLane(
   count: number,
 ): Promise<void> {
   const lane = bridges.lane(bearer("edge"));
-  // The loop below reports a failure; the stream also reports that it is cancelled afterwards.
+  // The loop below reports failures. The cancellation at the end also emits an error, which is expected.
   lane.on("error", () => undefined);
   let sent = 0;
   let accepted = 0;

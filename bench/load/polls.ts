@@ -31,8 +31,9 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
 }
 
 /**
- * Publishes `before` events to each workspace, takes its cursor, and publishes `after` events. Returns a load of signed
- * polls after the cursors, which find `expected` events. Nothing moves the cursors, so all pages stay the same.
+ * Publishes `before` events to each workspace, polls for its cursor, and publishes `after` more events. Returns a load
+ * of signed polls with these cursors. Each poll returns `expected` events. The cursors never move, so all pages stay
+ * the same.
  */
 export async function createPolls(
   { scope }: PartContext,
@@ -44,7 +45,7 @@ export async function createPolls(
   const queries = new Map<string, string>();
   const queryOf = ({ id }: Workspace): string => queries.get(id) ?? "";
 
-  /** Polls each workspace once and returns the last page. Throws CheckFault unless each has the expected events. */
+  /** Polls each workspace once and returns the last page. Throws CheckFault unless each page has `expected` events. */
   async function look(): Promise<Buffer> {
     let last: Buffer = Buffer.alloc(0);
     for (const workspace of workspaces) {
@@ -65,13 +66,13 @@ export async function createPolls(
   return {
     page,
     look,
-    /** Polls the workspaces in turn. Throws CheckFault unless the mean size of the answers fits the pages. */
+    /** Polls the workspaces in turn. Throws CheckFault unless the mean size of the answers fits a page. */
     async run(url: string, seconds: number): Promise<Measure> {
       const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
       const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");
       const { bytes, requests: count, times } = await runWrk(scope, url, file, "cycle", seconds);
       const [mean, pageBytes] = [bytes / count, page.length];
-      // wrk counts the bytes of answers that it had not read completely when it stopped, but not their requests.
+      // When wrk stops, it counts the bytes of answers that it has partly read, but not their requests.
       const fits = mean > pageBytes && mean < pageBytes * 1.02 + HEADERS_MAX_BYTES;
       check(fits, `answers have ${mean.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
       return { count, ...times };

@@ -8,16 +8,17 @@ import type { Service } from "../service";
 import { nowSeconds, signedPost, writeRequests, type RequestFile } from "./signed-requests";
 import { runWrk } from "./wrk";
 
-/** A load of signed POSTs, no two of them alike. */
+/** A load of signed POSTs, all different. */
 export type Posts = ReturnType<typeof createPosts>;
 
-/** Requests a second to sign for the warm-up, when the rate is still unknown. */
+/** Requests signed for each second of the warm-up, when the rate is still unknown. */
 const FIRST_PER_SECOND = 40_000;
-/** Factor on the fastest rate so far, and minimum, of the requests a second to sign for later runs. */
+/** Requests signed for each second of a later run, as a multiple of the fastest rate so far. */
 const SPARE = 2;
+/** Minimum number of requests signed for each second of a later run. */
 const LEAST_PER_SECOND = 20_000;
 
-/** @param workspaces receive the requests in turn */
+/** @param workspaces the workspaces that receive the requests in turn */
 export function createPosts(
   { scope, options }: PartContext,
   workspaces: readonly Workspace[],
@@ -39,7 +40,7 @@ export function createPosts(
         signedPost(inTurn(workspaces, ++made), JSON.stringify(typedMessage(run, made)), t),
       );
     },
-    /** Sends them. Throws CheckFault unless each is answered with a 2xx. */
+    /** Sends the signed requests. Throws CheckFault unless every answer is a 2xx. */
     async run(url: string, seconds: number): Promise<Measure> {
       if (file === undefined) throw new Error("no requests are prepared");
       const { sent: count, ranOut, times } = await runWrk(scope, url, file, "once", seconds);
@@ -51,7 +52,7 @@ export function createPosts(
   };
 }
 
-/** POSTs to the service. After each run the stored events are compared with the answers, and removed. */
+/** POSTs to the service. `settle` compares the number of stored events with the answers, and removes the events. */
 export function storedPosts(posts: Posts, { url, store, pids }: Service): Side {
   return {
     pids,

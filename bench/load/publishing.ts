@@ -8,7 +8,7 @@ import type { Service } from "../service";
 export const BATCH = 100;
 const IN_FLIGHT = 8;
 
-/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` at a time, for `seconds` or until `limit`. */
+/** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` batches at a time, for `seconds` or up to `limit`. */
 export async function inBatches(
   { seconds = Infinity, limit = Infinity }: { readonly seconds?: number; readonly limit?: number },
   make: (numbers: readonly number[]) => Promise<unknown>,
@@ -27,7 +27,7 @@ export async function inBatches(
   return { count: number, fromMs, toMs: Date.now() };
 }
 
-/** Publishing to workspaces in turn. After each run held events are compared with published ones, and removed. */
+/** Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes them. */
 export function heldPublishing(
   { clients, store }: Service,
   workspaces: readonly Workspace[],

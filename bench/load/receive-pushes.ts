@@ -11,7 +11,7 @@ export interface Certificate {
 
 const KEEP_ALIVE_MS = 60_000;
 
-/** Listens for pushes as a bridge does, and calls `take` to answer each. Resolves to the port. */
+/** Listens for pushes like a bridge, and calls `take` to answer each push. Resolves to the port. */
 export function receivePushes(
   { key, cert }: Certificate,
   take: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
@@ -24,7 +24,7 @@ export function receivePushes(
   return listen(server);
 }
 
-/** Listens on any port of loopback, and resolves to it. */
+/** Listens on a free port of loopback. Resolves to the port. */
 export async function listen(server: Server): Promise<number> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   return (server.address() as AddressInfo).port;

@@ -19,14 +19,15 @@ export function writeRequests(path: string, count: number, request: (number: num
     for (let number = 0; number < count; number++) {
       const record = request(number);
       recordBytes ||= record.length;
-      if (record.length !== recordBytes) throw new Error("the requests of a file must have one length");
+      if (record.length !== recordBytes)
+        throw new Error("the requests of a file must all have the same length");
       chunk.push(record);
       if (chunk.length * recordBytes >= CHUNK_BYTES || number === count - 1) {
         writeSync(file, chunk.join(""));
         chunk = [];
       }
     }
-    // Otherwise the kernel would still write this file while Redis syncs its own.
+    // Without this sync, the kernel would still write this file while Redis syncs its own file.
     fsyncSync(file);
     return { path, recordBytes, count };
   } finally {

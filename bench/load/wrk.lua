@@ -2,10 +2,11 @@
 -- thread reads its own part of the file.
 --
 -- Arguments: file, bytes of a request, number of requests, threads, seconds, and
--- "once" or "cycle". "once" sends each request once for the given seconds, and
--- then repeats the last ones. The service answers a repeat without storing it, so
--- when wrk stops, all requests that count have their answers. "cycle" sends all
--- requests repeatedly until wrk stops.
+-- "once" or "cycle". With "once", the script sends each request at most once, for
+-- the given seconds. Then it repeats the last requests until wrk stops. The service
+-- answers repeats without storing them. So when wrk stops, all requests that count
+-- have their answers. With "cycle", the script sends all requests repeatedly until
+-- wrk stops.
 
 local ffi = require("ffi")
 ffi.cdef([[
@@ -14,7 +15,8 @@ ffi.cdef([[
 ]])
 local time = ffi.new("bench_time")
 local LOOK_EVERY = 16
--- The number of workspaces and of addresses, so that repeats stay below the limits of each.
+-- Number of requests that a thread repeats. Repeats go to 256 workspaces from 256 addresses, and so
+-- stay below the limits.
 local TAIL = 256
 
 local threads = {}
@@ -37,9 +39,10 @@ function init(args)
   file = assert(io.open(args[1], "rb"))
   file:setvbuf("full", 1048576)
   ends_at = tonumber(args[5])
-  -- Read by done(). took stays unset for "cycle".
+  -- done() reads these variables. With "cycle", `took` stays nil.
   began, took, sent, ran_out = nil, nil, 0, 0
-  -- wrk first calls request() in the first thread once for a request that it inspects and does not send.
+  -- Before the run, wrk calls request() once in the first thread. wrk only inspects that request,
+  -- and does not send it.
   looked_at = number ~= 0
   if args[6] == "once" then
     file:seek("set", number * left * bytes)

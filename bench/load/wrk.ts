@@ -12,21 +12,21 @@ import type { RequestFile } from "./signed-requests";
 
 const CONNECTIONS = 128;
 const THREADS = Math.min(2, availableParallelism());
-/** Seconds of repeats after a run with "once", in which the last requests get their answers. */
+/** Seconds of repeats after a run with "once". Meanwhile, the last requests of the run get their answers. */
 const TAIL_SECONDS = 2;
 const TIMEOUT_SECONDS = 10;
 const STOP_WITHIN_MS = 2_000;
-/** The path from dist/; Lua is not compiled, so the script is only in the sources. */
+/** Path of the script in the sources, relative to dist/. The build does not copy Lua files. */
 const SCRIPT = join(__dirname, "../../../bench/load/wrk.lua");
 
-/** The result of a run of wrk. The script prints these names. */
+/** The result of a run of wrk, with the names that `wrk.lua` prints. */
 export interface WrkResult {
   /** Start and end of the run without repeats, and latencies. */
   readonly times: Omit<Measure, "count">;
   /** Number of answers, and their bytes with headers. */
   readonly requests: number;
   readonly bytes: number;
-  /** Requests sent by "once", without repeats. */
+  /** Number of requests sent with "once", without repeats. */
   readonly sent: number;
   /** Number of threads that ran out of requests. */
   readonly ranOut: number;
@@ -41,11 +41,11 @@ export function assertWrk(): void {
 }
 
 /**
- * Loads a URL with the requests of a file. Throws CheckFault when one of them is
- * not answered with a 2xx.
+ * Sends the requests of a file to a URL. Throws CheckFault when an answer is not
+ * a 2xx.
  *
- * @param how `once` sends each request once for `seconds`, and resolves when all
- *   are answered; `cycle` sends them repeatedly
+ * @param how `once` sends each request at most once, for `seconds`, and resolves
+ *   when all sent requests are answered; `cycle` sends all requests repeatedly
  */
 export async function runWrk(
   scope: Scope,

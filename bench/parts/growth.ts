@@ -12,11 +12,11 @@ import { PAGE_EVENTS } from "./polls";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Workspaces that hold them. Their limits of 250 polls a second (check 6) allow 16,000 a second together. */
+/** Number of workspaces that hold these events. Each can be polled 250 times per second (check 6): 16,000 in total. */
 const HOLDERS = 64;
 const NAMES = { ours: "many", reference: "few" };
 
-/** Compares the speed at each size with that of a second service that stays small. */
+/** Compares the speed at each size with the speed of a second service that stays small. */
 export const growth: Part = {
   name: "growth",
   what: "POSTs, publishing and pages with many workspaces and many held events, against few",
@@ -36,7 +36,7 @@ export const growth: Part = {
 
     for (const size of SIZES.map(scaled)) {
       const added = await createWorkspaces(large.clients, size - many.length);
-      // A workspace's first event creates its stream, which costs the same at any size, so it is not measured.
+      // The first event of a workspace creates its stream. That costs the same at any size, so it is not measured.
       await publishSome(large.clients, added, added.length);
       await large.store.emptyHeld();
       many.push(...added);
@@ -53,7 +53,7 @@ export const growth: Part = {
       await measure(`publishing to ${size} workspaces, against 1`, size, {
         unit: "events",
         ours: heldPublishing(large, many, large.pids),
-        // One workspace suffices, because no limit bounds publishing to it.
+        // One workspace suffices, because publishing has no rate limit.
         reference: heldPublishing(small, few.slice(0, 1), small.pids),
       });
     }
@@ -71,7 +71,7 @@ export const growth: Part = {
   },
 };
 
-/** Polls of full pages after a cursor in the middle of the events that each holder has. */
+/** Creates the side that polls full pages. Each cursor is in the middle of the events of its workspace. */
 async function pageSide(context: PartContext, service: Service, each: number): Promise<Side> {
   const { clients, url, pids } = service;
   const workspaces = await createWorkspaces(clients, HOLDERS);

@@ -5,7 +5,7 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { ReferenceServer } from "../workers/reference-server";
 
-/** Workspaces that receive HTTP load in turn. Their limits of 250 a second (check 6) allow 64,000 a second together. */
+/** Number of workspaces that receive HTTP load in turn. Each accepts 250 per second (check 6): 64,000 in total. */
 export const WORKSPACES = 256;
 
 /** Starts the service and the reference server, with the same workspaces. */

@@ -11,18 +11,18 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 const POLLING = 1_000;
 /** The interval that the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
-/** Seconds after a start, until the processes are idle: they first load and compile their code. */
+/** Seconds from a start until the processes are idle. At first, they load and compile their code. */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;
 
-/** Measures the service without events: with no request at all, and with bridges that poll and find nothing. */
+/** Measures the service without events: without requests, and with polls that return nothing. */
 export const idle: Part = {
   name: "idle",
   what: `processor time and writes with no request, and with ${POLLING} polling workspaces; figures only`,
   async run(context) {
     const { options, say, scope } = context;
     const { clients, pids, store, url: origin } = await startService(context);
-    // The processor time is too little to measure in a few seconds.
+    // A few seconds take too little processor time to measure.
     const seconds = options.rounds * options.seconds;
 
     const measure = async (run: () => Promise<unknown>) => {

@@ -9,14 +9,17 @@ import { createTable, spreadCells } from "../table";
 const PER_SECOND = 50;
 const WARM_UP_SECONDS = 3;
 
-/** Compares pushes to a healthy bridge beside a dead and a slow one with the same load on three healthy bridges. */
+/**
+ * Compares pushes to a healthy bridge in two services. Our service also pushes to a dead and a slow bridge, and the
+ * reference pushes to two more healthy bridges.
+ */
 export const isolation: Part = {
   name: "isolation",
   what: "how long a push takes beside a dead and a slow bridge, against the same load without them",
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];
-    // Measured at the same time, so that other work of the machine affects both.
+    // Both sides are measured at the same time, so that other work of the machine affects both.
     const both = async (seconds: number) => {
       const [ours, reference] = await Promise.all([beside(seconds), alone(seconds)]);
       return { ours, reference, ratio: ours.p99 / reference.p99 };
@@ -38,7 +41,7 @@ export const isolation: Part = {
 
 /**
  * Starts a service with three workspaces in one shard, where they disturb each other most. Returns a function that
- * loads all of them and measures the first.
+ * loads all three workspaces, and measures the first.
  */
 async function startSide(
   context: PartContext,

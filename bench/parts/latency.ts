@@ -5,11 +5,11 @@ import { median, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 
 const POSTING = 16;
-/** Half the limit of a workspace (check 6), because requests delayed by a stall arrive together with later ones. */
+/** Half the limit of a workspace (check 6), because a stall makes delayed and later requests arrive together. */
 const POSTS_PER_SECOND = 125;
 const PUSHED = 8;
 const PUSHES_PER_SECOND = 50;
-/** Seconds until three processes have compiled their hot code at such a rate. */
+/** Seconds until core, the edge and the load have compiled their hot code at these rates. */
 const WARM_UP_SECONDS = 15;
 
 /** Measures latencies at a load well below the service's capacity. */

@@ -18,20 +18,20 @@ const SIZES = {
   polling: 1_000,
   deliveries: 18_000,
 };
-/** Workspaces that receive events. Their limits of 250 a second (check 6) allow 250,000 a second together. */
+/** Number of workspaces that receive events. Each accepts 250 per second (check 6): 250,000 in total. */
 const RECEIVING = 1_000;
-/** Polls of each workspace: first often, so that growth per poll shows, then at a bridge's rate. */
+/** Polls of each workspace: first at a high rate, so that growth per poll shows, then at the rate of a bridge. */
 const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** Pushed workspaces; enough that no workspace's log of deliveries is full. */
+/** Number of push workspaces: enough that no workspace's log of deliveries is full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const KB_PER_MB = 1024;
 const SETTLE_MS = 1_000;
 
-/** Measures memory: of Redis by its own count, of core and the edge by their resident memory. */
+/** Measures Redis's own count of its memory, and the resident memory of core and the edge. */
 export const memory: Part = {
   name: "memory",
   what: "Redis bytes of a held event, a request id, a workspace and a delivery; memory of core and the edge",
@@ -103,7 +103,7 @@ export const memory: Part = {
 
 /** Returns the bytes by which Redis grows during `make`, divided by `count`. */
 async function growth(store: Store, count: number, make: () => Promise<void>): Promise<number> {
-  // Redis frees memory in the background.
+  // Redis frees memory in the background, so the measurement waits.
   await sleep(SETTLE_MS);
   const before = await store.usedBytes();
   await make();

@@ -10,7 +10,7 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 
 /** Players of one game, who all answer at the same moment. */
 const PLAYERS = 200;
-/** They answer every 2 s, so that answers a second late do not exceed 250 a second (check 6) with the next ones. */
+/** Players answer every 2 s. So even answers that are a second late do not exceed 250 per second (check 6). */
 const ANSWERS_PER_SECOND = 100;
 const POLLING = 2_000;
 /** The interval that the contract recommends. */
@@ -26,7 +26,7 @@ interface MixedRound {
   readonly percent: CpuTimes;
 }
 
-/** Measures latencies with all kinds of load at once, below the capacity of the processors. */
+/** Measures latencies under all kinds of load at the same time, below the capacity of the processors. */
 export const mixed: Part = {
   name: "mixed",
   what: `${PLAYERS} players answer at once beside ${POLLING} polling and ${PUSHED} pushed workspaces; figures only`,
@@ -63,7 +63,7 @@ export const mixed: Part = {
       rounds.push(round);
       for (const what of WHATS) show(number, what, round.spreads[what]);
       const percents = Object.entries(round.percent).map(([name, of]) => `${name} ${of.toFixed(1)} %`);
-      say(`${percents.join(", ")} of a core`);
+      say(`${percents.join(", ")} of one processor`);
     }
 
     const times = WHATS.flatMap((what) => {

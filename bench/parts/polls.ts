@@ -3,35 +3,35 @@ import { check, type Part } from "../part";
 import { alternate, resultOf } from "../rounds";
 import { startHttpSides } from "./http-sides";
 
-/** Maximum number of events of a page. */
+/** Maximum number of events in a page. */
 export const PAGE_EVENTS = 100;
-/** Events that a bridge finds that keeps up with a game. */
+/** Number of events in a page for a bridge that keeps up with a game. */
 const FEW_EVENTS = 3;
 /** Held events of a workspace that its bridge has already fetched. */
 const FETCHED_EVENTS = 10;
 
 const SAME_BYTES = "against one process that signs and sends the same bytes";
 
-/** Polls that find nothing new, as most polls of a bridge do. */
+/** Polls that return no events, like most polls of a bridge. */
 export const pollEmpty: Part = pollPart(
   "poll-empty",
   "signed polls with nothing new, against one process that signs a constant page",
   { before: 1, after: 0 },
 );
 
-/** Polls of a few events: a bridge that keeps up. */
+/** Polls that return a few events, as for a bridge that keeps up. */
 export const pollFew: Part = pollPart("poll-few", `signed polls of ${FEW_EVENTS} events, ${SAME_BYTES}`, {
   before: FETCHED_EVENTS,
   after: FEW_EVENTS,
 });
 
-/** Polls of full pages: a bridge that catches up. */
+/** Polls that return full pages, as for a bridge that catches up. */
 export const pollPage: Part = pollPart("poll-page", `signed polls of ${PAGE_EVENTS} events, ${SAME_BYTES}`, {
   before: FETCHED_EVENTS,
   after: PAGE_EVENTS,
 });
 
-/** Compares polls after a cursor, with `before` events before it and `after` behind it, with a constant page. */
+/** Compares polls with polls of a constant page. `before` events precede the cursor, and `after` events follow it. */
 function pollPart(
   name: string,
   what: string,

@@ -8,10 +8,10 @@ import { startWorker, type Worker } from "../worker";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 
-/** Workspaces, and first attempts in flight for each; their product is the number of pushes in flight. */
+/** Number of workspaces, and of first attempts in flight for each. The product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
-/** Maximum number of events that wait to be pushed: enough to keep core busy, too few for it to drop any. */
+/** Maximum number of events that wait to be pushed: enough to keep core busy, but too few for drops. */
 const AHEAD_MAX = 2_000;
 const LOOK_EVERY_MS = 10;
 const DRAIN_WITHIN_MS = 30_000;
@@ -58,7 +58,7 @@ export const push: Part = {
   },
 };
 
-/** Publishes for `seconds`, as fast as events are pushed, then waits until all have arrived. */
+/** Publishes for `seconds`, as fast as events are pushed. Then waits until all events have arrived. */
 async function pushFor(
   clients: CoreClients,
   receiver: Worker<PushReceiver>,

@@ -5,7 +5,7 @@ import { spreadOf } from "../statistics";
 import { createTable } from "../table";
 
 const WORKSPACES = 8;
-/** Events a second for each workspace. All attempts but the last of each event fail. */
+/** Events per second for each workspace. Only the last attempt of each event succeeds. */
 const PER_SECOND = 6;
 const WARM_UP_SECONDS = 2;
 const ON_TIME_MS = 50;

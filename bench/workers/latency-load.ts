@@ -10,14 +10,14 @@ import { serveWorker } from "../worker";
 
 /**
  * Load at a fixed rate, however long the answers take. Each request is due at a
- * fixed time, and its latency is counted from then. So a stall of the service
+ * fixed time, and its latency is counted from that time. So a stall of the service
  * counts for every request that was due during the stall.
  */
 export type LatencyLoad = typeof calls;
 
 interface Rate {
   readonly workspaces: readonly Workspace[];
-  /** Rate for each of the workspaces; may be less than 1. */
+  /** Requests or events per second for each workspace; can be less than 1. */
   readonly perSecond: number;
   readonly seconds: number;
   /** Number of requests that are due at the same moment; 1 by default. */
@@ -27,7 +27,7 @@ interface Rate {
 const CONNECTIONS = 256;
 const ARRIVE_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 10;
-/** Time after which the slow bridge answers 500: a little less than the deadline of an attempt. */
+/** Milliseconds after which the slow bridge answers 500: a little less than the deadline of an attempt. */
 const SLOW_MS = 4_900;
 
 /** Calls `make` at a fixed rate for `seconds`, and returns all results. */
@@ -46,7 +46,7 @@ async function atRate<T>(
     const now = performance.now();
     while (all.length < count && dueAt(all.length) <= now) {
       const made = make(all.length, inTurn(workspaces, all.length), dueAt(all.length));
-      // Promise.all below reports the rejection, once all calls are made.
+      // `Promise.all` below reports the rejection, after all calls are made.
       made.catch(() => undefined);
       all.push(made);
     }
@@ -54,14 +54,14 @@ async function atRate<T>(
   return Promise.all(all);
 }
 
-/** Called with the number of each pushed event; when it returns false, the answer is 500. */
+/** Called with the number of each pushed event. Returns true for an answer of 204, and false for 500. */
 let onPush: (number: number) => boolean = () => true;
 let clients: CoreClients | undefined;
 /** Cursors of the workspaces, by their ids. */
 const cursors = new Map<string, string>();
 const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 
-/** The number that `cardEvent` puts into the text. */
+/** Matches the number that `cardEvent` puts into the text. */
 const NUMBER = /Round (\d+)/;
 
 function receive({ url }: IncomingMessage, body: Buffer, response: ServerResponse): void {
@@ -86,7 +86,7 @@ async function untilAll(arrived: () => number, count: number): Promise<void> {
 
 const calls = {
   /**
-   * Connects to core, and listens for pushes at two ports. `port` is a healthy bridge, except for /slow, which
+   * Connects to core, and listens for pushes on two ports. `port` is a healthy bridge, except for /slow, which
    * answers 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
   async start({ coreAddress, ...certificate }: Certificate & { readonly coreAddress: string }) {
@@ -96,7 +96,7 @@ const calls = {
     return { port, deadPort };
   },
 
-  /** Posts events; returns the latency of each answer from the time the event was due, in ms. */
+  /** Posts events. Returns the milliseconds from when each event was due until its answer. */
   post: ({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) =>
     atRate(rate, async (number, { id, secret, address }, dueAt) => {
       const body = JSON.stringify(typedMessage(run, number));
@@ -116,7 +116,7 @@ const calls = {
       return performance.now() - dueAt;
     }),
 
-  /** Polls as bridges do, each after its last cursor; returns the latency of each from the time it was due, in ms. */
+  /** Polls each workspace with its cursor. Returns the milliseconds from when each poll was due until its answer. */
   poll: ({ origin, ...rate }: Rate & { readonly origin: string }) =>
     atRate(rate, async (_number, { id, secret, address }, dueAt) => {
       const query = `after=${cursors.get(id) ?? "latest"}`;
@@ -133,8 +133,8 @@ const calls = {
     }),
 
   /**
-   * Publishes events; returns the time from when each was due to be published until its push arrived, in ms. With
-   * `measured`, returns only the times of that workspace.
+   * Publishes events. Returns the milliseconds from when each event was due to be published until its push arrived.
+   * With `measured`, returns only the values of that workspace.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();
@@ -152,7 +152,7 @@ const calls = {
     return [...latencies.values()];
   },
 
-  /** Publishes events whose first two attempts fail; returns how late their second and third attempts arrived, in ms. */
+  /** Publishes events, and fails their first attempts. Returns for each offset the lateness of the retries in ms. */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
     const attempts = new Map<number, number[]>();
     let done = 0;
