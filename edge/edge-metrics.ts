@@ -39,13 +39,13 @@ export function createEdgeMetrics({
   );
   counter(
     "chatbridge_edge_shield_refusals_total",
-    "Requests over the limit of their address that were refused without asking core.",
+    "Requests over the limit of their address that the edge refused without asking core.",
     () => shield.refusals,
   );
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);
   counter(
     "chatbridge_edge_lanes_opened_total",
-    "Streams to core opened so far, including the first ones.",
+    "Streams to core opened so far, including the first.",
     () => load.opened,
   );
   gauge("chatbridge_edge_lane_calls", "Calls to core in progress.", () => load.calls);
