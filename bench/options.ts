@@ -23,7 +23,12 @@ export function createProgram(
       3,
     )
     .option("--seconds <n>", "seconds of load for each side in a round", between(1, SECONDS_MAX), 8)
-    .option("--scale <n>", "factor for the sizes of memory and growth, at most 1", between(0.001, 1), 1)
+    .option(
+      "--scale <n>",
+      "factor for the sizes in the parts memory and growth, at most 1",
+      between(0.001, 1),
+      1,
+    )
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
     .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows them")
     .addHelpText(
