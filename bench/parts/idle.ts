@@ -9,7 +9,7 @@ import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
 const POLLING = 1_000;
-/** The interval that the contract recommends. */
+/** Seconds between two polls of a workspace, as the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
 /** Seconds from a start until the processes are idle. At first, they load and compile their code. */
 const SETTLE_SECONDS = 5;

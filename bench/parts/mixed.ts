@@ -13,7 +13,7 @@ const PLAYERS = 200;
 /** Players answer every 2 s. So even answers that are a second late do not exceed 250 per second (check 6). */
 const ANSWERS_PER_SECOND = 100;
 const POLLING = 2_000;
-/** The interval that the contract recommends. */
+/** Seconds between two polls of a workspace, as the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
 const PUSHED = 100;
 const PUSHES_PER_SECOND = 1;
