@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Timing {
   /** Returns the time, ms since the epoch. */
   now(): number;
-  /** Waits; resolves early, without an error, when the signal is aborted. */
+  /** Waits for `ms`. Resolves early, without an error, when the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
-  /** A number from 0 (included) to 1 (excluded). */
+  /** Returns a random number from 0 (included) to 1 (excluded). */
   random(): number;
 }
 
@@ -27,8 +27,8 @@ export const REAL_TIMING: Timing = {
 };
 
 /**
- * Returns the milliseconds to wait after a number of consecutive failures, 1 for the first. The wait doubles up to
- * `mostMs`. A random 0 to 50 percent is added, so that bridges that failed together do not retry together.
+ * Returns the milliseconds to wait after `failures` consecutive failures. The wait doubles up to `mostMs`. A random 0
+ * to 50 percent is added, so that bridges that failed at the same time do not retry at the same time.
  */
 export function backOffMs(
   failures: number,
@@ -39,7 +39,7 @@ export function backOffMs(
   return Math.round(plain * (1 + random / 2));
 }
 
-/** Returns the `Retry-After` of an answer in ms, or 0 when the header is missing or is not in whole seconds. */
+/** Returns the `Retry-After` of an answer in ms, or 0 when the header is missing or not a whole number of seconds. */
 export function retryAfterMs(header: string | null): number {
   return header !== null && /^[0-9]+$/.test(header) ? Number(header) * 1000 : 0;
 }

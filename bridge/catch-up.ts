@@ -14,18 +14,18 @@ import type { BridgeEffect, BridgeInput } from "./reduce-effect";
 import { initialState, isSettled, type BridgeState } from "./reduce-state";
 
 /**
- * The calls of the chat tool, which the bridge's author implements. A rejection is a
- * refusal. An error may carry a number `retryAfterMs`: the minimum wait before a retry.
+ * Calls to the chat tool, for the bridge's author to implement. A rejected call counts as refused by the chat. The
+ * error may have a number `retryAfterMs`: the minimum wait before a retry.
  * `signal` is aborted after `chatTimeoutMs`.
  */
 export interface Chat {
   /** Posts `event.message` in `event.channel` and resolves to the chat's id of the message. */
   post(event: MessageCreate, signal: AbortSignal): Promise<string>;
-  /** Opens or reuses a direct conversation with `event.user`, and posts `event.message` there as `post` does. */
+  /** Posts `event.message` in a direct conversation with `event.user`, and resolves to the chat's id of the message. */
   dm(event: DmCreate, signal: AbortSignal): Promise<string>;
-  /** Replaces the text, buttons and image of the message whose id `post` or `dm` resolved to. */
+  /** Replaces the text, buttons and image of a message. `chatMessageId` is the result of its `post` or `dm`. */
   edit(chatMessageId: string, event: MessageUpdate, signal: AbortSignal): Promise<void>;
-  /** Shows `event.message` only to `event.user` in `event.channel`, or by DM or post if the chat cannot do that. */
+  /** Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, uses a DM or a post. */
   ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface CatchUpOptions {
   readonly chat: Chat;
   /** State that a previous run saved. */
   readonly state?: BridgeState;
-  /** Milliseconds after which a call of the chat counts as refused; 30,000 by default. */
+  /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
   readonly chatTimeoutMs?: number;
   /** Called for each event that changes nothing in the chat, and for missed events. */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
@@ -43,28 +43,28 @@ export interface CatchUpOptions {
 
 /** Applies the events of one workspace to its chat. */
 export interface CatchUp {
-  /** The `handle` of a receiver. Resolves when the event is accepted: at once, unless too many are pending. */
+  /** The `handle` of a receiver. Resolves when the event is accepted: immediately, unless too many are pending. */
   handleEvent(event: OutboundEvent): Promise<void>;
-  /** The `handle` of a poller. Rejects when the cursor must not pass the page, so that the page is polled again. */
+  /** The `handle` of a poller. Rejects when the cursor must not move past the page: the page is then polled again. */
   handlePage(page: EventPage): Promise<void>;
   readonly state: BridgeState;
-  /** Starts no further calls of the chat, and resolves when all pending calls are answered. */
+  /** Starts no more calls to the chat, and resolves when all pending calls are answered. */
   close(): Promise<void>;
 }
 
 type ForChat = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 
-/** Milliseconds before an event is offered again after it was skipped as `full`. */
+/** Milliseconds after which an event that was skipped as `full` is offered again. */
 const FULL_PAUSE_MS = 100;
 
-/** Drives `reduce` with a chat, the clock and a timer. */
+/** Returns a `CatchUp`, which connects `reduce` to a chat, the clock and a timer. */
 export function createCatchUp(options: CatchUpOptions): CatchUp {
   const { chat, chatTimeoutMs = 30_000, onEffect = () => undefined, report = warn } = options;
   const calls = new Set<Promise<void>>();
   let state = options.state ?? initialState();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** `next` of the last page, if that page had a gap. Until there are new events, every further page repeats the gap. */
+  /** `next` of the last page, if that page had a gap. Every further page repeats the gap until there are new events. */
   let missedAt: string | null | undefined;
 
   function feed(input: BridgeInput): readonly BridgeEffect[] {
@@ -148,7 +148,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
       missedAt = gap ? next : undefined;
       await untilNothingIsBegun();
       if (isFull(effects) || !isSettled(state)) {
-        throw new Error("the chat has not taken all that the page creates");
+        throw new Error("the chat has not accepted all events of the page");
       }
     },
     async close() {

@@ -2,17 +2,18 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isCursor } from "./read-event";
 
-/** Keeps the cursor of a poller. Each workspace needs its own store. */
+/** A store for the cursor of a poller. Each workspace needs its own store. */
 export interface CursorStore {
-  /** Resolves to the cursor that was saved last, or to undefined when none was saved. */
+  /** Resolves to the last saved cursor; undefined if no cursor was saved. */
   load(): Promise<string | undefined>;
   /** Resolves once the cursor would survive a crash. */
   save(cursor: string): Promise<void>;
 }
 
 /**
- * Keeps the cursor in a file. After a crash, the file holds either the old or the new cursor, complete.
- * `load` rejects when the file cannot be read or holds no cursor, and resolves to undefined when it does not exist.
+ * Returns a store that keeps the cursor in a file. After a crash, the file holds the complete old cursor or the
+ * complete new cursor. `load` resolves to undefined when the file does not exist. `load` rejects when the file cannot
+ * be read or holds no cursor.
  */
 export function cursorFile(path: string): CursorStore {
   return {
@@ -39,7 +40,7 @@ export function cursorFile(path: string): CursorStore {
   };
 }
 
-/** Keeps the cursor in memory only: after a restart, `load` resolves to undefined. */
+/** Returns a store that keeps the cursor only in memory: after a restart, `load` resolves to undefined. */
 export function cursorInMemory(): CursorStore {
   let kept: string | undefined;
   return {
@@ -60,7 +61,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** A rename is durable once its folder is synced. Windows cannot sync folders. */
+/** Syncs a folder: only then is a rename in the folder durable. Windows cannot sync folders. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");

@@ -10,17 +10,18 @@ export interface EachEventOptions {
   readonly timing?: Timing;
 }
 
-/** More than a page holds; a bridge polls at most one page again. */
+/** Maximum number of ids that are kept: more than a page has, because at most one page is polled again. */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 
 /**
  * Returns a `handle` for a poller that calls `show` for each event of a page, in order ("Bridge rules when catching
- * up" 1, 4, 5). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects for
- * a `message.create` or `dm.create`, the page stops there and is polled again; other rejected events are dropped.
+ * up" 1, 4, 5). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects
+ * a `message.create` or `dm.create`, later events are not shown, and the page is polled again. When `show` rejects
+ * another event, that event is dropped.
  *
- * `show` must resolve for an event that the chat will never accept: if such an event never expires, it would block
- * all later ones.
+ * `show` must resolve for an event that the chat will never accept. Otherwise, a create that never expires would block
+ * all later events.
  */
 export function eachEvent(
   show: (event: OutboundEvent, signal: AbortSignal) => Promise<void> | void,
@@ -34,7 +35,7 @@ export function eachEvent(
       try {
         await show(event, signal);
       } catch (error) {
-        // A poller that stops does not move its cursor, so this event is polled again.
+        // A poller that stops does not move its cursor, so this event will be polled again.
         if (signal.aborted || event.type === "message.create" || event.type === "dm.create") throw error;
         report(errorOf(`${event.type} ${event.id} was refused and dropped`, error));
       }

@@ -3,25 +3,25 @@ import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
 /**
  * The events that the service sends to a bridge, by push or by poll ("Outbound
  * event envelope", "Message"). The service may add fields and kinds at any time:
- * the kit passes them through unchanged, and a bridge shows an unknown kind as a
- * `card`.
+ * the kit passes new fields and kinds through unchanged, and a bridge shows an
+ * unknown kind as a `card`.
  */
 
 export { MESSAGE_KINDS };
 /** A kind of message that the contract names. */
 export type KnownMessageKind = ContractKind;
 
-/** Any kind of message: editors complete the known ones, and unknown ones are allowed. */
+/** Any kind of message. Editors complete the known kinds, and the type also allows unknown kinds. */
 export type MessageKind = KnownMessageKind | (string & {});
 
-/** On a press, the bridge sends an `action` event with the same `action`. A bridge never parses `action`. */
+/** On a press, the bridge sends an `action` event with the button's `action`. A bridge never parses `action`. */
 export interface ActionButton {
   readonly label: string;
   /** At most 512 characters. */
   readonly action: string;
 }
 
-/** A button that opens its URL; the bridge sends no event for it. */
+/** A button that opens a URL. The bridge sends no event when a member presses it. */
 export interface LinkButton {
   readonly label: string;
   readonly url: string;
@@ -36,11 +36,11 @@ export interface Message {
   readonly kind: MessageKind;
   /** Chat-flavoured Markdown; a bare newline is a line break. */
   readonly text: string;
-  /** Rows from top to bottom, each with its buttons from left to right; may be empty. */
+  /** Rows from top to bottom, with the buttons of a row from left to right; may be empty. */
   readonly buttons: readonly (readonly Button[])[];
-  /** URI of an image, which may be animated, or null. */
+  /** URI of an image; null for none. The image may be animated. */
   readonly image: string | null;
-  /** Whether the member's next typed message is the answer. Send it with `replyTo` if the chat has replies. */
+  /** Whether the member's next typed message is the answer. If the chat has replies, send the answer with `replyTo`. */
   readonly awaitsReply: boolean;
   /** The view model of the message; its shape is not stable. */
   readonly data: Readonly<Record<string, unknown>> | null;
@@ -48,7 +48,7 @@ export interface Message {
 
 /** The fields of every event. */
 export interface EventHead {
-  /** `evt_` and 26 characters, the same on every retry: dedupe on `id`. */
+  /** `evt_` and 26 characters, unchanged on every retry: dedupe on `id`. */
   readonly id: string;
   readonly type: string;
   /** UUID of the workspace. */
@@ -111,7 +111,7 @@ export interface EventPage {
 }
 
 /**
- * Returns whether an event is past its `expiresAt`, so that a bridge must drop it without showing it.
+ * Returns whether an event is past its `expiresAt`. A bridge must drop an expired event without showing it.
  *
  * @param nowMs the bridge's clock, ms since the epoch
  */

@@ -15,14 +15,14 @@ export interface ExchangeRequest {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Limit for the whole exchange, to the last byte of the answer, ms. */
+  /** Time limit for the whole exchange, up to the last byte of the answer, ms. */
   readonly timeoutMs: number;
-  /** Limit for the body of the answer, bytes. A longer answer counts as a dropped connection. */
+  /** Maximum length of the answer's body, bytes. A longer answer counts as a dropped connection. */
   readonly answerMaxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** Sends one request and reads its whole answer. Does not follow redirects: a signature is for one address. */
+/** Sends one request and reads its whole answer. Follows no redirects: a signed request is meant for one address. */
 export async function exchange(request: ExchangeRequest): Promise<Answer | { readonly failed: NoAnswer }> {
   const { url, method, headers, timeoutMs, answerMaxBytes, signal } = request;
   if (signal.aborted) return { failed: "aborted" };
@@ -35,7 +35,7 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // Not AbortSignal.any: its signal may live as long as its sources, here as long as the process.
+  // `AbortSignal.any` is not used: its signal can live as long as its sources, here as long as the process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {
@@ -72,7 +72,7 @@ async function readWhole({ body }: Response, maxBytes: number): Promise<Uint8Arr
 const NO_URL = { protocol: "", origin: "", pathname: "" };
 
 /**
- * Returns the address of a workspace's endpoint under a base address, which may have a path.
+ * Returns the address of a workspace's endpoint. `baseUrl` may have a path.
  *
  * @throws TypeError when `baseUrl` is not an http(s) address
  */

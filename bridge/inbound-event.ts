@@ -16,7 +16,7 @@ export interface User {
 interface InboundHead {
   /**
    * The request id, 1 to 128 characters, unique per request. The sender generates
-   * an id if there is none. If the chat may deliver an event to the bridge twice,
+   * an id if there is none. If the chat can deliver an event to the bridge twice,
    * give the chat's event id.
    */
   readonly id?: string;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Queues, called lanes: work of the same lane runs in order, and different lanes run concurrently. */
+/** Queues that are called lanes: work of one lane runs in order, and different lanes run concurrently. */
 export interface Lanes {
   /**
-   * Queues `work`, which must never reject and starts in a later turn of the event loop. Returns false when the
+   * Queues `work`, which starts in a later turn of the event loop and must never reject. Returns false when the
    * lanes are full.
    */
   offer(lane: string, work: () => Promise<void>): boolean;
@@ -13,7 +13,7 @@ export interface Lanes {
   idle(): Promise<void>;
 }
 
-/** @param most maximum of queued and running items, over all lanes */
+/** @param most maximum number of queued and running items, over all lanes */
 export function createLanes(most: number): Lanes {
   const tails = new Map<string, Promise<void>>();
   let size = 0;

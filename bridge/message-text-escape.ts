@@ -6,15 +6,15 @@
  * and to simpler chats.
  */
 
-// Matches characters that may open markup within a line, characters that may open
-// a block at the start of a line, and, at the start and end of the text, characters
-// that form markup with the text around: "[Ada]" before "(…)", "!" before "[…](…)".
+// Matches characters that can open markup within a line, and characters that can open a block at the start of a line.
+// At either end of the text, also matches characters that form markup with the text around it, such as "[Ada]" before
+// "(…)", and "!" before "[…](…)".
 const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www)\.|!(?![^])/gim;
 
 /**
  * Escapes a text of several lines, such as a question. Line breaks and blank
- * lines are kept. Space at either end of a line is removed, since Markdown drops
- * it anyway, and several blank lines become one.
+ * lines are kept. Whitespace at either end of a line is removed, because Markdown
+ * drops it anyway. Several blank lines become one.
  *
  * @returns Markdown that shows exactly `text`, alone or between other Markdown;
  * always well-formed Unicode

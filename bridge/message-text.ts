@@ -2,7 +2,8 @@ import MarkdownIt from "markdown-it";
 
 /**
  * Parses `message.text` into a tree that can be rendered for any chat ("Message
- * text rules"). Only this file of the kit needs the optional peer `markdown-it`.
+ * text rules"). Only this file of the kit needs the optional peer dependency
+ * `markdown-it`.
  */
 
 /** An element that occupies whole lines. */
@@ -39,7 +40,7 @@ type Token = ReturnType<typeof markdown.parse>[number];
 /**
  * Parses chat-flavoured Markdown: italic, bold, inline code, links, quotes, fenced
  * code blocks and backslash escapes. A bare newline is a `break`, a blank line ends
- * a paragraph, anything else is text. Never throws.
+ * a paragraph, and anything else is text. Never throws.
  */
 export function parseMessageText(text: string): readonly Block[] {
   return nest(markdown.parse(text, {}).values(), toBlocks);
@@ -47,7 +48,7 @@ export function parseMessageText(text: string): readonly Block[] {
 
 /**
  * Renders blocks for a chat without markup. Breaks become newlines, a blank line
- * separates blocks, quoted lines begin with "> ", a link is its label and its URL.
+ * separates blocks, quoted lines begin with "> ", and a link becomes its label and URL.
  */
 export function toPlainText(blocks: readonly Block[]): string {
   return blocks.map(plainBlock).join("\n\n");
@@ -77,7 +78,7 @@ function toBlocks(token: Token, children: readonly Block[]): readonly Block[] {
       return [{ type: "code-block", language: language || null, text: token.content.replace(/\n$/, "") }];
     }
     default:
-      return children; // The children of a paragraph: its inline token makes the block.
+      return children; // The token opens a paragraph: the paragraph's inline token becomes the block.
   }
 }
 

@@ -32,10 +32,10 @@ export interface PollOptions {
   readonly timing?: Timing;
 }
 
-/** The result of a poll: a page, or the reason why there is none and the service's `Retry-After` in ms (0 for none). */
+/** A page, or the reason why there is no page. `notForMs` is the service's `Retry-After` in ms; 0 for none. */
 export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
 
-/** Limit for a page: 100 events, each many times larger than the service sends. */
+/** Maximum bytes of a page: 100 events, each many times larger than the events of the service. */
 const PAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 /**

@@ -10,32 +10,33 @@ export interface PollerOptions extends PollOptions {
   readonly cursors: CursorStore;
   /**
    * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. When `handle` rejects or
-   * the process ends, the same page is polled again, perhaps with more events: dedupe on `id`, as `eachEvent` does.
+   * the process ends, the page is polled again, possibly with more events: dedupe on `id`, as `eachEvent` does.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
-  /** Start when there is no cursor: at the oldest held event, up to 24 hours old (the default), or at the latest. */
+  /** Events to fetch if no cursor is saved: all held events (the default), or only events after the latest event. */
   readonly start?: "oldest" | "latest";
-  /** Wait between two polls when no more events are held, ms; 2000, the default, or more. */
+  /** Wait between two polls when no more events are held, ms. At least 2000, which is the default. */
   readonly intervalMs?: number;
-  /** Called for each problem that is retried, and for each skipped event. Emits a process warning by default. */
+  /** Called for each problem that does not stop the poller, and for each skipped event. Emits a warning by default. */
   readonly report?: (problem: Error) => void;
   /** Stops the poller and aborts a pending poll. `handle` gets the signal, and the poller waits for `handle`. */
   readonly signal: AbortSignal;
 }
 
-/** The poll interval that the contract recommends, and the shortest that the poller accepts. */
+/** Minimum of `intervalMs`: the interval between two polls that the contract recommends, ms. */
 const INTERVAL_LEAST_MS = POLL_INTERVAL_MS;
 const BACK_OFF_MOST_MS = 30_000;
 
 /**
- * Polls until `signal` is aborted. Fetches the next page at once while `hasMore`, and otherwise waits for the
- * interval. Checks the signature of every page before using it. Polls again, with growing waits and never before
- * `Retry-After`, after a timeout, a dropped connection, a `5xx`, a `429`, an invalid page, or a page that `handle`
- * rejected.
+ * Polls until `signal` is aborted. Fetches the next page immediately while `hasMore` is true, and otherwise after the
+ * interval. Checks the signature of every page before using the page.
  *
- * Resolves after an abort. Rejects with `PollRefused` for any other status, with RangeError or TypeError for an
- * invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then unchanged, so that
- * a later run continues from there.
+ * After a timeout, a dropped connection, a `5xx`, a `429`, an invalid page or a rejection by `handle`, polls again. The
+ * waits grow, and are never shorter than `Retry-After`.
+ *
+ * Resolves after an abort. Rejects with `PollRefused` for any other status except 200, with RangeError or TypeError for
+ * an invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then unchanged: a later
+ * run continues from that cursor.
  */
 export async function runPoller(options: PollerOptions): Promise<void> {
   const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;
@@ -48,7 +49,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let saved = after;
   let failures = 0;
 
-  /** Polling continues when the cursor cannot be saved: after a crash, events are polled again. */
+  /** Moves and saves the cursor. If saving fails, polling continues; after a crash, some events are polled again. */
   async function moveTo(cursor: string): Promise<void> {
     after = cursor;
     if (cursor === saved) return;

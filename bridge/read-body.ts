@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
- * Resolves to the exact bytes of a request's body. If a raw body parser has left a Buffer in `request.body`, these
- * are its bytes; if another parser has consumed the body, the result is `taken`.
+ * Resolves to the exact bytes of a request's body. If a raw body parser has put a Buffer into `request.body`, resolves
+ * to that Buffer. If another parser has consumed the body, resolves to `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },

@@ -11,7 +11,7 @@ export type EventReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields of each type of event besides the head. */
+/** Required fields of each event type, in addition to the fields of the head. */
 const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel" | "user" | "message")[]>> = {
   "message.create": ["channel", "message"],
   "message.update": ["channel", "message"],
@@ -20,7 +20,7 @@ const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel"
   ping: [],
 };
 
-/** Checks only the fields that a bridge needs, since the service may add fields at any time. */
+/** Reads an event. Checks only the fields that a bridge needs, because the service may add fields at any time. */
 export function readEvent(value: unknown): EventReading {
   if (!isObject(value)) return { fault: "an event must be an object" };
   const isHead =
@@ -37,14 +37,14 @@ export function readEvent(value: unknown): EventReading {
   return { event: value as unknown as OutboundEvent };
 }
 
-/** A page of events, and the events of the page that the kit cannot read. */
+/** A page with the events that the kit can read. */
 export interface PageReading {
   readonly page: EventPage;
-  /** For each event that was skipped, the reason. */
+  /** The reason for each skipped event. */
   readonly leftOut: readonly string[];
 }
 
-/** Reads a signed body as a page; undefined when the body is not a page. */
+/** Reads a signed body as a page. Returns undefined when the body is not a page. */
 export function readPage(body: Uint8Array): PageReading | undefined {
   const value = readJson(body);
   if (!isObject(value) || !Array.isArray(value["events"])) return undefined;
@@ -60,7 +60,7 @@ export function readPage(body: Uint8Array): PageReading | undefined {
   return { page: { events, next, hasMore: hasMore === true, gap: gap === true }, leftOut };
 }
 
-/** Parses JSON in UTF-8; undefined when the bytes are not valid JSON or UTF-8. */
+/** Parses JSON in UTF-8. Returns undefined when the bytes are not valid JSON or UTF-8. */
 export function readJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;

@@ -14,16 +14,19 @@ export interface PushOptions {
   /** Signing secrets. If several workspaces share one target URL, give a function. */
   readonly secrets: Secrets;
   /**
-   * Shows an event. Called after the push was answered, so that the service does not retry the event when `handle`
-   * rejects. Events of one channel are handled in sequence, events of different channels concurrently. `handle` must
-   * have a timeout: a call that never settles blocks its place in the queue forever.
+   * Shows an event. Called after the push is answered, so the service does not retry an event that `handle` rejects.
+   * Events of one channel are handled in sequence, and events of different channels concurrently. `handle` must have a
+   * timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum of waiting and running events, 1000 by default; further pushes are answered `503` and redelivered. */
+  /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered `503` and retried. */
   readonly queueMax?: number;
-  /** Maximum of event ids remembered for 10 minutes, 100,000 by default; beyond that the oldest are forgotten. */
+  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Above it, the oldest id is removed. */
   readonly seenMax?: number;
-  /** Called for each event that `handle` rejected or that was skipped. Emits a process warning by default. */
+  /**
+   * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
+   * Emits a process warning by default.
+   */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
 }
@@ -39,11 +42,13 @@ export interface PushAnswer {
 /** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Checks a push by its headers (names in lower case) and the exact bytes of its body, queues its event, and
-   * resolves to the answer. Never rejects. Statuses:
-   * `204` the event was accepted, is a repeat, or has an unknown type; `400` the body is not an event, or the headers
-   * belong to another event; `401` and `409` the signature is invalid or stale, as in the contract; `404` there is
-   * no secret for the workspace; `503` the queue is full, the secrets are unavailable, or the receiver is closing.
+   * Checks a push, queues its event, and resolves to the answer. The names of `headers` are in lower case, and `body`
+   * has the exact bytes that were received. Never rejects. Statuses:
+   * - `204`: the event was accepted, is a repeat, or has an unknown type.
+   * - `400`: the body is not an event, or the headers belong to another event.
+   * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
+   * - `404`: there is no secret for the workspace.
+   * - `503`: the queue is full, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: IncomingHttpHeaders, body: Uint8Array): Promise<PushAnswer>;
   /** Number of waiting and running events. */
@@ -53,13 +58,13 @@ export interface PushReceiver {
 }
 
 /**
- * The service retries an event for a few seconds after its first attempt. An attacker can replay a recorded push
- * while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
+ * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds, but an
+ * attacker can replay a push while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
  */
 const SEEN_FOR_MS = 10 * 60_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
 
-/** Makes a receiver without an HTTP server ("Outbound pushes"); `createReceiver` makes one for Node's server. */
+/** Makes a receiver for any HTTP server ("Outbound pushes"). `createReceiver` makes a receiver for Node's server. */
 export function createPushReceiver(options: PushOptions): PushReceiver {
   const { handle, report = warn, timing = REAL_TIMING } = options;
   const secretsOf = secretLookup(options.secrets);
@@ -76,7 +81,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
     }
   }
 
-  /** Must stay synchronous, so that two concurrent pushes of one event cannot both be queued. */
+  /** Queues an event. Must stay synchronous, so that two concurrent pushes of one event cannot both be queued. */
   function take(event: OutboundEvent): PushAnswer {
     if (isClosing) return refusal(503, "the bridge is stopping");
     const nowMs = timing.now();

@@ -16,13 +16,13 @@ export interface ReceiverOptions extends PushOptions {
 export interface Receiver extends PushReceiver {
   /**
    * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives
-   * access to Node's request and response. No parser may consume the body first, except into a Buffer in
-   * `request.body`. Sends the answers of `receive`, and `405`, `408`, `413` and `500` in addition.
+   * access to Node's request and response. The body must not be parsed before, except into a Buffer in
+   * `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Time that the service waits for an answer, ms. */
+/** Time limit for receiving a body, ms: the service waits no longer for an answer. */
 const BODY_WITHIN_MS = 5_000;
 
 const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {

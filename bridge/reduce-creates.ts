@@ -7,7 +7,7 @@ import { NEVER_STALE_TRY_MS, type OpenCreate } from "./reduce-state";
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-/** The state remembers ids of messages separately from ids of events; either one prevents a second post. */
+/** Returns whether the message is known. The ids of events are kept separately; either id prevents a second post. */
 export function isKnownCreate(draft: Draft, { message }: MessageCreate | DmCreate): boolean {
   return (
     recall(draft.messages, message.id) !== undefined ||
@@ -38,13 +38,13 @@ export function noteRefusedCreate(draft: Draft, eventId: string, retryAfterMs: n
   });
 }
 
-/** Drops an expired create, and marks its message so that its updates are dropped too. */
+/** Drops an expired create, and marks its message as dropped, so that the message's updates are dropped too. */
 export function dropCreate(draft: Draft, event: MessageCreate | DmCreate): void {
   draft.messages = remember(draft.messages, event.message.id, "dropped");
   drop(draft, event, "expired");
 }
 
-/** Drops the creates that have expired, and starts the next one of each channel or DM if it is due. */
+/** Drops expired creates, and starts the next create of each channel or DM if that create is due. */
 export function advanceCreates(draft: Draft): void {
   for (const create of draft.creates) {
     if (create.isPosting) continue;
@@ -70,7 +70,7 @@ export function advanceCreates(draft: Draft): void {
   });
 }
 
-/** Returns a key for the channel or DM that a create is shown in. A channel's id never begins with "dm:". */
+/** Returns a key for the channel or DM in which a create is shown. A channel's id never begins with "dm:". */
 function placeOf({ event }: OpenCreate): string {
   return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }

@@ -25,7 +25,7 @@ export interface Reduced {
   readonly state: BridgeState;
   /** Effects in order of sequence, skips first. */
   readonly effects: readonly BridgeEffect[];
-  /** When to call `reduce` with `time` unless another input arrives first, ms since the epoch; undefined for never. */
+  /** Time for a `time` input, unless another input arrives first, ms since the epoch; undefined for none. */
   readonly wakeAtMs: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export function wakeBy(draft: Draft, atMs: number): void {
   draft.wakeAtMs = Math.min(draft.wakeAtMs, atMs);
 }
 
-/** Returns the last moment before the event expires, ms since the epoch; Infinity if it never expires. */
+/** Returns the last time at which the event has not expired, ms since the epoch; Infinity if it never expires. */
 export function freshUntilMs({ expiresAt }: OutboundEvent): number {
   const atMs = expiresAt === null ? Infinity : Date.parse(expiresAt);
   return Number.isNaN(atMs) ? Infinity : atMs;

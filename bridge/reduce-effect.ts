@@ -18,31 +18,31 @@ export type BridgeInput =
     }
   /** The chat accepted an `edit` or an `ephemeral`. */
   | { readonly type: "done"; readonly eventId: string; readonly nowMs: number }
-  /** The chat refused: an error, a timeout, a rate limit. `retryAfterMs` is the minimum wait before a retry. */
+  /** The chat refused a call: error, timeout or rate limit. `retryAfterMs` is the minimum wait before a retry. */
   | {
       readonly type: "refused";
       readonly eventId: string;
       readonly retryAfterMs?: number;
       readonly nowMs: number;
     }
-  /** `wakeAtMs` has been reached. */
+  /** The time `wakeAtMs` of the last result has been reached. */
   | { readonly type: "time"; readonly nowMs: number };
 
 /**
- * An output of the reducer. `post`, `dm`, `edit` and `ephemeral` are calls of the chat:
- * start them in this order, and answer each exactly once by `posted`, `done` or `refused`
- * with the id of its event. They may run concurrently.
+ * An output of the reducer. `post`, `dm`, `edit` and `ephemeral` are calls to the chat.
+ * Start the calls in the order of the effects; they may run concurrently. Answer each call
+ * exactly once, by the input `posted`, `done` or `refused` with the id of the call's event.
  */
 export type BridgeEffect =
   /** Post `event.message` in `event.channel`. */
   | { readonly type: "post"; readonly event: MessageCreate }
-  /** Open or reuse a direct conversation with `event.user` and post `event.message` there. */
+  /** Post `event.message` in a direct conversation with `event.user`. Open the conversation if necessary. */
   | { readonly type: "dm"; readonly event: DmCreate }
-  /** Replace text, buttons and image of the chat's message `chatMessageId` by those of `event.message`. */
+  /** Replace the text, buttons and image of the chat's message `chatMessageId` with those of `event.message`. */
   | { readonly type: "edit"; readonly event: MessageUpdate; readonly chatMessageId: string }
-  /** Show `event.message` only to `event.user` in `event.channel`, or by DM or post if the chat cannot do that. */
+  /** Show `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, use a DM or a post. */
   | { readonly type: "ephemeral"; readonly event: MessageEphemeral }
-  /** The event changes nothing in the chat; for the log. */
+  /** The event changes nothing in the chat. This effect is for the log. */
   | { readonly type: "skip"; readonly event: OutboundEvent; readonly reason: SkipReason }
   /** Events expired before they were fetched. The bridge may show a notice in its channels. */
   | { readonly type: "missed" };
@@ -51,9 +51,9 @@ export type BridgeEffect =
 export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
-  /** The event is past its `expiresAt`. For a create, this may follow refusals by the chat. */
+  /** The event is past its `expiresAt`. The chat may have refused a create until then. */
   | "expired"
-  /** There is an update of the same message with a higher sequence. */
+  /** Another update of the same message has a higher sequence. */
   | "superseded"
   /** The event updates a message whose create was dropped. */
   | "create-dropped"
@@ -63,5 +63,5 @@ export type SkipReason =
   | "refused"
   /** The event is a ping, which shows nothing. */
   | "ping"
-  /** Too many events are pending. The event was not accepted: get it again, by answering `503` or by polling. */
+  /** The event was not accepted: too many are pending. Answer the push with `503`, or poll the event again. */
   | "full";

@@ -1,6 +1,6 @@
 /**
- * An immutable map of bounded size, which forgets the oldest entries. The entries
- * are in generations, newest first, so that a write copies only the newest one.
+ * An immutable map of bounded size, which removes its oldest entries first. The entries
+ * are in generations, newest first: a write copies only the newest generation.
  */
 export interface Memory<Value> {
   readonly capacity: number;
@@ -9,7 +9,7 @@ export interface Memory<Value> {
 
 const FULL_GENERATIONS = 32;
 
-/** Returns an empty memory. It recalls at least the last `capacity` writes, and few more. */
+/** Returns an empty memory. A memory keeps at least the last `capacity` writes, and only a few more. */
 export function emptyMemory<Value>(capacity: number): Memory<Value> {
   return { capacity, generations: [] };
 }

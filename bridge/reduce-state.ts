@@ -4,17 +4,17 @@ import { emptyMemory, type Memory } from "./reduce-memory";
 
 /** Limits of the reducer's state. */
 export interface BridgeLimits {
-  /** Maximum number of messages that can still be updated. The message updated or posted longest ago is forgotten first. */
+  /** Maximum number of messages that can be updated. The least recently posted or updated message is removed first. */
   readonly messages: number;
-  /** Number of event ids remembered to detect repeats. */
+  /** Number of event ids that are kept to detect repeats. */
   readonly events: number;
-  /** Number of events that wait for the chat, for a create, or for a retry. */
+  /** Maximum number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;
 }
 
 export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000 };
 
-/** Time that an update waits for a create that has not arrived, ms. */
+/** Time for which an update waits for its create to arrive, ms. */
 export const HOLD_MS = UPDATE_HOLD_MS;
 /** Time for which a create that never expires is retried, ms: as long as the service would hold it. */
 export const NEVER_STALE_TRY_MS = HELD_SECONDS * 1_000;
@@ -29,24 +29,24 @@ export interface OpenCreate {
   readonly event: MessageCreate | DmCreate;
   /** Time after which the create is dropped, ms since the epoch. */
   readonly untilMs: number;
-  /** Whether a call of the chat is in progress. */
+  /** Whether the call to the chat is in progress. */
   readonly isPosting: boolean;
   readonly refusals: number;
-  /** Earliest time of the next try, ms since the epoch. */
+  /** Earliest time of the next attempt, ms since the epoch. */
   readonly retryAtMs: number;
 }
 
-/** The updates of one message that the chat does not show yet. */
+/** The pending updates of one message. */
 export interface OpenUpdate {
-  /** The update whose call of the chat is in progress. */
+  /** The update that is being applied by a call to the chat. */
   readonly editing: { readonly event: MessageUpdate; readonly chatMessageId: string } | undefined;
-  /** The newest update that waits. */
+  /** The newest waiting update. It waits for its create until `holdUntilMs`, ms since the epoch. */
   readonly next: { readonly event: MessageUpdate; readonly holdUntilMs: number } | undefined;
 }
 
 /**
- * The state of the bridge of one workspace. Immutable: `reduce` returns a new state.
- * Its size is bounded by `limits` and by the size of events.
+ * The immutable state of a workspace's bridge: `reduce` returns a new state. The size of
+ * a state is bounded by `limits` and by the size of events.
  */
 export interface BridgeState {
   readonly limits: BridgeLimits;
@@ -76,7 +76,7 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 }
 
 /**
- * Returns the part of the state to save for a restart, for example by `v8.serialize`:
+ * Returns the part of the state to save for a restart, for example with `v8.serialize`:
  * the map of messages and the ids of events. Pending events need not be saved: the
  * poller's cursor has not passed them, so the poller fetches them again.
  */
@@ -85,9 +85,9 @@ export function lastingState({ limits, settled, messages }: BridgeState): Bridge
 }
 
 /**
- * Returns whether a poller's cursor may pass all events that the reducer was given:
- * none of them waits for the chat or for a retry. An update that waits for a missing
- * create does not stop the cursor.
+ * Returns whether a poller's cursor may move past all events that the reducer was given:
+ * no event waits for the chat or for a retry. An update that waits for a missing create
+ * does not stop the cursor.
  */
 export function isSettled({ creates, updates, ephemerals }: BridgeState): boolean {
   const isEditing = [...updates.values()].some(({ editing }) => editing !== undefined);

@@ -17,15 +17,15 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  * Applies the bridge's rules for events, by push and by poll ("Bridge rules when
  * catching up", "Outbound pushes"). A pure function, without a clock or I/O:
  *
- * - An event whose id repeats is skipped. So is an event past its `expiresAt`, even
- *   when it expires while it waits.
+ * - An event with a repeated id is skipped. An event past its `expiresAt` is also
+ *   skipped, even if it expires while it waits.
  * - A create that the chat refuses is retried, with growing waits, until it succeeds
- *   or expires. Creates of the same channel or DM wait for it, others do not. A
- *   poller's cursor must not pass it: see `isSettled`.
+ *   or expires. Meanwhile, only other creates of the same channel or DM wait. A
+ *   poller's cursor must not move past the create: see `isSettled`.
  * - Updates of a message are applied one at a time. Only the newest waiting update is
- *   applied, and never one older than the last applied.
- * - An update that arrives before its create waits 5 seconds for it, and is then
- *   skipped. An update whose create was dropped is skipped.
+ *   applied, and only if it is newer than the last applied update.
+ * - An update that arrives before its create waits 5 seconds for the create, and is
+ *   then skipped. An update whose create was dropped is skipped.
  * - An update or an ephemeral that the chat refuses is skipped.
  *
  * Never throws. An answer for an event that is not pending changes nothing.
@@ -60,7 +60,7 @@ export function reduce(state: BridgeState, input: BridgeInput): Reduced {
 function take(draft: Draft, event: OutboundEvent): void {
   if (isKnown(draft, event)) draft.skips.push({ type: "skip", event, reason: "duplicate" });
   else if (isExpired(event, draft.nowMs)) takeExpired(draft, event);
-  // The event is not settled, so that it can be redelivered.
+  // The event is not marked as completed, so it can be redelivered.
   else if (isFullFor(draft, event)) draft.skips.push({ type: "skip", event, reason: "full" });
   else takeFresh(draft, event);
 }
@@ -85,7 +85,7 @@ function takeExpired(draft: Draft, event: OutboundEvent): void {
   else drop(draft, event, "expired");
 }
 
-/** An update of a message with a pending update replaces it, so it always has room. */
+/** Returns whether there is no room for an event. An update that replaces a pending update always has room. */
 function isFullFor(draft: Draft, event: OutboundEvent): boolean {
   if (event.type === "ping") return false;
   if (event.type === "message.update" && draft.updates.has(event.message.id)) return false;

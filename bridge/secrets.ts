@@ -1,9 +1,9 @@
 import { checkSecrets, type SecretList } from "./signature";
 
 /**
- * The signing secrets of a workspace: one, or both during a rotation, the new one first. A function is called for
- * every request, so that a rotation needs no restart, and may serve any number of workspaces. It returns undefined
- * for an unknown workspace.
+ * The signing secrets of a workspace: one secret, or both during a rotation, the new secret first. A function is called
+ * for every request, so a rotation needs no restart. The function can serve any number of workspaces, and returns
+ * undefined for an unknown workspace.
  */
 export type Secrets = SecretList | SecretLookup;
 export type SecretLookup = (workspaceId: string) => SecretList | undefined | Promise<SecretList | undefined>;
@@ -11,7 +11,7 @@ export type SecretLookup = (workspaceId: string) => SecretList | undefined | Pro
 /**
  * Returns a lookup of secrets by workspace id.
  *
- * @throws RangeError when `secrets` is not a function and has no secret, or an empty one
+ * @throws RangeError when `secrets` is not a function, and has no secret or an empty secret
  */
 export function secretLookup(secrets: Secrets): SecretLookup {
   if (typeof secrets === "function") return secrets;
@@ -19,7 +19,7 @@ export function secretLookup(secrets: Secrets): SecretLookup {
   return () => secrets;
 }
 
-/** Returns a lookup of the secrets of one workspace. The lookup rejects with a RangeError if there are none. */
+/** Returns a lookup of the secrets of one workspace. The lookup rejects with a RangeError if it finds no secrets. */
 export function secretsOfOne(secrets: Secrets, workspaceId: string): () => Promise<SecretList> {
   const lookup = secretLookup(secrets);
   return async () => {

@@ -1,11 +1,11 @@
-/** Ids seen within a period. At a maximum number of ids, the oldest is forgotten first. */
+/** Ids that were seen within a period. At the maximum number of ids, each new id replaces the oldest id. */
 export interface SeenIds {
   has(id: string, nowMs: number): boolean;
-  /** Remembers the id for the full period, even if it was remembered already. */
+  /** Keeps the id for the full period from `nowMs`, even if the id was already kept. */
   add(id: string, nowMs: number): void;
 }
 
-/** Remembers each id for `forMs`, and at most `most` ids. */
+/** Returns a store that keeps each id for `forMs` ms, and at most `most` ids. */
 export function createSeenIds({ forMs, most }: { readonly forMs: number; readonly most: number }): SeenIds {
   // A Map keeps insertion order, so the oldest ids are first.
   const seenAt = new Map<string, number>();

@@ -16,9 +16,9 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** Time after the first attempt in which further ones may start, ms; 60,000 by default. An old press is useless. */
+  /** Time from the first attempt within which retries may start, ms; 60,000 by default. Old presses are useless. */
   readonly giveUpAfterMs?: number;
-  /** Maximum number of pending events, 1000 by default. A further one is dropped at once as `overloaded`. */
+  /** Maximum number of pending events, 1000 by default. Further events are dropped immediately, as `overloaded`. */
   readonly pendingMax?: number;
   readonly timing?: Timing;
 }
@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The outcome of an event. `id` is its request id, `attempts` the number of attempts. */
+/** The outcome of an event. `id` is the request id, and `attempts` is the number of attempts. */
 export type SendResult =
   /** The service stored the event; its effects arrive as outbound events. */
   | { readonly outcome: "accepted"; readonly id: string; readonly attempts: number }
@@ -48,12 +48,12 @@ export interface RefusedEvent {
   readonly message: string;
 }
 
-/** No attempt is known to have succeeded. The service may still have stored the event. */
+/** No attempt got a successful answer. The service may still have stored the event. */
 export interface GivenUpEvent {
   readonly outcome: "given-up";
   readonly id: string;
   readonly attempts: number;
-  /** The failure of the last attempt (`status`: a 429 or 5xx), or the reason why there was none. */
+  /** The failure of the last attempt (`status` for a 429 or 5xx), or the reason why there was no further attempt. */
   readonly reason: NoAnswer | "status" | "overloaded";
   /** Status of the last attempt, if it got an answer. */
   readonly status?: number;
@@ -61,9 +61,9 @@ export interface GivenUpEvent {
 
 export interface Sender {
   /**
-   * Sends an event. Retries after a timeout, a dropped connection, a `5xx` or a `429` (after its `Retry-After`), and
-   * after no other answer ("Idempotency"). A retry has the same bytes and request id and a new signature, so that the
-   * service stores the event once. Sends may run concurrently.
+   * Sends an event. Retries only after a timeout, a dropped connection, a `5xx` or a `429`, and never before
+   * `Retry-After` ("Idempotency"). A retry has the same bytes and request id, but a new signature. The service
+   * therefore stores the event once. Several calls may run concurrently.
    *
    * Rejects only when the secrets are unavailable, never because of the service or the network.
    */

@@ -6,7 +6,9 @@ export const SIGNATURE_HEADER = "Service-Signature";
 /** Maximum difference between a signed timestamp and the local clock, in either direction, ms. */
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
 
-/** One secret, or both during a rotation, the new one first. At least one, and none of them empty. */
+/**
+ * One secret, or both during a rotation, the new secret first. A list has at least one secret, and no secret is empty.
+ */
 export type SecretList = string | readonly string[];
 
 /**
@@ -21,12 +23,13 @@ export type SignatureFault = "missing" | "malformed" | "wrong" | "stale";
 const DIGEST_HEX_LENGTH = 64;
 
 /**
- * Returns a `Service-Signature` header, with one `v1=` entry per secret, in their order (Authentication 1, 2, 4).
+ * Returns a `Service-Signature` header, with one `v1=` entry per secret, in the order of `secrets` (Authentication 1,
+ * 2, 4).
  *
- * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, or the empty
- *   string. A string is signed as UTF-8
+ * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, which may be empty. A
+ *   string is signed as UTF-8
  * @param nowMs the local clock, ms since the epoch
- * @throws RangeError when there is no secret, or an empty one
+ * @throws RangeError when there is no secret, or an empty secret
  */
 export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: number = Date.now()): string {
   const timestamp = String(Math.floor(nowMs / 1000));
@@ -44,7 +47,7 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
  * @param raw the exact bytes of the body, never a parsed body that was serialized again
  * @param nowMs the local clock, ms since the epoch
  * @returns undefined when the signature is valid, otherwise the reason why it is not
- * @throws RangeError when there is no secret, or an empty one
+ * @throws RangeError when there is no secret, or an empty secret
  */
 export function verify(
   header: string | null | undefined,
@@ -86,9 +89,9 @@ function digest(secret: string, timestamp: string, raw: Uint8Array | string): Bu
 }
 
 /**
- * Returns the secrets as a list. Rejects an empty secret, since everybody can sign with it.
+ * Returns the secrets as a list. Rejects an empty secret, because anybody can sign with it.
  *
- * @throws RangeError when there is no secret, or an empty one
+ * @throws RangeError when there is no secret, or an empty secret
  */
 export function checkSecrets(secrets: SecretList): readonly string[] {
   const list = typeof secrets === "string" ? [secrets] : secrets;

@@ -75,9 +75,9 @@ test("a page with a refused create is rejected, so it is polled again until the 
     if (type === "post" && refusals-- > 0) throw new Error("slow down");
   });
   const again = page(create("c1", 1), ephemeral("c1", 2));
-  await expect(catchUp.handlePage(again)).rejects.toThrow("has not taken");
+  await expect(catchUp.handlePage(again)).rejects.toThrow("has not accepted");
   await jest.advanceTimersByTimeAsync(1_000);
-  await expect(catchUp.handlePage(again)).rejects.toThrow("has not taken");
+  await expect(catchUp.handlePage(again)).rejects.toThrow("has not accepted");
   await jest.advanceTimersByTimeAsync(1_999);
   expect(chat.posts).toEqual([]);
   await jest.advanceTimersByTimeAsync(1);
@@ -92,7 +92,7 @@ test("a chat that says how long to wait is not called earlier", async () => {
   const judge = jest.fn<void, [ChatCall]>(() => {
     throw Object.assign(new Error("slow down"), { retryAfterMs: 3_600_000 });
   });
-  await expect(start({}, judge).catchUp.handlePage(page(create("c1", 1)))).rejects.toThrow("has not taken");
+  await expect(start({}, judge).catchUp.handlePage(page(create("c1", 1)))).rejects.toThrow("has not accepted");
   await jest.advanceTimersByTimeAsync(3_599_999);
   expect(judge).toHaveBeenCalledTimes(1);
   await jest.advanceTimersByTimeAsync(1);
@@ -121,7 +121,7 @@ test("a pushed event waits while too many events are in progress; a page is poll
   await until("both are posted", () => chat.posts.length === 2);
 
   const two = page(create("c1", 3), create("c2", 4));
-  await expect(catchUp.handlePage(two)).rejects.toThrow("has not taken");
+  await expect(catchUp.handlePage(two)).rejects.toThrow("has not accepted");
   await catchUp.handlePage(two);
 });
 
@@ -135,7 +135,7 @@ test("a call that the chat does not answer counts as refused after 30 seconds; a
   const handled = catchUp.handlePage(once);
   expect(timeout).toHaveBeenCalledWith(30_000);
   late.abort(new Error("the time is up"));
-  await expect(handled).rejects.toThrow("has not taken");
+  await expect(handled).rejects.toThrow("has not accepted");
   expect(problems).toEqual([expect.stringContaining("the chat refused message.create evt_1")]);
   timeout.mockRestore();
   open();
