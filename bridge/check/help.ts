@@ -28,7 +28,7 @@ For a bridge (--url):
   --within <seconds>  time limit for showing a message: 10
   --answer-within <seconds>
                       time limit for answering a push: 5, like the service. Raise it if the
-                      machine that runs both is too busy for 5 seconds.
+                      machine is too busy to answer within 5 seconds.
 
 For the service (--service):
   --limits            also exceed both rate limits, with thousands of requests: the workspace and
@@ -36,7 +36,7 @@ For the service (--service):
 
 For both:
   --only <rule,…>     check only these rules, and the rules that all others need
-  --list              list the rules, with --url or --service those of one side
+  --list              list all rules; with --url or --service, only the rules of that side
   --json              print the result as JSON
   --ca <file>         trust this certificate (PEM), such as a self-signed one
   --insecure-loopback trust any certificate of a loopback address

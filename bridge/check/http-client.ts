@@ -28,11 +28,11 @@ export interface Call {
 }
 
 export interface ClientOptions {
-  /** Certificates to trust in addition to the usual ones, in PEM. */
+  /** PEM certificates to trust in addition to Node's root certificates. */
   readonly ca?: string;
   /** Whether to trust any certificate of a loopback address. */
   readonly insecureLoopback?: boolean;
-  /** Limit for the whole exchange, to the last byte of the answer, ms. */
+  /** Time limit for the whole exchange, up to the last byte of the answer, ms. */
   readonly timeoutMs: number;
 }
 
@@ -48,7 +48,7 @@ const CONNECTIONS_MOST = 64;
 
 /**
  * Makes a client that sends requests unchanged, follows no redirects and has its own
- * connection pool. `fetch`, which the rest of the kit uses, cannot guarantee this.
+ * connection pool. The rest of the kit uses `fetch`, which cannot guarantee this.
  */
 export function createHttpClient(origin: URL, options: ClientOptions): HttpClient {
   const isTls = origin.protocol === "https:";
@@ -78,7 +78,7 @@ export function createHttpClient(origin: URL, options: ClientOptions): HttpClien
         );
       }, options.timeoutMs);
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The server closed an idle connection at the same moment, so it has not processed the request.
+        // The server closed the idle connection without processing the request, so the request is sent again.
         if (sent.reusedSocket && error.code === "ECONNRESET") {
           clearTimeout(timer);
           return resolve(call({ method, path, headers, ...(body === undefined ? {} : { body }) }));

@@ -35,7 +35,7 @@ const OPTIONS = {
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
-/** Records a fault, and returns undefined in place of the value that could not be read. */
+/** Records a fault. Returns undefined, in place of the value that could not be read. */
 type Fault = (what: string) => undefined;
 
 const FOR_ONE_SIDE: Readonly<Record<CheckMode, readonly (keyof Values)[]>> = {
@@ -123,7 +123,7 @@ function readService(values: Values, common: Common, fault: Fault): ServiceCheck
   };
 }
 
-/** Stands for an invalid address. It is never called, since the fault is recorded. */
+/** Placeholder for an invalid address. It is never used, because the fault is recorded. */
 const NO_URL = new URL("http://localhost/");
 
 function readUrl(name: string, text: string, { insecureLoopback }: Common, fault: Fault): URL {

@@ -12,7 +12,7 @@ const LABELS: Readonly<Record<RuleResult["verdict"], string>> = {
   skipped: "skipped",
 };
 
-/** Returns the line of a rule, followed by lines for a failure. */
+/** Returns the report's lines about the result of a rule. */
 export function lineOf(result: RuleResult): string {
   return line(result.verdict, result.id, wordsOf(result));
 }
@@ -22,7 +22,7 @@ function line(verdict: RuleResult["verdict"], what: string, words: readonly stri
   return `${head} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
 }
 
-/** Returns one line for each reason, with all rules that were skipped for it. */
+/** Returns one line for each reason, with all rules that were skipped for that reason. */
 function skippedLines(rules: readonly RuleResult[]): readonly string[] {
   const skipped = rules.filter((rule) => rule.verdict === "skipped");
   return [...new Set(skipped.map(({ why }) => why))].map((reason) => {
@@ -82,8 +82,8 @@ interface Output {
 }
 
 /**
- * Prints each judged rule, except skipped ones, to `output`, and the progress to `beside`: on a terminal as one line
- * that is overwritten.
+ * Prints the result of each rule to `output`, unless the rule was skipped. Prints the progress to `beside`: on a
+ * terminal, as one line that is overwritten.
  */
 export function createPrinter(output: Output, beside: Output): CheckProgress {
   const isTerminal = beside.isTTY === true;

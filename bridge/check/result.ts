@@ -1,4 +1,4 @@
-/** The side that is checked: a bridge that receives pushes, or the service as a bridge calls it. */
+/** The side that is checked: a bridge that receives pushes, or the service that a bridge calls. */
 export type CheckMode = "bridge" | "service";
 
 interface RuleHead {
@@ -19,17 +19,17 @@ interface Finding {
 export type RuleResult = RuleHead &
   (
     | { readonly verdict: "passed"; readonly note?: string }
-    /** The rule is broken. `found` is the observation, `cause` its probable cause, `fix` what to change. */
+    /** The rule is broken. `found` is the observation, `cause` is the probable cause, and `fix` says what to change. */
     | (Finding & { readonly verdict: "failed" })
     /** There was no connection, so the rule could not be checked. `fix` says what to look at. */
     | (Finding & { readonly verdict: "not reached" })
-    /** The visible part of the rule is kept. `why` names the part that could not be seen. */
+    /** The part of the rule that could be seen is not broken. `why` names the part that could not be seen. */
     | { readonly verdict: "unseen"; readonly why: string }
     /** The rule was not checked, for the reason `why`. */
     | { readonly verdict: "skipped"; readonly why: string }
   );
 
-/** Returns whether every rule was reached and none is broken. */
+/** Returns whether every rule was reached and no rule is broken. */
 export function isOk(rules: readonly RuleResult[]): boolean {
   return rules.every(({ verdict }) => verdict !== "failed" && verdict !== "not reached");
 }
@@ -39,9 +39,9 @@ export interface CheckResult {
   readonly mode: CheckMode;
   /** The address that was checked. */
   readonly of: string;
-  /** Whether everything was reached and no rule is broken. Unseen and skipped rules do not count. */
+  /** Whether every address was reached and no rule is broken. Unseen and skipped rules do not count. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
-  /** Rules that a check from outside can never see. */
+  /** Requirements that a check from outside can never see. */
   readonly blind: readonly string[];
 }

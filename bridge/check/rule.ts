@@ -1,7 +1,7 @@
 import type { NoReply } from "./http-client";
 import type { CheckMode, RuleResult } from "./result";
 
-/** A rule of the contract, and the check of it. */
+/** A rule of the contract, with its check. */
 export interface Rule<Context> {
   /** Short, stable id for `--only` and for readers of the JSON. */
   readonly id: string;
@@ -9,7 +9,7 @@ export interface Rule<Context> {
   readonly says: string;
   /** The fix for a side that breaks the rule. */
   readonly fix: string;
-  /** If this rule is broken, the `judgeable` of its Broken limits the checks that follow. */
+  /** Whether the rule is a gate: if it is broken, `judgeable` of the thrown Broken limits all later checks. */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when it is broken. */
   judge(context: Context): Promise<Judged>;
@@ -17,7 +17,7 @@ export interface Rule<Context> {
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** The result for a rule that is not broken; `unseen` names the part that could not be seen, and why. */
+/** The result for a rule that is not broken. `unseen` names the part that could not be seen, and the reason. */
 export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
 
 /** The checks that remain possible after a gate is broken. */
@@ -29,7 +29,7 @@ export interface BrokenMore {
   readonly cause?: string | undefined;
   /** For a gate, the checks that remain possible; "nothing" by default. */
   readonly judgeable?: Judgeable;
-  /** Whether there was no connection, so that a gate is neither kept nor broken. */
+  /** Whether there was no connection. A gate without a connection is reported as not reached, not as failed. */
   readonly isUnreached?: boolean;
 }
 
@@ -46,7 +46,7 @@ export class Broken extends Error {
   }
 }
 
-/** Returns a Broken for a request without an answer; `option` is the option that gives its address. */
+/** Returns a Broken for a request without an answer. `option` is the command's option for the request's address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
   const fix = `check that it runs, the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });
@@ -66,7 +66,7 @@ export const NO_PROGRESS: CheckProgress = {
   judged: () => undefined,
 };
 
-/** Checks the rules in order. If `only` has ids, checks only these rules and the gates. */
+/** Checks the rules in order. If `only` is not empty, checks only the rules with these ids, and the gates. */
 export async function judgeAll<Context>(
   rules: readonly Rule<Context>[],
   context: Context,
@@ -105,7 +105,7 @@ interface Judgement {
   readonly leaves: Judgeable;
 }
 
-/** Checks a rule, as far as it can be checked. */
+/** Checks a rule as far as `judgeable` allows. */
 async function judgeWhat<Context>(
   judgeable: Judgeable,
   rule: Rule<Context>,
@@ -140,7 +140,7 @@ function verdictOf(judged: Judged): Verdict {
   return { verdict: "passed", note: judged.note };
 }
 
-/** Returns an error text when `only` has unknown rules. */
+/** Returns an error text if `only` has unknown rules; otherwise undefined. */
 export function unknownRules(
   only: readonly string[],
   mode: CheckMode,

@@ -98,7 +98,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-kind",
     says: "A kind that the bridge does not know is shown like a card.",
-    fix: "treat unknown kinds as `card`: new ones come without notice",
+    fix: "treat unknown kinds as `card`: new kinds come without notice",
     async judge({ make, taken, chat }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
@@ -110,7 +110,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unknown-fields",
     says: "Fields that the bridge does not know are ignored.",
-    fix: "do not reject unknown fields in outbound events: new ones come without notice",
+    fix: "do not reject unknown fields in outbound events: new fields come without notice",
     async judge({ make, taken, chat }) {
       const button = { label: "Yes", action: "check:yes", style: "unknown" };
       const create = make.create("fields of the future", { buttons: [[button]] });
@@ -124,7 +124,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   },
 ];
 
-/** Checked last, since a slow bridge is busy for a while afterwards. */
+/** This rule is checked last, because a slow bridge is busy for a while afterwards. */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
   says: `Each of ${BURST} concurrent events is answered 2xx within 5 seconds: the answer is sent before slow work.`,

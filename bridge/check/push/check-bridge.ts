@@ -16,7 +16,7 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly url: URL;
   /** The bridge's signing secrets, the newest first. */
   readonly secrets: readonly string[];
-  /** The bridge's observation endpoint, if it has one: it answers `{"messages": ShownMessage[]}`. */
+  /** The bridge's observation endpoint, which answers `{"messages": ShownMessage[]}`; undefined for none. */
   readonly observe?: URL;
   /** UUID of the workspace of the events; random by default. */
   readonly workspace?: string;
@@ -51,8 +51,8 @@ const BLIND: readonly string[] = [
 ];
 
 /**
- * Pushes events to a bridge as the service may do, and checks the answers and, with `observe`, the shown messages.
- * Rejects only when the check itself fails; faults of the bridge are in the result.
+ * Pushes events to a bridge as the service can, and checks the answers. With `observe`, also checks the messages that
+ * the chat shows. Rejects only when the check itself fails; faults of the bridge are in the result.
  */
 export async function checkBridge(options: BridgeCheckOptions): Promise<CheckResult> {
   const { url, observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [] } = options;

@@ -9,7 +9,7 @@ import type {
   Ping,
 } from "../../events";
 
-/** Makes events like those of the service. Each text has a unique word, so that it can be found in the chat. */
+/** Makes events like those of the service. Each message text has a unique word, which identifies it in the chat. */
 export interface EventMaker {
   create(what: string, message?: Partial<Message>): MessageCreate;
   update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;
@@ -92,7 +92,7 @@ export function wordOf({ text }: Message): string {
   return word;
 }
 
-/** Returns 26 characters of Crockford base32, as in the ids of events and messages. */
+/** Returns 26 random characters of Crockford base32, as in the ids of events and messages. */
 function id(): string {
   return Array.from(randomBytes(26), (byte) => CROCKFORD[byte % CROCKFORD.length]).join("");
 }

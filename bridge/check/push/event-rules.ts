@@ -3,7 +3,7 @@ import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** A wait that ends well after the hold, ms. */
+/** Wait that is longer than any bridge may hold an update, ms. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 
@@ -11,7 +11,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "repeats",
     says: "A repeated event is answered 2xx again, and shown once.",
-    fix: "remember the ids of events (Service-Event-Id) for some minutes, and answer 2xx to a known id without showing the event",
+    fix: "remember the ids of events (Service-Event-Id) for a few minutes, and answer 2xx to a known id without showing the event",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");
@@ -29,7 +29,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "expired-dropped",
     says: "An event past its expiresAt is answered 2xx and not shown; an event whose expiresAt is null is shown.",
-    fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; null never expires",
+    fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event with null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
@@ -63,7 +63,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       const { make, taken, chat } = target;
       for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
         await createdFirst(target, before);
-        // Without buttons and image, so the old ones must be removed.
+        // The update has no buttons or image, so the old buttons and image must be removed.
         const after = make.update(before, "updated");
         await taken(after, `an update of a ${before.type}`);
         if (chat === undefined) continue;
@@ -78,7 +78,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-order",
     says: "Updates are applied in sequence order: an update older than the last applied is skipped.",
-    fix: "keep the sequence of the last applied update of each message, and skip an update with a lower one",
+    fix: "keep the sequence of the last applied update of each message, and skip an update with a lower sequence",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const create = await createdFirst(target, make.create("updated out of order"));

@@ -6,7 +6,7 @@ import type { ShownMessage } from "./shown-message";
 /** An event that a chat shows. */
 export type ShownEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate;
 
-/** Whether the observation endpoint has given each optional field for any message so far. */
+/** The optional fields that the observation endpoint has given for at least one message so far. */
 export interface Listed {
   readonly buttons: boolean;
   readonly image: boolean;
@@ -19,14 +19,14 @@ const TO_MENDS: Readonly<Record<ShownEvent["type"], string>> = {
   "dm.create": "post a dm.create in the direct conversation with its `user`",
 };
 
-/** Throws Broken when a message is not shown in the channel, or to the members, that the event names. */
+/** Throws Broken when a message is shown in another channel, or to other members, than the event requires. */
 export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEvent): void {
   const { text } = event.message;
   const places = placesOf(event);
   if (!places.includes(channel)) {
     throw new Broken(`"${text}" is shown in ${channel}, not in ${places.join(" or ")}`);
   }
-  // A chat may be unable to show a message to a single member; then everybody sees an ephemeral.
+  // If a chat cannot show a message to a single member, everybody may see an ephemeral.
   if (to === null || to === memberOf(event)) return;
   const wanted = memberOf(event) ?? "everybody";
   throw new Broken(
@@ -37,7 +37,7 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
 
 /**
  * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
- * checked. If the endpoint gives a field for some messages, omitting it means that there are none.
+ * checked. If the endpoint gives a field for some messages, a message without the field has no buttons or no image.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { text, buttons, image } = event.message;
@@ -72,14 +72,14 @@ function placesOf(event: ShownEvent): readonly string[] {
   }
 }
 
-/** Returns the only member whom a message is for; undefined if it is for everybody in its channel. */
+/** Returns the id of the only member who should see a message; undefined if everybody in the channel should. */
 function memberOf(event: ShownEvent): string | undefined {
   if ("user" in event) return event.user;
   return event.channel.startsWith("dm:") ? event.channel.slice("dm:".length) : undefined;
 }
 
 function fixOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
-  const what = type === "message.update" ? "replace text, buttons and image by those of the update" : how;
+  const what = type === "message.update" ? "replace text, buttons and image with those of the update" : how;
   return `${what}; if the chat does not know them, leave \`${field}\` out of every observed message`;
 }
 

@@ -8,18 +8,18 @@ import type { PushTarget, Write } from "./push-target";
 
 type Refusal = Exclude<Reply, NoReply>;
 
-/** Statuses which mean that the bridge has no route for a POST at this path. */
+/** Statuses of a server that has no route for a POST at this path. */
 const NO_PATH: ReadonlySet<number> = new Set([404, 405, 410]);
 const RAW_BYTES = "read the bytes before any body parser, and compute the HMAC over exactly these bytes";
 
-/** The ways in which libraries serialize parsed JSON. Each differs from the bytes that were sent. */
+/** Ways in which libraries serialize JSON. Every result differs from the bytes that the check sends. */
 const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ["with a space after each comma and colon, as Python's json.dumps does", spaced],
   ["with its keys in order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
   ["with its keys in order, and a space after each comma and colon", (event) => spaced(sorted(event))],
 ];
 
-/** A common mistake in checking signatures. A bridge with this mistake accepts a ping that is signed by `sign`. */
+/** A common mistake in checking signatures. A bridge with this mistake accepts a ping with the header from `sign`. */
 interface Mistake {
   readonly cause: string;
   readonly fix: string;
@@ -27,9 +27,9 @@ interface Mistake {
 }
 
 /**
- * Finds out why a bridge rejects a valid ping, by pings that only a bridge with a certain common mistake accepts. If
- * the mistake is a certain serialization of JSON, all further events are serialized in that way, so that all other
- * rules can be checked.
+ * Finds out why a bridge rejects a valid ping. Sends a ping for each common mistake: only a bridge with that mistake
+ * accepts the ping. If the mistake concerns the serialization of JSON, all further events are serialized in the
+ * accepted way, so that all other rules can be checked.
  *
  * @param found observation about the ping, the message of the result
  */
@@ -79,7 +79,7 @@ function mistakesOf({ headers }: Refusal, secrets: readonly string[]): readonly 
   const offMs = Date.parse(headers.date ?? "") - Date.now();
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const clock: Mistake = {
-    cause: `by its Date header the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this one, and a ping of that time is accepted`,
+    cause: `according to its Date header, the bridge's clock is ${minutes} minutes ${offMs < 0 ? "behind" : "ahead of"} this machine's clock, and a ping with that time is accepted`,
     fix: "set the clock that is wrong",
     sign: (body) => sign(body, secrets, Date.now() + offMs),
   };
@@ -118,12 +118,12 @@ function headerOf(t: number, key: string | Buffer, body: Buffer, before = `${t}.
 }
 
 function workspaceHint({ isWorkspaceGiven }: PushTarget): string {
-  return isWorkspaceGiven ? "" : ", or the bridge may know only its own workspace: give --workspace";
+  return isWorkspaceGiven ? "" : ", or the bridge may accept only its own workspace: give --workspace";
 }
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Returns JSON as Python's json.dumps writes it, which escapes all characters that are not ASCII. */
+/** Returns JSON as Python's json.dumps writes it: all characters that are not ASCII are escaped. */
 function spaced(value: unknown): string {
   if (isList(value)) return `[${value.map(spaced).join(", ")}]`;
   if (isObject(value)) {

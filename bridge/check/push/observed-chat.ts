@@ -46,7 +46,7 @@ export function createObservedChat(options: {
   const find = async (message: Message) =>
     (await read()).filter(({ text }) => text.includes(wordOf(message)));
 
-  /** Returns a fault that may still disappear. Throws faults that never do: a second post and a wrong place. */
+  /** Returns a fault that can still disappear. Throws Broken for a permanent fault: a second post or a wrong place. */
   async function missing(event: ShownEvent): Promise<Broken | undefined> {
     const { text } = event.message;
     const [shown, ...more] = await find(event.message);
@@ -62,7 +62,7 @@ export function createObservedChat(options: {
     async shows(event) {
       const end = performance.now() + withinMs;
       for (;;) {
-        // A chat may need separate calls for the text, the buttons and the image.
+        // A chat may need separate calls for the text, the buttons and the image, so a fault can be temporary.
         const fault = await missing(event);
         if (fault === undefined) return;
         if (performance.now() > end) throw fault;

@@ -6,11 +6,11 @@ import { Broken, noReply } from "../rule";
 import { createEventMaker, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
 
-/** The bridge under check, with the helpers of the rules. */
+/** The bridge under check, with helpers for the rules. */
 export interface PushTarget {
   readonly make: EventMaker;
   readonly secrets: readonly string[];
-  /** Undefined without an observation endpoint, and after the endpoint has failed. */
+  /** The observed chat; undefined without an observation endpoint, and after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
   /** Whether the user gave the workspace of the events. */
   readonly isWorkspaceGiven: boolean;
@@ -30,7 +30,7 @@ export interface PushTarget {
   settled(chat: ObservedChat): Promise<void>;
   /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
   hides(chat: ObservedChat, messages: readonly Message[], why: string): Promise<void>;
-  /** Reports a wait, and waits. */
+  /** Reports that the check waits for `what`, and waits for `ms`. */
   pause(ms: number, what: string): Promise<void>;
 }
 
@@ -38,13 +38,13 @@ export interface PushTarget {
 export type Write = (event: EventHead) => string;
 
 export interface PushChange {
-  /** The signature header; null for none. By default valid and made now. */
+  /** The signature header; null for none. By default, a valid header with the current time. */
   readonly signature?: string | null;
-  /** The bytes of the body; by default those of the event. */
+  /** The bytes of the body; by default, the bytes of the event. */
   readonly body?: Uint8Array;
 }
 
-/** Time that a bridge may still need for earlier events after it shows a later message, ms. */
+/** Time for a bridge to finish earlier events after a later message is shown, ms. */
 const GRACE_MS = 300;
 
 export function createPushTarget(options: {
@@ -82,7 +82,7 @@ export function createPushTarget(options: {
   }
 
   async function settled(observed: ObservedChat): Promise<void> {
-    const marker = make.create("to see that all before it was handled");
+    const marker = make.create("a marker after all earlier events");
     await taken(marker, "a create");
     await observed.shows(marker);
     await sleep(GRACE_MS);

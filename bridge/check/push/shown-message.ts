@@ -2,7 +2,7 @@ import { isObject } from "../../read-event";
 
 /**
  * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if
- * the bridge does not know them. If they are given, they are checked, and null means none.
+ * the bridge does not know them. If a field is given, it is checked; null means none.
  */
 export interface ShownMessage {
   /** The chat's id of the channel, or `dm:<user id>`. */
@@ -28,7 +28,7 @@ const OPTIONAL: Readonly<Record<string, readonly [is: (value: unknown) => boolea
   image: [isText, "is neither a URI nor null"],
 };
 
-/** Reads the answer of an observation endpoint. A fault is a predicate, such as "did not answer …". */
+/** Reads an observation endpoint's answer. A fault is a predicate without a subject, such as "did not answer …". */
 export function readShown(json: unknown): readonly ShownMessage[] | { readonly fault: string } {
   const messages: unknown = isObject(json) ? json["messages"] : undefined;
   if (!Array.isArray(messages)) return { fault: `did not answer ${FORM}` };

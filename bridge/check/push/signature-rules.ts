@@ -110,7 +110,7 @@ async function refusesAll(
   return messages;
 }
 
-/** Throws Broken when a push with any of these signatures is not rejected, or its message is shown. */
+/** Throws Broken when a push with any of these signatures is not rejected, or when the chat shows its message. */
 async function refusesAndHidesAll(target: PushTarget, bad: readonly BadSignature[]): Promise<undefined> {
   const { chat, hides } = target;
   const messages = await refusesAll(target, bad);

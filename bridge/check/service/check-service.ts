@@ -14,7 +14,7 @@ export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly workspace: string;
   /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];
-  /** Whether to exceed the rate limits too. */
+  /** Whether to check the rate limits too, by exceeding them. */
   readonly withLimits?: boolean;
   /** Ids of the rules to check. Rules that all others need are always checked. */
   readonly only?: readonly string[];
@@ -38,8 +38,8 @@ const BLIND: readonly string[] = [
 ];
 
 /**
- * Sends a service valid and invalid requests as a bridge, and checks the answers. Rejects only when the check itself
- * fails; faults of the service are in the result.
+ * Sends valid and invalid requests to the service, as a bridge would, and checks the answers. Rejects only when the
+ * check itself fails; faults of the service are in the result.
  */
 export async function checkService(options: ServiceCheckOptions): Promise<CheckResult> {
   const { url, workspace, secrets, withLimits = false, only = [], progress = NO_PROGRESS } = options;

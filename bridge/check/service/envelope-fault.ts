@@ -4,8 +4,8 @@ import { isObject, readEvent } from "../../read-event";
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /**
- * Returns the fault of an outbound event by the contract's tables; undefined for none. New fields and kinds are not
- * faults.
+ * Returns the fault of an outbound event according to the contract's tables; undefined for none. New fields and kinds
+ * are not faults.
  */
 export function envelopeFault(value: unknown, workspace: string): string | undefined {
   const reading = readEvent(value);
@@ -13,7 +13,8 @@ export function envelopeFault(value: unknown, workspace: string): string | undef
   if ("unknown" in reading) return `its type is ${JSON.stringify(reading.unknown.type)}`;
   const { event } = reading;
   if (!EVENT_ID_FORM.test(event.id)) return "its id is not evt_ and 26 characters of Crockford base32";
-  if (event.workspace.toLowerCase() !== workspace.toLowerCase()) return "its workspace is not the polled one";
+  if (event.workspace.toLowerCase() !== workspace.toLowerCase())
+    return "its workspace is not the polled workspace";
   if (event.sequence < 1) return "its sequence is below 1";
   if (!DATE_TIME.test(event.createdAt)) return "its createdAt is not an ISO 8601 time in UTC";
   if (event.expiresAt !== null && !DATE_TIME.test(event.expiresAt))

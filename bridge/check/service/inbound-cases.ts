@@ -14,7 +14,7 @@ import {
 const USER = { id: "chat-bridge-check-user" };
 const CHANNEL = "chat-bridge-check";
 
-/** One event of each type, without effects: the message answers no game, and the empty command asks for help. */
+/** One harmless event of each type: the message answers no game, and the empty command only asks for help. */
 export const EVENTS = {
   command: { type: "command", channel: CHANNEL, user: USER, text: "" },
   action: { type: "action", channel: CHANNEL, user: USER, messageId: "msg_none", action: "check:none" },
@@ -49,7 +49,7 @@ const TEXT_RULES: readonly TextRule[] = [
   { field: "replyTo", of: ["message"], least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
 ];
 
-/** An event that must be accepted, or rejected with a `400` that names the field. */
+/** An event that the service must accept, or reject with a `400` that names the field. */
 export interface InboundCase {
   readonly what: string;
   readonly event: unknown;
@@ -87,7 +87,7 @@ export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
 const { command, action, message } = EVENTS;
 const { id: me } = USER;
 
-/** Fields and values that are in no table. */
+/** Events with fields or values that none of the contract's tables has. */
 export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
   { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
@@ -151,7 +151,7 @@ function withField(event: Fields, path: string, value: unknown): Fields {
   return { ...event, [first]: { ...object, [inner]: value } };
 }
 
-/** Returns a text of this length. As the id of a channel, it exists in no chat. */
+/** Returns a text of this length. No chat has a channel with this text as its id. */
 function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
 }

@@ -48,7 +48,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "body-json",
-    says: "A body that is not JSON is answered 400 without a field, and JSON that is not an object 400.",
+    says: "A body that is not JSON is answered 400 without a field, and JSON that is not an object is answered 400.",
     fix: "parse the body before everything else, and name no field when parsing fails",
     async judge({ post }) {
       for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
@@ -62,7 +62,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "body-size",
-    says: "A body of 64 KB is validated by its fields; one byte more is answered 413, without `error` in the answer.",
+    says: "The fields of a body of 64 KB are validated; a longer body is answered 413, without `error` in the answer.",
     fix: "limit bodies to 65,536 bytes",
     async judge({ post }) {
       const ofSize = (bytes: number) => {
@@ -76,8 +76,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "repeats",
-    says: "A request that repeats an id is answered 202, whatever its signature; so is an identical request.",
-    fix: "remember request ids for 24 hours, by workspace, and answer 202 to a repeat",
+    says: "A request with a repeated id is answered 202, even if it is signed at another time; so is an identical request.",
+    fix: "remember the request ids of each workspace for 24 hours, and answer 202 to a repeat",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
       const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>

@@ -8,20 +8,20 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 /** Sizes of the bursts, in multiples of the limit. Only a client that is fast enough exceeds a limit per second. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
-/** Number of requests per second that other clients at this address may send, such as a bridge that polls. */
+/** Maximum requests per second that other clients at this address may send, such as a bridge that polls. */
 const OF_OTHERS_MAX = 10;
 
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
-    says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second of a workspace are let through; more are answered 429.`,
-    fix: "count signed requests, including polls, by workspace, and answer 429 with Retry-After",
+    says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests per second are let through for a workspace; more are answered 429.`,
+    fix: "count signed requests, including polls, per workspace, and answer 429 with Retry-After",
     judge: (target) =>
       goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
-    says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests a second of an address are let through, signed or not; more are answered 429.`,
+    says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests per second are let through from an address, signed or not; more are answered 429.`,
     fix: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
     judge: (target) =>
       goOver(target, ADDRESS_REQUESTS_PER_SECOND, OF_OTHERS_MAX, {
@@ -42,7 +42,7 @@ async function goOver(
   if (!withLimits) return { unseen: "this check loads the service: give --limits to run it" };
   let fastest = 0;
   for (const times of BURSTS) {
-    // Earlier requests must not count.
+    // Earlier requests must not count towards the limit.
     await sleep(QUIET_MS);
     const size = limit * times;
     const begun = performance.now();
@@ -64,7 +64,10 @@ function isLimited(reply: Reply): reply is Answered {
   return "status" in reply && reply.status === 429;
 }
 
-/** Any second lets through at most `limit` requests, wherever it starts; a client below the limit is let through. */
+/**
+ * Throws Broken when more than `limit` requests were let through in any one second, when a request below the limit was
+ * rejected, or when a rejection does not have the contract's form.
+ */
 function judgeBurst(
   replies: readonly Reply[],
   limited: readonly Answered[],

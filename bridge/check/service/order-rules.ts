@@ -21,7 +21,7 @@ const STATUS_OF: Readonly<Record<Fault, number>> = {
 };
 const POLL_FAULTS: readonly Fault[] = ["unknown workspace", "wrong secret", "signed long ago", "wrong field"];
 
-/** Returns each fault alone and each pair of faults. The answer is for the fault that is checked first. */
+/** Returns all pairs of faults. The service must answer for the first fault. A pair can have the same fault twice. */
 function pairsOf(faults: readonly Fault[]): readonly (readonly [Fault, Fault])[] {
   return faults.flatMap((first, i) => faults.slice(i).map((second) => [first, second] as const));
 }
@@ -81,7 +81,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "check-order",
-    says: "Checks run in the contract's order, and the first failure is answered.",
+    says: "Checks run in the contract's order, and the first failure determines the answer.",
     fix: "size and JSON, then workspace (404), signature (401), clock (409), then fields (400)",
     async judge(target) {
       for (const [first, second] of pairsOf(FAULTS)) {
@@ -92,7 +92,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         const answer = await target.post(raw, changeFor(faults, raw, target));
         expectRefused(answer, STATUS_OF[first], `a message with these faults: ${wordsOf(faults)}`);
       }
-      // With a target URL, polls are answered 403, which is not part of this order.
+      // With a target URL, a correctly signed poll is answered 403, which is not part of this order.
       const pollFaults = (await target.isPolled())
         ? POLL_FAULTS
         : POLL_FAULTS.filter((fault) => fault !== "wrong field");
@@ -124,7 +124,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "both-secrets",
-    says: "While a secret is rotated, both the old and the new one are accepted.",
+    says: "While a secret is rotated, both the old and the new secret are accepted.",
     fix: "keep a retired secret for 24 hours",
     async judge({ post, secrets }) {
       if (secrets.length < 2)

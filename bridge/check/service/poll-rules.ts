@@ -87,7 +87,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
           const fault = verify(header, body, secret);
           if (fault !== undefined) throw new Broken(`under secret ${i + 1}, ${SIGNATURE_FAULT_WORDS[fault]}`);
           const isInPlace = verify(`${timestamp},v1=${entries[i]}`, body, secret) === undefined;
-          // If only one secret is given, it may be the older of two.
+          // A single given secret may be the older of two active secrets, so its position is unknown.
           if (secrets.length > 1 && !isInPlace)
             throw new Broken(`v1 entry ${i + 1} is not under secret ${i + 1}`);
         }

@@ -8,19 +8,19 @@ import { Broken, noReply } from "../rule";
 
 export type Answered = Exclude<Reply, NoReply>;
 
-/** The difference between a request and the valid one that a bridge would send now. */
+/** Changes to the valid request that a bridge would send now. */
 export interface RequestChange {
   /** The signature header; null for none. */
   readonly signature?: string | null;
   readonly workspace?: string;
 }
 
-/** The service under check, as a bridge of one workspace calls it. */
+/** The service under check, with functions that call it as a bridge of one workspace does. */
 export interface ServiceTarget {
   readonly workspace: string;
   readonly secrets: readonly string[];
   readonly withLimits: boolean;
-  /** Posts an inbound event. Values other than bytes and strings are sent as JSON. Retries after a `429`. */
+  /** Posts an inbound event. Bytes and strings are sent unchanged, other values as JSON. Retries after a `429`. */
   post(event: unknown, change?: RequestChange): Promise<Answered>;
   /** Polls. Retries after a `429`. */
   poll(query: string, change?: RequestChange): Promise<Answered>;
@@ -63,7 +63,7 @@ export function createServiceTarget(options: {
     });
   }
 
-  /** Retries after a `429`: the check sends quickly, and other clients may share the workspace or the address. */
+  /** Retries after a `429`: the check is fast, and other clients may share its workspace or address. */
   async function untilLetThrough(request: ServiceRequest): Promise<Answered> {
     for (let attempt = 1; ; attempt++) {
       const reply = await once(request);
@@ -100,7 +100,7 @@ export function expectAccepted(answer: Answered, what: string): void {
   throw new Broken(`${what} was answered ${told(answer)}, not 202 {"ok":true}`);
 }
 
-/** The field that a `400` must name; null for no field, undefined for any. */
+/** The field that a `400` must name; null for no field, undefined for any field. */
 export type WantedField = string | null | undefined;
 
 /** Throws Broken unless the answer has this status and an error body in the contract's form. */

@@ -54,7 +54,7 @@ const EVENT = createEventMaker({ workspace: WORKSPACE, channel: "c", user: "u" }
 
 test.each<[string, object, RegExp]>([
   ["another id", { id: "evt_1" }, /its id is not evt_/],
-  ["another workspace", { workspace: "another" }, /workspace is not the polled one/],
+  ["another workspace", { workspace: "another" }, /workspace is not the polled workspace/],
   ["a sequence of 0", { sequence: 0 }, /sequence is below 1/],
   ["a sequence past 2^53", { sequence: 2 ** 53 }, /must have id, type/],
   ["a local time", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],

@@ -86,7 +86,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "answers",
     /409\n.*in milliseconds.*in seconds/s,
   ],
-  ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this one.*set the clock/s],
+  ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this machine's.*set the clock/s],
   [
     "lacks the path",
     { accepts: () => 404 },
@@ -116,7 +116,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "refuses unknown fields",
     { accepts: (event) => (Object.keys(event).every((name) => KNOWN_FIELDS.includes(name)) ? 204 : 400) },
     "unknown-fields",
-    /unknown fields was answered 400.*new ones come/s,
+    /unknown fields was answered 400.*new fields come/s,
   ],
   ["shows expired", { isExpired: no }, "expired-dropped", /stale" is shown: .*a minute ago.*own clock/s],
   ["redirects", { redirect: "https://elsewhere/" }, "answers", /to https:\/\/elsewhere.*not followed/s],
