@@ -35,7 +35,7 @@ const printed = { output: "", waiting: "" };
 const into = (stream: keyof typeof printed) => ({ write: (text: string) => (printed[stream] += text) });
 const progress = createPrinter(into("output"), into("waiting"));
 let results: ReadonlyMap<string, CheckResult>;
-/** Runs all checks at once, on a fake clock that waits only for requests in progress. */
+/** Runs all checks concurrently, on a fake clock, so that only the requests take real time. */
 beforeAll(async () => {
   jest.useFakeTimers({
     doNotFake: ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
@@ -96,7 +96,7 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   expect(`${found}\n${cause}\n${fix}`).toMatch(told);
 });
 
-test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line sums up the rest", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line names all skipped rules", () => {
   const result = results.get("has another secret");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);

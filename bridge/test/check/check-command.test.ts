@@ -28,7 +28,7 @@ function run(args: string, environment: Record<string, string> = {}) {
   });
 }
 
-test("the check exits with 0 for a correct bridge, and with 1 and what to fix for a broken one", async () => {
+test("the command exits with 0 for a correct bridge; for a broken bridge, it exits with 1 and prints the fix", async () => {
   const change = { entries: (all: readonly string[]) => all.slice(0, 1) };
   const bridges = await Promise.all([startKitBridge(), startPlainBridge(change)]);
   const checks = bridges.map(({ url, observe }) =>
@@ -58,7 +58,7 @@ test("a bridge with a private certificate can be checked with --ca or --insecure
   expect([plain, ...trusting].map((each) => each?.code)).toEqual([1, 0, 0]);
 });
 
-test("if nothing listens at an address, the command judges no rule, exits with 69 and names what to check", async () => {
+test("if nothing listens at an address, the command exits with 69 and says what to check, and no rule fails", async () => {
   const runs = [`--url ${LOCAL}`, `${SERVICE} ${UUID}`].map((args) => run(args));
   const kit = await startKitBridge();
   const observed = await run(`--url ${kit.url.href} --observe ${LOCAL} --only recent-taken`);
@@ -88,7 +88,7 @@ test("the service can be checked with its base address, a workspace and a secret
   expect(code).toBe(0);
 });
 
-test("in a project that is not built, check-bridge builds itself, and chat-bridge names the build command", async () => {
+test("in a project that is not built, check-bridge builds the kit, and chat-bridge names the build command", async () => {
   const cwd = unbuiltProject(folder);
   const inProject = (command: string) => promisify(execFile)("sh", ["-c", command], { cwd });
   const list = await inProject("npm run --silent check-bridge -- --list");
@@ -139,7 +139,7 @@ test.each([
   expect(command).toEqual({ is: "wrong", faults: expect.arrayContaining([fault]) });
 });
 
-test("the command prints all faulty options at once, and exits with 2", async () => {
+test("the command prints the faults of all options together, and exits with 2", async () => {
   const ca = join(folder, "not.pem");
   writeFileSync(ca, "no certificate");
   const { code, output, errors } = await run(`--url x --within 0 --ca ${ca}`, { SIGNING_SECRET: "" });

@@ -7,7 +7,7 @@ import { envelopeFault } from "../../check/service/envelope-fault";
 import { sign, verify } from "../../signature";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
 
-// The check of limits need not pause between its bursts, because each test has a separate stub.
+// The check of limits need not pause between bursts: each test has its own stub, which counts no earlier requests.
 jest.mock<object>("node:timers/promises", () => ({
   ...jest.requireActual<object>("node:timers/promises"),
   setTimeout: () => Promise.resolve(),
@@ -104,7 +104,7 @@ test.each<[string, string, Alter, RegExp]>([
   ["limits too late", "workspace-limit", limitAfter(1_100), /^600 requests were let through .* 500 at most/],
 ])("the check of limits reports a service that %s", async (_what, rule, alter, told) => {
   const { url, close } = await startBrokenService(undefined, alter);
-  // Stop the clock, so that the bursts take no time.
+  // The clock is stopped, so that the bursts take no time.
   jest.spyOn(performance, "now").mockReturnValue(0);
   const options = { url, workspace: WORKSPACE, secrets: ["s"], withLimits: true, only: [rule] };
   const { rules } = await checkService(options);

@@ -69,7 +69,7 @@ const restatus =
   (from: number, to: number): Alter =>
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
-/** A service's fault, the rules that it breaks, and the check's finding for the first of them. */
+/** A fault of a service, the rules that this service breaks, and the check's finding for the first of these rules. */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
   ["answers another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
@@ -85,8 +85,18 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     "field-rules unknown-fields body-json",
     /names the field "id", not channel\.id/,
   ],
-  ["answers 401 for 404", restatus(404, 401), "check-order same-404", /: unknown workspace .* 401.*not 404/],
-  ["answers 401 for 409", restatus(409, 401), "clock check-order", /signed 1440 minutes ago .* 401.*not 409/],
+  [
+    "answers 401 instead of 404",
+    restatus(404, 401),
+    "check-order same-404",
+    /: unknown workspace .* 401.*not 404/,
+  ],
+  [
+    "answers 401 instead of 409",
+    restatus(409, 401),
+    "clock check-order",
+    /signed 1440 minutes ago .* 401.*not 409/,
+  ],
   [
     "has `error` in the body of a 413",
     rewrite(413, (body) => ({ ...body, error: "Payload Too Large" })),
@@ -115,7 +125,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /not valid under any secret/,
   ],
   [
-    "changes `next`",
+    "changes `next` of a page",
     rewrite(200, (page) => ({ ...page, next: `1${String(page["next"])}` })),
     "page-signed poll-latest cursors",
     /not valid under any secret/,
@@ -124,7 +134,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
 
 describe("a broken service", () => {
   let results: ReadonlyMap<string, CheckResult>;
-  /** Runs all checks at once, about 4,000 requests, each from a separate address so that they share no limit. */
+  /** Runs all checks concurrently, with about 4,000 requests. Each check has its own address, so no limit is shared. */
   beforeAll(async () => {
     const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
       const { id, secret } = await service.workspaces.make();

@@ -6,7 +6,7 @@ import { startProgram } from "../../../test/harness/program";
 
 const PROJECT = join(__dirname, "../../..");
 
-/** Installs the kit as it is published in the node_modules of an empty project. */
+/** Packs the kit as for publication, and installs the package in an empty project. */
 export function packKit() {
   const folder = testFolder();
   const installed = join(folder, "node_modules/chat-bridge-kit");
@@ -35,7 +35,7 @@ const STRICT = {
   typeRoots: [join(PROJECT, "node_modules/@types")],
 };
 
-/** Compiles the README's TypeScript examples, under the file names in their first lines. Throws with tsc's output. */
+/** Compiles the README's TypeScript examples. Their first lines name their files. Throws an error with tsc's output. */
 function compileExamples(folder: string, readme: string): readonly string[] {
   const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
     ([, name, code = ""], i) => {
@@ -52,7 +52,7 @@ function compileExamples(folder: string, readme: string): readonly string[] {
   return files;
 }
 
-/** Copies the sources of the kit and the commands into a folder, without build output. Returns the project's path. */
+/** Copies the sources of the kit and the commands into a folder, without build output. Returns the path of the copy. */
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
   const built = join(PROJECT, "bridge/dist");
@@ -68,8 +68,8 @@ export function unbuiltProject(folder: string): string {
 }
 
 /**
- * Packs the kit into a folder, and returns the path of the archive. It packs a copy, because npm builds in place before
- * it packs, and test files that run at the same time would build in one place.
+ * Packs the kit into a folder, and returns the path of the archive. Packs a copy of the sources, because npm builds in
+ * place before it packs: concurrent test files would build in the same folder.
  */
 function pack(folder: string): string {
   const project = unbuiltProject(folder);

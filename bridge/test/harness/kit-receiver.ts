@@ -27,7 +27,7 @@ export async function closeReceivers(): Promise<void> {
   for (const close of closing.splice(0)) await close();
 }
 
-/** Starts a receiver on a real socket. `shown` has the events that its handler was called with. */
+/** Starts a receiver on a real socket. `shown` has the events that the handler was called with. */
 export async function setUpReceiver(
   options: Partial<ReceiverOptions> = {},
   hostOf: (receiver: Receiver) => Promise<Host> = ({ handler }) => plainHost(handler),
@@ -46,7 +46,7 @@ export async function setUpReceiver(
   return { shown, problems, receiver, url: host.url, push };
 }
 
-/** Pushes as the service does. A header that `change` sets to "" is omitted. */
+/** Pushes an event as the service does. A header that `change` sets to "" is omitted. */
 export function pushTo(url: string, event: object | Buffer, change: Record<string, string> = {}) {
   const body = Buffer.isBuffer(event) ? event : Buffer.from(JSON.stringify(event));
   const { id, workspace } = event as { id?: string; workspace?: string };
@@ -61,7 +61,7 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
   return send(url, PATH, { method: "POST", headers: sent, body });
 }
 
-/** Starts a receiver whose handler waits for `open()`, for the events that `waits` selects. */
+/** Starts a receiver. For the events that `waits` selects, its handler waits for `open()`. */
 export async function setUpWaiting(
   {
     waits = () => true,

@@ -11,7 +11,7 @@ export const SECRET = "secret-one";
 
 export type PolledService = Awaited<ReturnType<typeof startPolledService>>;
 
-/** Returns a behaviour that answers a page as the service does, correctly signed by default. */
+/** Returns a behaviour that answers with a page, as the service does. By default, the page is correctly signed. */
 export function pageOf(
   change: Partial<Record<keyof EventPage, unknown>> = {},
   signed = (body: string) => signatureOf(SECRET, body),
@@ -27,7 +27,7 @@ export async function cursorAt(cursor: string): Promise<CursorStore> {
   return store;
 }
 
-/** Starts a stub service whose answers to polls the test chooses. */
+/** Starts a stub of the service. The test chooses the stub's answers to polls. */
 export async function startPolledService() {
   const service = await startReceiver();
   const pages: EventPage[] = [];
@@ -40,7 +40,7 @@ export async function startPolledService() {
     handle: (page: EventPage) => void pages.push(page),
   });
 
-  /** Runs a poller that gets these answers in turn, and stops it at the request after the last answer. */
+  /** Runs a poller, answers its requests with `answers` in turn, and stops the poller at the request after the last. */
   async function run(answers: readonly Behaviour[], change: Partial<PollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();

@@ -19,7 +19,7 @@ afterEach(async () => {
 
 // time: controlled
 // contract: signature-query
-test("a poll is a GET whose signature covers the query string as sent, even if empty", async () => {
+test("a poll is a GET, and its signature covers the query string as sent, even an empty string", async () => {
   const t = 1_700_000_000;
   const signed = (body: string) => signatureOf(SECRET, body, t);
   const timing = skipTime(0, () => t * 1000);
@@ -44,12 +44,12 @@ test("a cursor is sent exactly as it was received, whatever the poller's `start`
 
 // time: controlled
 // contract: kit-poll-again
-test("the poller polls again at once while `hasMore` is true, and otherwise after 2 seconds", async () => {
+test("the poller polls again immediately while `hasMore` is true, and otherwise after 2 seconds", async () => {
   const { pages, pauses, queries } = await service.run([
     pageOf({ events: [create(1)], next: "1", hasMore: true }),
     pageOf({ events: [create(2)], next: "2", hasMore: true }),
     pageOf({ events: [create(3)], next: "3" }),
-    // The poller waits if the cursor has not moved, whatever `hasMore` says.
+    // The poller waits if the cursor has not moved, even if `hasMore` is true.
     pageOf({ next: "3", hasMore: true }),
   ]);
   expect(pages.flatMap(({ events }) => events)).toEqual([create(1), create(2), create(3)]);
@@ -75,7 +75,7 @@ test.each([
   ["an endless interval", pageOf(), { intervalMs: Infinity }, [Infinity]],
   ["an endless back-off", status(500), { intervalMs: Infinity }, [Infinity]],
   ["failures in a row", status(500), {}, [2000, 4000, 8000, 16_000, 30_000, 30_000]],
-])("after %s the poller waits the required time", async (_what, answer, options, ms) => {
+])("after %s, the poller waits as long as required", async (_what, answer, options, ms) => {
   const answers = ms.map(() => answer);
   const { pauses } = await service.run(answers, options);
   expect(pauses.slice(0, ms.length)).toEqual(ms);
@@ -107,7 +107,7 @@ test.each([
   // contract: signature-bridge-tolerance
   ["an old page", pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 301))],
   ["a signed body that is not a page", pageOf({ events: 1 })],
-])("after %s the poller handles nothing, and polls the same cursor later", async (_what, no) => {
+])("after %s, the poller handles no page, and later polls again with the same cursor", async (_what, no) => {
   const cursors = await cursorAt("1");
   const run = await service.run([no, no, pageOf({ next: "2" }), no], { cursors });
   expect(run.queries).toEqual(["?after=1", "?after=1", "?after=1", "?after=2", "?after=2"]);
@@ -136,7 +136,7 @@ test("a gap is passed to the handler, and the poller continues from `next`", asy
 
 // time: controlled
 // contract: kit-refused-create
-test("the cursor advances only after the handler has resolved; until then the same page is polled", async () => {
+test("the cursor moves only after the handler has resolved; until then, the same page is polled", async () => {
   let tries = 0;
   const cursors = await cursorAt("1");
   const kept: (string | undefined)[] = [];

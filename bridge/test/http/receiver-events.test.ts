@@ -14,10 +14,10 @@ const signedAt = (t: number) => ({ "Service-Signature": signatureOf(SECRET, JSON
 test.each([
   ["there is no signature", { "Service-Signature": "" }, 401, "there is no Service-Signature"],
   ["the signature is malformed", { "Service-Signature": "abc" }, 401, "must be t=<unix seconds>"],
-  ["the secret is another", { "Service-Signature": signatureOf("x", "{}") }, 401, "not valid under any"],
-  ["the workspace in the header is another", { "Service-Workspace": "w2" }, 400, "Service-Workspace"],
-  ["the workspace in the header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
-  ["the event id in the header is another", { "Service-Event-Id": "evt_x" }, 400, "Service-Event-Id"],
+  ["the secret is wrong", { "Service-Signature": signatureOf("x", "{}") }, 401, "not valid under any"],
+  ["the header names another workspace", { "Service-Workspace": "w2" }, 400, "Service-Workspace"],
+  ["the workspace header is missing", { "Service-Workspace": "" }, 400, "Service-Workspace"],
+  ["the header names another event", { "Service-Event-Id": "evt_x" }, 400, "Service-Event-Id"],
 ] as const)("when %s, a push is rejected and not handled", async (_what, change, code, words) => {
   const { push, receiver, shown } = await setUpReceiver();
   const { status, json } = await push(create(), change);
@@ -50,14 +50,14 @@ test("one receiver serves several workspaces, each with its own secret", async (
   const signed = signatureOf("secret-two", JSON.stringify(other));
   expect((await push(create(1))).status).toBe(204);
   expect((await push(other, { "Service-Signature": signed })).status).toBe(204);
-  // Signed with the secret of another workspace.
+  // The push is signed with the secret of another workspace.
   expect((await push(other)).status).toBe(401);
   expect((await push(other, { "Service-Workspace": WORKSPACE })).status).toBe(400);
   expect((await push({ ...create(3), workspace: "w3" })).status).toBe(404);
   await until("both events are shown", () => shown.length === 2);
 });
 
-test("a push is answered 503 if the lookup of its secrets fails; a receiver without secrets is rejected", async () => {
+test("a push is answered 503 if the lookup of its secrets fails; creating a receiver without secrets fails", async () => {
   const secrets = () => Promise.reject(new Error("the vault is shut"));
   const { push, problems } = await setUpReceiver({ secrets });
   expect((await push(create())).status).toBe(503);
@@ -67,7 +67,7 @@ test("a push is answered 503 if the lookup of its secrets fails; a receiver with
 });
 
 // contract: kit-dedupe
-test("pushes with a repeated event id are answered 2xx and handled once, however they are signed", async () => {
+test("pushes with the same event id are answered 2xx and handled once, even if their signatures differ", async () => {
   const { push, receiver, shown } = await setUpReceiver();
   const changes = [{}, {}, signedAt(nowSeconds() - 60)];
   const answers = await Promise.all(changes.map((change) => push(create(), change)));
@@ -78,11 +78,11 @@ test("pushes with a repeated event id are answered 2xx and handled once, however
 });
 
 // time: controlled
-test("an event id is remembered while a signature can be valid, which is almost 10 minutes", async () => {
+test("an event id is kept as long as a signature can be valid, which is almost 10 minutes", async () => {
   const now = 1_700_000_000;
   const timing = skipTime(0, () => now * 1000);
   const { push, receiver, shown } = await setUpReceiver({ timing });
-  // As if the clock of the service were almost 5 minutes ahead.
+  // The push is signed as if the clock of the service were almost 5 minutes ahead.
   expect((await push(create(), signedAt(now + 299))).status).toBe(204);
   await timing.pause(599_000, NEVER);
   expect((await push(create(), signedAt(now + 299))).status).toBe(204);

@@ -40,7 +40,7 @@ describe.each([
 
   // time: ordering
   // contract: kit-answer-first
-  test("the push is answered before the event is handled, however long that takes", async () => {
+  test("the push is answered before the event is handled, however long the handler takes", async () => {
     const { push, receiver, done, open } = await setUpWaiting({}, hostOf);
     expect((await push(create())).status).toBe(204);
     expect([receiver.pending, done]).toEqual([1, []]);
@@ -87,7 +87,7 @@ test("a body that is incomplete after 5 seconds is answered 408", async () => {
   fakeTimeouts();
   const { url } = await setUpReceiver();
   const answered = exchange(url, HALF, { until: 1 });
-  // One timer is the receiver's, the other the client's.
+  // One timer is the receiver's, and the other is the client's.
   await until("the receiver waits for the body", () => jest.getTimerCount() === 2);
   jest.advanceTimersByTime(4_999);
   expect(jest.getTimerCount()).toBe(2);

@@ -22,14 +22,14 @@ afterEach(async () => {
   await service.close();
 });
 
-/** Returns a sender whose clock advances only in its pauses. */
+/** Returns a sender. Its clock advances only during pauses. */
 function senderOf(options: Partial<SenderOptions> = {}) {
   const timing = skipTime(0, () => NOW_S * 1000 + 250);
   const base = { baseUrl: `http://127.0.0.1:${service.port}`, workspaceId: WORKSPACE, secrets: SECRET };
   return { ...createSender({ ...base, timing, ...options }), pauses: timing.pauses };
 }
 
-/** Answers requests with these behaviours in turn, and with 202 afterwards. */
+/** Answers requests with these behaviours in turn, and all later requests with 202. */
 function inTurn(...behaviours: readonly Behaviour[]): void {
   service.behave(() => behaviours[service.requests.length - 1] ?? status(202));
 }
@@ -55,14 +55,14 @@ test("an event is sent as a POST of JSON to the workspace's endpoint, with a req
   expect([result, pauses]).toEqual([{ outcome: "accepted", id: idOf(request), attempts: 1 }, []]);
 });
 
-test("an event keeps its own request id; an event without one gets a unique id", async () => {
+test("an event keeps its own request id, and an event without an id gets a unique id", async () => {
   const { send } = senderOf();
   for (const event of [{ ...EVENT, id: "mine" }, EVENT, EVENT]) await send(event);
   const ids = service.requests.map(idOf);
   expect([ids[0], new Set(ids).size]).toEqual(["mine", 3]);
 });
 
-test("during a rotation each secret signs, and secrets are looked up for every attempt", async () => {
+test("during a rotation, every secret is used to sign, and the secrets are looked up for every attempt", async () => {
   const asked: string[] = [];
   const { send } = senderOf({
     secrets: async (workspaceId) => {
@@ -86,7 +86,7 @@ test.each([
   ["an endless answer", flood()],
   ["a 502", status(502, { body: "<html>bad gateway</html>" })],
   ["a 429", status(429)],
-])("after %s the same bytes are sent again, signed with the current time", async (_what, behaviour) => {
+])("after %s, the same bytes are sent again, signed with the current time", async (_what, behaviour) => {
   const { send, pauses } = senderOf();
   inTurn(behaviour, behaviour);
   expect(await send(EVENT)).toMatchObject({ outcome: "accepted", attempts: 3 });
@@ -117,7 +117,7 @@ test.each([
   [503, "1", 1_000],
   [429, "0", 250],
   [429, "soon", 250],
-])("after a %i with Retry-After: %s the sender waits %i ms", async (code, after, ms) => {
+])("after a %i with Retry-After: %s, the sender waits %i ms", async (code, after, ms) => {
   const { send, pauses } = senderOf();
   inTurn(status(code, { headers: { "Retry-After": after } }));
   expect(await send(EVENT)).toMatchObject({ outcome: "accepted", attempts: 2 });
@@ -160,7 +160,7 @@ test.each([
   expect(pauses).toEqual(ms);
 });
 
-test("an abort ends an attempt in progress, and with an aborted signal nothing is sent", async () => {
+test("an abort ends an attempt in progress, and an event with an aborted signal is not sent", async () => {
   const abort = new AbortController();
   service.behave(sayNothing());
   const { send } = senderOf({ timeoutMs: 3_600_000 });
@@ -198,7 +198,7 @@ test("an event beyond the limit of pending events is dropped without a request",
   expect(service.requests).toHaveLength(3);
 });
 
-test("a sender without a secret or an http(s) address is rejected", async () => {
+test("a sender needs a secret and an http(s) address", async () => {
   expect(() => senderOf({ secrets: "" })).toThrow("a signing secret is missing");
   expect(() => senderOf({ baseUrl: "games.example" })).toThrow("must be an http(s) address");
   await expect(senderOf({ secrets: () => undefined }).send(EVENT)).rejects.toThrow("there are no secrets");

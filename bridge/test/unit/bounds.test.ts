@@ -37,7 +37,7 @@ test.each([
   expect(retryAfterMs(header)).toBe(ms);
 });
 
-/** Longer than any timer can be, in ms: Node would wait 1 ms instead. */
+/** Milliseconds that are too long for a timer of Node, which would wait 1 ms instead. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering
@@ -52,7 +52,7 @@ test.each([3_600_000, BEYOND_TIMERS_MS, Infinity])("a pause of %d ms ends when i
 });
 
 // time: controlled
-test("a pause longer than any timer is made of several timers", async () => {
+test("a pause that is too long for one timer uses several timers", async () => {
   const slept: number[] = [];
   const timer = jest.spyOn(timers, "setTimeout").mockImplementation(async (ms = 0) => void slept.push(ms));
   try {
@@ -82,7 +82,7 @@ test.each(["games.example", "ftp://games.example", ""])("%j is not a base addres
   expect(() => hooksUrl(base, "w1")).toThrow("must be an http(s) address");
 });
 
-test("the message of an error body is one text or several, and may be missing", () => {
+test("the message of an error body can be one text, several texts or missing", () => {
   const read = (value: unknown) => readError(Buffer.from(JSON.stringify(value)));
   const bad = { message: "bad", field: "user.id" };
   expect(read({ statusCode: 400, ...bad })).toEqual(bad);
@@ -92,7 +92,7 @@ test("the message of an error body is one text or several, and may be missing", 
 });
 
 // time: controlled
-test("ids are remembered for a fixed time, and past the limit only the newest are", () => {
+test("ids are kept for a fixed time, and above the limit only the newest ids are kept", () => {
   const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), laterMs: fc.nat({ max: 40 }) });
   forAll(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
     const seen = createSeenIds({ forMs: 100, most });

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Judge = (call: ChatCall) => Promise<void> | void;
 
-/** A catch-up with a chat whose calls the test may refuse, or keep waiting. */
+/** Returns a catch-up with its chat. `judge` can reject or delay the calls to the chat. */
 function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undefined, chat = createChat()) {
   const told: string[] = [];
   const problems: string[] = [];
@@ -45,7 +45,7 @@ function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undef
 const page = (...events: OutboundEvent[]) => ({ events, next: "1", hasMore: false, gap: false });
 const textsOf = (chat: ReturnType<typeof createChat>) => chat.posts.map(({ text }) => text);
 
-test("a page is handled once the chat has accepted all of its events", async () => {
+test("a page counts as handled when the chat has accepted all of its events", async () => {
   const { catchUp, chat, told } = start();
   const edit = update({ sequence: 4, text: "new" });
   const events = [create("c1", 1), dm("u1", 2), ephemeral("c1", 3), edit, ping(5)];
@@ -56,7 +56,7 @@ test("a page is handled once the chat has accepted all of its events", async () 
   expect(told).toEqual(["5 ping", "missed"]);
 });
 
-test("a gap is reported once, although every page of an idle workspace states it", async () => {
+test("a gap is reported once, although every further page of an idle workspace repeats the gap", async () => {
   const { catchUp, told } = start();
   const poll = (next: string, gap: boolean) => catchUp.handlePage({ ...page(), next, gap });
   for (let i = 0; i < 3; i++) await poll("7", true);
@@ -69,7 +69,7 @@ test("a gap is reported once, although every page of an idle workspace states it
 
 // time: controlled
 // contract: kit-refused-create
-test("a page with a refused create is rejected, so it is polled again until the retried create succeeds", async () => {
+test("a page with a refused create is rejected and polled again until a retry of the create succeeds", async () => {
   let refusals = 2;
   const { catchUp, chat, problems } = start({}, ({ type }) => {
     if (type === "post" && refusals-- > 0) throw new Error("slow down");
@@ -88,11 +88,13 @@ test("a page with a refused create is rejected, so it is polled again until the 
 });
 
 // time: controlled
-test("a chat that says how long to wait is not called earlier", async () => {
+test("a refused create is not retried earlier than the chat's error allows", async () => {
   const judge = jest.fn<void, [ChatCall]>(() => {
     throw Object.assign(new Error("slow down"), { retryAfterMs: 3_600_000 });
   });
-  await expect(start({}, judge).catchUp.handlePage(page(create("c1", 1)))).rejects.toThrow("has not accepted");
+  await expect(start({}, judge).catchUp.handlePage(page(create("c1", 1)))).rejects.toThrow(
+    "has not accepted",
+  );
   await jest.advanceTimersByTimeAsync(3_599_999);
   expect(judge).toHaveBeenCalledTimes(1);
   await jest.advanceTimersByTimeAsync(1);
@@ -100,7 +102,7 @@ test("a chat that says how long to wait is not called earlier", async () => {
 });
 
 // contract: kit-highest-update
-test("pushed events are accepted at once, and updates that arrive meanwhile are applied as one", async () => {
+test("pushed events are accepted immediately, and only the newest of several waiting updates is applied", async () => {
   const { open, opened } = gate();
   const { catchUp, chat } = start({}, () => opened);
   await catchUp.handleEvent(create("c1", 1));
@@ -110,7 +112,7 @@ test("pushed events are accepted at once, and updates that arrive meanwhile are 
   expect(chat.posts[0]?.sequences).toEqual([1, 4]);
 });
 
-test("a pushed event waits while too many events are in progress; a page is polled again", async () => {
+test("while too many events are in progress, a pushed event waits, and a page is rejected and polled again", async () => {
   const { open, opened } = gate();
   const { catchUp, chat, told } = start({ state: initialState({ open: 1 }) }, () => opened);
   await catchUp.handleEvent(create("c1", 1));
@@ -146,7 +148,7 @@ test("a call that the chat does not answer counts as refused after 30 seconds; a
 });
 
 // contract: kit-dedupe
-test("after a restart with the kept state, messages are updated and none is posted twice", async () => {
+test("after a restart with the saved state, messages are updated, and no message is posted twice", async () => {
   const { catchUp, chat } = start();
   await catchUp.handlePage(page(create("c1", 1)));
   const kept: unknown = deserialize(serialize(lastingState(catchUp.state)));
@@ -156,7 +158,7 @@ test("after a restart with the kept state, messages are updated and none is post
   expect(textsOf(chat)).toEqual(["new"]);
 });
 
-test("close waits for calls in progress, and no event is accepted after it", async () => {
+test("close waits for calls in progress, and later events are rejected", async () => {
   const { open, opened } = gate();
   const { catchUp, chat } = start({}, () => opened);
   await catchUp.handleEvent(create("c1", 1));

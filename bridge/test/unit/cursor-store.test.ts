@@ -14,7 +14,7 @@ afterEach(() => {
 test.each([
   ["a file", () => cursorFile(join(folder, "cursor"))],
   ["memory", cursorInMemory],
-])("%s returns the cursor that was saved last", async (_what, open) => {
+])("a store in %s returns the last saved cursor", async (_what, open) => {
   const store = open();
   expect(await store.load()).toBeUndefined();
   await store.save("17");
@@ -22,12 +22,15 @@ test.each([
   expect(await store.load()).toBe("000000000000000018");
 });
 
-test.each(["", "latest", "17 18", "1234567890123456789"])("a file that holds %j is refused", async (text) => {
-  writeFileSync(join(folder, "cursor"), text);
-  await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("holds no cursor: remove it");
-});
+test.each(["", "latest", "17 18", "1234567890123456789"])(
+  "a file that holds %j is rejected",
+  async (text) => {
+    writeFileSync(join(folder, "cursor"), text);
+    await expect(cursorFile(join(folder, "cursor")).load()).rejects.toThrow("holds no cursor: remove it");
+  },
+);
 
-test("the old cursor is kept if a new one cannot be written", async () => {
+test("the old cursor is kept if the new cursor cannot be written", async () => {
   const path = join(folder, "cursor");
   await cursorFile(path).save("17");
   expect(readdirSync(folder)).toEqual(["cursor"]);

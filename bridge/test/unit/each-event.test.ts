@@ -11,7 +11,7 @@ const pageOf = (...events: readonly OutboundEvent[]): EventPage => {
   return { events, next: "1", hasMore: false, gap: false };
 };
 
-/** A page handler that shows events, and refuses those whose ids are in `refused`. */
+/** Returns a page handler that refuses the events whose ids are in `refused`, and shows all other events. */
 function setUp() {
   const shown: string[] = [];
   const refused = new Set<string>();
@@ -28,7 +28,7 @@ function setUp() {
 
 // time: controlled
 // contract: kit-expired
-test("the events of a page are shown in order, except those past their expiresAt", async () => {
+test("the events of a page are shown in order, except expired events", async () => {
   const { shown, handle } = setUp();
   const stale = create(1, { expiresAt: "2026-01-01T00:04:59.999Z" });
   const fresh = create(2, { expiresAt: "2026-01-01T00:05:00.000Z" });
@@ -38,7 +38,7 @@ test("the events of a page are shown in order, except those past their expiresAt
 
 // contract: kit-refused-create, kit-dedupe
 test.each(["message.create", "dm.create"] as const)(
-  "a refused %s stops the page, and the next poll does not repeat the events already shown",
+  "after a refused %s, the rest of the page waits for the next poll, which shows no event twice",
   async (type) => {
     const { shown, refused, handle } = setUp();
     const page = pageOf(create(7), ONE_OF_EACH[type], create(8));
@@ -66,7 +66,7 @@ test.each(["message.update", "message.ephemeral", "ping"] as const)(
   },
 );
 
-test("an aborted handler leaves its event for the next poll, whatever its type", async () => {
+test("an event whose handler was aborted is shown by the next poll, whatever its type", async () => {
   const abort = new AbortController();
   const shown: string[] = [];
   const handle = eachEvent(async ({ id }, signal) => {

@@ -48,7 +48,7 @@ test.each([
   expect(parseMessageText(markdown)).toEqual([paragraph(text(markdown))]);
 });
 
-test("message text without markup keeps its lines, its quotes and the URLs of its links", () => {
+test("message text that is rendered without markup keeps its lines, quotes and URLs", () => {
   const markdown = "**a** [b](https://c.example/d)\nc\n\n> d\n> `e`\n\n```\nf\n```\n<https://c.example/d>";
   const plain = "a b (https://c.example/d)\nc\n\n> d\n> e\n\nf\n\nhttps://c.example/d";
   expect(toPlainText(parseMessageText(markdown))).toBe(plain);
@@ -63,7 +63,7 @@ const MARKUP = fc.constantFrom(
 const MARKED_UP = fc.array(MARKUP, { maxLength: 12 }).map((parts) => parts.join(""));
 const ANY_TEXT = fc.oneof(MARKED_UP, fc.string({ unit: "binary", maxLength: 40 }));
 
-/** A text as any Markdown renderer shows it: without spaces at the ends of lines, runs of blank lines, or NULs. */
+/** Returns a text as Markdown renderers show it: lines are trimmed, blank lines are merged, and NULs are replaced. */
 function shown(text: string): string {
   const lines = text
     .replaceAll("\r\n", "\n")
@@ -73,7 +73,7 @@ function shown(text: string): string {
   return kept.join("\n").trim().replaceAll("\0", "\uFFFD").toWellFormed();
 }
 
-test("any text that is escaped and then parsed gives that text without markup", () => {
+test("any text that is escaped and then parsed results in the same text, without markup", () => {
   forMany(1000, ANY_TEXT, (original) => {
     const blocks = parseMessageText(escapeText(original));
     const types = blocks.flatMap(typesIn);
@@ -88,7 +88,7 @@ test.each<["commonmark" | "default", object]>([
   ["default", { html: true, breaks: true, linkify: true }],
 ])("an escaped text stays text in a renderer of %s Markdown with HTML", (preset, options) => {
   const renderer = new MarkdownIt(preset, options);
-  // Escaping cannot keep a renderer from guessing links without a scheme, so that is off.
+  // Escaping cannot stop a renderer from guessing links without a scheme, so guessing is off.
   renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
   forMany(1000, ANY_TEXT, (original) => {
     const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
@@ -104,7 +104,7 @@ test.each<["commonmark" | "default", object]>([
 
 test("an escaped name and question do not change the Markdown around them", () => {
   forMany(1000, ANY_TEXT, ANY_TEXT, (name, question) => {
-    // Unicode's "next line" (U+0085) also ends a line, although JavaScript does not count it as a space.
+    // Unicode's "next line" (U+0085) also ends a line, but `\s` does not match this character.
     const line = shown(name).replaceAll(/[\s\u0085]+/g, " ");
     const [nameShown, questionShown] = [line.trim(), shown(question)];
     fc.pre(nameShown !== "" && !/\n/.test(questionShown) && questionShown !== "");
@@ -147,7 +147,7 @@ test.each([
   ["1. **x** <b>", "1\\. \\*\\*x\\*\\* \\<b>"],
   ["Which is 10:30?\n- this\n\n\n\n  that!", "Which is 10:30?\n\\- this\n\nthat\\!"],
   ["see www.a.example or https://b.example", "see www\\.a.example or https\\://b.example"],
-])("only characters that may be markup are escaped: %j", (original, escaped) => {
+])("only characters that can be markup are escaped: %j", (original, escaped) => {
   expect(escapeText(original)).toBe(escaped);
 });
 

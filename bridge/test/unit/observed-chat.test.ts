@@ -17,7 +17,7 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** A chat that shows `looks` in turn, one per reading, and then the last one. Each event is looked for once. */
+/** Returns a chat whose readings are `looks` in turn, and then always the last of them. `shows` reads only once. */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
@@ -36,11 +36,11 @@ const shown = (event: ShownEvent, fields: object) => ({ channel: "c1", text: eve
 const DM = { channel: "dm:u1" };
 
 test.each<[string, ShownEvent, object]>([
-  ["a create, without anything optional", looked, {}],
-  ["a create for all", plain, { to: null }],
+  ["a create without optional fields", looked, {}],
+  ["a create for everybody", plain, { to: null }],
   ["a create with its buttons and its image", looked, { buttons: ["A", "B", "C"], image: IMAGE }],
-  ["a create that has neither, as nulls", plain, { buttons: null, image: null }],
-  ["a DM for all who are in it", dm, { ...DM, to: null }],
+  ["a create with null for its missing buttons and image", plain, { buttons: null, image: null }],
+  ["a DM for everybody in the DM", dm, { ...DM, to: null }],
   ["a DM for its member alone", dm, { ...DM, to: "u1" }],
   ["an update of a DM for its member alone", dmUpdate, { ...DM, to: "u1" }],
   ["an update without buttons and image", bare, { buttons: [], image: null }],
@@ -52,13 +52,23 @@ test.each<[string, ShownEvent, object]>([
 });
 
 test.each<[string, ShownEvent, object, RegExp]>([
-  ["an ephemeral by another's DM", ephemeral, { channel: "dm:u2" }, /in dm:u2, not in c1 or dm:u1/],
+  ["an ephemeral in another member's DM", ephemeral, { channel: "dm:u2" }, /in dm:u2, not in c1 or dm:u1/],
   ["an update for one member alone", bare, { to: "u1" }, /to "u1" alone, not to everybody/],
   ["a DM for another member", dm, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
   ["an update of a DM for another member", dmUpdate, { ...DM, to: "u2" }, /to "u2" alone, not to u1/],
-  ["null for its buttons", looked, { buttons: null }, /with no buttons, not with the buttons/],
-  ["buttons in another order", looked, { buttons: ["A", "C", "B"] }, /the buttons \["A","C","B"\], not/],
-  ["buttons of its own", plain, { buttons: ["Report"] }, /the buttons \["Report"\], not with no buttons/],
+  ["a create with null for its buttons", looked, { buttons: null }, /with no buttons, not with the buttons/],
+  [
+    "a create with its buttons in another order",
+    looked,
+    { buttons: ["A", "C", "B"] },
+    /the buttons \["A","C","B"\], not/,
+  ],
+  [
+    "a button that is not in the event",
+    plain,
+    { buttons: ["Report"] },
+    /the buttons \["Report"\], not with no buttons/,
+  ],
   ["the old image after an update", bare, { image: IMAGE }, /not with no image/],
 ])("%s is reported as a fault", async (_what, event, fields, told) => {
   await expect(chatOf([shown(event, fields)]).shows(event)).rejects.toThrow(told);
@@ -67,15 +77,18 @@ test.each<[string, ShownEvent, object, RegExp]>([
 test.each<[string, object, RegExp]>([
   ["buttons", { buttons: ["A", "B", "C"] }, /with no buttons, not/],
   ["image", { image: IMAGE }, /with no image, not/],
-])("an endpoint that lists %s of one message must list them for others", async (_field, fields, told) => {
-  const without = shown(dm, DM);
-  await chatOf([without]).shows(dm);
-  await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
-  // Even when the message that had them is no longer shown.
-  const chat = chatOf([shown(looked, fields)], [without]);
-  await chat.read();
-  await expect(chat.shows(dm)).rejects.toThrow(told);
-});
+])(
+  "an endpoint that gives the field %s for one message must give it for all messages",
+  async (_field, fields, told) => {
+    const without = shown(dm, DM);
+    await chatOf([without]).shows(dm);
+    await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
+    // The rule also applies when the message with the field is no longer shown.
+    const chat = chatOf([shown(looked, fields)], [without]);
+    await chat.read();
+    await expect(chat.shows(dm)).rejects.toThrow(told);
+  },
+);
 
 // time: ordering
 test("buttons and an image may be shown a little later than the text", async () => {

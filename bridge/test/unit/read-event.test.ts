@@ -14,13 +14,13 @@ test("the kit lists the kinds that the service sends", () => {
 });
 
 // contract: kit-unknown-fields
-test("events of all types, unknown kinds and unknown fields pass through untouched", () => {
+test("events of all types, unknown kinds and unknown fields pass through unchanged", () => {
   const unknown = { kind: "hologram", extra: [null], data: { shape: "new" } };
   const event = { ...create(), extra: { a: 1 }, message: { ...message(), ...unknown } };
   for (const each of [event, ...Object.values(ONE_OF_EACH)]) expect(readEvent(each)).toEqual({ event: each });
 });
 
-test("an event of an unknown type is not malformed", () => {
+test("an event of an unknown type is not reported as malformed", () => {
   const event = { ...head(), type: "message.pin", channel: 7 };
   expect(readEvent(event)).toEqual({ unknown: event });
 });
@@ -33,7 +33,7 @@ test.each([
   ["message.ephemeral", ["channel", "user", "message"]],
   ["dm.create", ["user", "message"]],
   ["ping", []],
-] as const)("%s requires, besides the head, %j", (type, fields) => {
+] as const)("%s requires the fields of the head, and %j", (type, fields) => {
   const required = [...HEAD, "channel", "user", "message"].filter((field) => {
     const { [field]: _left, ...rest } = ONE_OF_EACH[type] as unknown as Record<string, unknown>;
     return "fault" in readEvent(rest);
@@ -56,7 +56,7 @@ describe("a page", () => {
     expect(readPage(bytes(empty))).toEqual({ page: empty, leftOut: [] });
   });
 
-  test("leaves out, and reports, malformed events and those of an unknown type", () => {
+  test("is read without its malformed events and events of an unknown type, which are reported", () => {
     const events = [{ ...head(9), type: "message.pin" }, create(1), { type: "ping" }];
     const reading = readPage(bytes({ ...page, events }));
     expect(reading?.page.events.map(({ id }: OutboundEvent) => id)).toEqual([create(1).id]);
@@ -100,7 +100,7 @@ test.each([
   ["now", "2026-01-01T00:01:00.000Z", 0, false],
   ["a millisecond ago", "2026-01-01T00:01:00.000Z", 1, true],
   ["in a millisecond", "2026-01-01T00:01:00.000Z", -1, false],
-])("an event whose expiresAt is %s is past its expiresAt: %s", (_what, expiresAt, laterMs, is) => {
+])("an event whose expiresAt is %s is expired: %s", (_what, expiresAt, laterMs, is) => {
   expect(isExpired({ expiresAt }, Date.parse("2026-01-01T00:01:00.000Z") + laterMs)).toBe(is);
 });
 

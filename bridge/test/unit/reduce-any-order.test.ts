@@ -55,7 +55,7 @@ describe("whatever arrives, expires and is refused", () => {
     });
   });
 
-  test("the same state and input give the same result, and neither is changed", () => {
+  test("reduce gives the same result for the same state and input, and changes neither", () => {
     always(({ steps }) => {
       // Repeats the steps in reverse order: from a state that `reduce` changed, the result would differ.
       for (const { state, input, reduced } of steps.toReversed()) {
@@ -66,7 +66,7 @@ describe("whatever arrives, expires and is refused", () => {
 
   // time: controlled
   // contract: kit-expired, kit-update-of-dropped
-  test("no event is applied past its expiresAt, and no update of an expired create", () => {
+  test("no event is applied past its expiresAt, and no update of an expired create is applied", () => {
     always(({ chat, calls, skips }) => {
       expect(calls.filter(({ call, fromMs }) => fromMs > expiresAtMs(call.event))).toEqual([]);
       for (const { event, reason } of skips) {
@@ -89,7 +89,7 @@ describe("whatever arrives, expires and is refused", () => {
   });
 
   // contract: kit-highest-update
-  test("a message shows the newest update, unless one as new expired, was refused, or waited 5 seconds for its create", () => {
+  test("a message shows an older update only if a newer update expired, was refused, or waited 5 seconds for its create", () => {
     always(({ chat, calls }, arriving) => {
       const endMs = Math.max(...arriving.map(({ atMs }) => atMs), ...calls.map(({ toMs }) => toMs));
       const refused = new Set(calls.filter((call) => call.refused).map(({ call }) => call.event.id));
@@ -115,12 +115,12 @@ describe("whatever arrives, expires and is refused", () => {
 type Flags = readonly boolean[];
 
 /**
- * A bridge that polls until its cursor has passed all events. `refusals` says for each post whether the chat
- * refuses it, and `restarts` for each poll whether the process restarts before it.
+ * Runs a bridge that polls until its cursor has passed all events. `refusals` has a flag for each post: whether the
+ * chat refuses the post. `restarts` has a flag for each poll: whether the process restarts before the poll.
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
-  /** The cursor and the number of posts after each move of the cursor. */
+  /** The number of passed events and of posts, after each move of the cursor. */
   const passed: { readonly count: number; readonly posts: number }[] = [];
   const refusing = refusals.values();
   let state: BridgeState = initialState();
@@ -158,7 +158,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 }
 
 // contract: kit-refused-create
-test("despite refusals and restarts, a polling bridge passes no create before the chat accepts it, and ends as in order", () => {
+test("despite refusals and restarts, a polling bridge posts each message once and in order, and passes no unposted create", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
   forMany(1000, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);

@@ -12,10 +12,10 @@ import { reduce } from "../../reduce";
 import type { BridgeInput } from "../../reduce-effect";
 import { initialState, isSettled, type BridgeLimits } from "../../reduce-state";
 
-/** The time at which the tests' events are created, in ms since the epoch. */
+/** The creation time of the tests' events, ms since the epoch. */
 export const START_MS = Date.UTC(2025, 0, 2);
 
-/** A test's description of an event: its sequence alone, or more. Times are in ms after `START_MS`. */
+/** A short description of an event: only its sequence, or more fields. Times are in ms after `START_MS`. */
 export type Sketch = number | EventSketch;
 interface EventSketch {
   readonly sequence: number;
@@ -32,7 +32,7 @@ export function dm(user: string, sketch: Sketch): DmCreate {
   return { ...headOf(sketch), type: "dm.create", user, message: messageOf(sketch) };
 }
 
-/** An update of the message of event 1, unless the sketch names another. */
+/** Returns an update of the message `msg_1`, unless the sketch has another `messageId`. */
 export function update(sketch: Sketch, channel = "c1"): MessageUpdate {
   const message = messageOf(sketch, "msg_1");
   return { ...headOf(sketch), type: "message.update", channel, message };
@@ -68,7 +68,7 @@ function messageOf(sketch: Sketch, otherwise = `msg_${full(sketch).sequence}`): 
 /** An input without its time. */
 type What<Input = BridgeInput> = Input extends BridgeInput ? Omit<Input, "nowMs"> : never;
 
-/** A reducer with its state. Times are in ms after `START_MS`; effects are short texts such as "post 1". */
+/** Returns a reducer with its state. Times are in ms after `START_MS`. Effects are short texts such as "post 1". */
 export function run(limits?: Partial<BridgeLimits>) {
   let state = initialState(limits);
   let wakeAtMs: number | undefined;
@@ -96,7 +96,7 @@ export function run(limits?: Partial<BridgeLimits>) {
   };
 }
 
-/** A reducer that has posted the messages of creates with these sequences, or of sequence 1. */
+/** Returns a reducer that has posted the messages of creates with `sequences`; by default, of sequence 1. */
 export function runPosted(limits?: Partial<BridgeLimits>, ...sequences: readonly number[]) {
   const bridge = run(limits);
   for (const sequence of sequences.length === 0 ? [1] : sequences) {

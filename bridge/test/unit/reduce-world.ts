@@ -12,7 +12,7 @@ export type ChatCall = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 /** The visible messages by id, each with its place and its text. */
 export type Shown = ReadonlyMap<string, { readonly place: string; readonly text: string }>;
 
-/** A chat tool that does not know the contract: it posts and edits as it is called. */
+/** Returns a chat tool without any rule of the contract: every call is executed. */
 export function createChat() {
   const posts: { place: string; messageId: string; sequences: number[]; text: string }[] = [];
   const whispers: number[] = [];
@@ -20,7 +20,7 @@ export function createChat() {
     posts,
     /** Sequences of the ephemerals that were shown. */
     whispers,
-    /** Does what the call says, and returns the chat's own id of the message. */
+    /** Executes a call, and returns the chat's id of the message. */
     take(call: ChatCall): string {
       const { sequence, message } = call.event;
       if (call.type === "ephemeral") {
@@ -44,7 +44,7 @@ export function createChat() {
   };
 }
 
-/** The visible messages if the events had arrived one by one, in order, at a chat that accepts every call. */
+/** Returns the messages that a chat shows if it gets all events in order, and accepts every call. */
 export function shownInOrder(events: readonly OutboundEvent[]): Shown {
   const shown = new Map<string, { place: string; text: string }>();
   for (const event of events.toSorted((a, b) => a.sequence - b.sequence)) {
@@ -61,7 +61,7 @@ export function placeOf(event: Exclude<OutboundEvent, { type: "ping" }>): string
 
 const PLACES = ["c1", "c2", "dm:u1"] as const;
 
-/** A run of the service: events of a few messages in a few places, with rising sequences. */
+/** Generates the events of one run of the service: a few messages in a few places, with rising sequences. */
 export function serviceRun(
   expiresAtMs: fc.Arbitrary<number | undefined>,
 ): fc.Arbitrary<readonly OutboundEvent[]> {
@@ -87,13 +87,13 @@ export function serviceRun(
   });
 }
 
-/** One arrival of an event, in ms after the start. An event may arrive several times, or be lost. */
+/** One arrival of an event; `atMs` is in ms after the start. An event can arrive several times, or never. */
 export interface Arrival {
   readonly event: OutboundEvent;
   readonly atMs: number;
 }
 
-/** Any order, repetition and loss of the events, each arriving at most `delayMaxMs` after the start. */
+/** Generates arrivals within `delayMaxMs` after the start, in any order, with repeats and losses. */
 export function arrivals(
   events: readonly OutboundEvent[],
   delayMaxMs: number,
@@ -106,12 +106,12 @@ export function arrivals(
 
 type Mood = { readonly tookMs: number; readonly refuses: boolean };
 
-/** How the chat answers its calls, one by one; it accepts further calls at once. */
+/** Generates the chat's answers to its first calls, in order. The chat accepts all further calls immediately. */
 export function moods(): fc.Arbitrary<readonly Mood[]> {
   return fc.array(fc.record({ tookMs: fc.nat(3000), refuses: fc.boolean() }), { maxLength: 30 });
 }
 
-/** One call of the chat; times are ms after the start. */
+/** One call to the chat. Times are in ms after the start. */
 export interface Call {
   readonly call: ChatCall;
   readonly fromMs: number;
@@ -121,7 +121,7 @@ export interface Call {
 
 export type History = ReturnType<typeof runWorld>;
 
-/** Lets events arrive and the chat answer, in the order of time, until none is left; returns all that happened. */
+/** Runs `reduce` with all arrivals and the chat's answers, in order of time. Returns all that happened. */
 export function runWorld(
   arrivals: readonly Arrival[],
   moods: readonly Mood[],

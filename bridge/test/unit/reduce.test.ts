@@ -5,7 +5,7 @@ import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-ev
 
 // time: controlled
 // contract: kit-expired
-test("rule 1: an event past its expiresAt is dropped; one at its expiresAt, or with null or an invalid date, is not", () => {
+test("rule 1: an event is dropped only past its expiresAt, and never if expiresAt is null or an invalid date", () => {
   const stale = { sequence: 1, expiresAtMs: 1000 };
   const message = create("c1", stale);
   const events = [message, dm("u1", stale), update(stale), ephemeral("c1", stale), ping(stale)];
@@ -24,7 +24,7 @@ test.each(["2 3 4", "4 2 3", "3 4 2"])("rule 2: only the highest update of %s is
 });
 
 // contract: kit-update-of-dropped
-test("rule 3: an update whose create was dropped is dropped too, whichever comes first", () => {
+test("rule 3: an update is dropped if its create was dropped, whichever event arrives first", () => {
   const events = [create("c1", { sequence: 1, expiresAtMs: 10 }), update(2)];
   for (const each of [events, events.toReversed()]) {
     const effects = run().events(11, ...each);
@@ -56,20 +56,23 @@ test.each([
 // time: controlled
 // contract: kit-refused-create
 test.each<[string, { expiresAtMs?: number }, number]>([
-  ["its expiry", { expiresAtMs: 600_000 }, 600_000],
-  ["the 24 hours that the service holds it", {}, 24 * 60 * 60_000],
-])("rule 4: a refused create is retried until %s; then the cursor may pass it", (_what, expiry, endMs) => {
-  const bridge = run();
-  bridge.events(0, create("c1", { sequence: 1, ...expiry }));
-  bridge.refused(endMs - 60_000, 1);
-  expect(bridge.time(endMs)).toEqual(["post 1"]);
-  bridge.refused(endMs, 1);
-  expect(bridge.isSettled()).toBe(false);
-  expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
-  expect(bridge.isSettled()).toBe(true);
-});
+  ["it expires", { expiresAtMs: 600_000 }, 600_000],
+  ["24 hours have passed", {}, 24 * 60 * 60_000],
+])(
+  "rule 4: a refused create is retried until %s; then the cursor may pass the create",
+  (_what, expiry, endMs) => {
+    const bridge = run();
+    bridge.events(0, create("c1", { sequence: 1, ...expiry }));
+    bridge.refused(endMs - 60_000, 1);
+    expect(bridge.time(endMs)).toEqual(["post 1"]);
+    bridge.refused(endMs, 1);
+    expect(bridge.isSettled()).toBe(false);
+    expect(bridge.time(endMs + 1)).toEqual(["skip 1: expired"]);
+    expect(bridge.isSettled()).toBe(true);
+  },
+);
 
-test("a late create is posted before newer ones that wait", () => {
+test("a late create is posted before newer creates that wait", () => {
   const bridge = run();
   bridge.events(0, create("c1", 1), create("c1", 5));
   bridge.events(1, create("c1", 4));
@@ -78,12 +81,12 @@ test("a late create is posted before newer ones that wait", () => {
 });
 
 // contract: kit-refused-update
-test("rule 5: a refused message.update is dropped, and the next one is applied", () => {
+test("rule 5: a refused message.update is dropped, and the next update is applied", () => {
   const bridge = runPosted();
   bridge.events(1, update(2));
   bridge.events(1, update(3));
   expect(bridge.refused(2, 2)).toEqual(["skip 2: refused", "edit 3 of chat1"]);
-  // An update in progress may be the only copy of a question, so the cursor must not pass it.
+  // An update in progress may be the only copy of a question, so the cursor must not pass the update.
   expect(bridge.isSettled()).toBe(false);
   expect(bridge.refused(3, 3)).toEqual(["skip 3: refused"]);
   expect(bridge.isSettled()).toBe(true);
@@ -104,7 +107,7 @@ test("a message.ephemeral is shown to its user and never updated; a ping shows n
 
 // time: controlled
 // contract: kit-hold-update
-test("an update with no mapped message is held for 5 seconds, then ignored", () => {
+test("an update of an unknown message is held for 5 seconds, and then ignored", () => {
   const bridge = run();
   bridge.events(0, update(2));
   // The cursor may pass the update.
@@ -116,7 +119,7 @@ test("an update with no mapped message is held for 5 seconds, then ignored", () 
 });
 
 // contract: kit-sequence-order
-test("an update older than one that is applied or in progress is skipped; a refused one does not count", () => {
+test("an update is skipped if a newer update was applied or is in progress, but not if the newer update was refused", () => {
   const bridge = runPosted();
   bridge.events(1, update(3));
   expect(bridge.events(2, update(2))).toEqual(["skip 2: superseded"]);
@@ -128,7 +131,7 @@ test("an update older than one that is applied or in progress is skipped; a refu
 });
 
 describe("the state is bounded", () => {
-  test("an event past the limit is skipped, and accepted when there is room again", () => {
+  test("an event above the limit is skipped, and is accepted when there is room again", () => {
     const bridge = run({ open: 1 });
     bridge.events(0, create("c1", 1));
     const more = [create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];
@@ -138,7 +141,7 @@ describe("the state is bounded", () => {
     expect(bridge.events(3, create("c2", 2))).toEqual(["post 2"]);
   });
 
-  test("an update replaces a waiting one even when the state is full", () => {
+  test("an update replaces a waiting update even when the state is full", () => {
     const bridge = run({ open: 2 });
     bridge.events(0, create("c1", 1), update(2));
     expect(bridge.events(1, update(3))).toEqual(["skip 2: superseded"]);
@@ -146,7 +149,7 @@ describe("the state is bounded", () => {
 
   const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
-  test("a create is recognised by its event's id when its message is forgotten, and the other way round", () => {
+  test("a repeated create is detected by its event id or its message id, even if only one of the ids is still kept", () => {
     const forgotMessage = runPosted({ messages: 1 }, ...upTo(99));
     expect(forgotMessage.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
     const forgotEvent = runPosted({ events: 1 }, 1, 2, 3);
@@ -154,7 +157,7 @@ describe("the state is bounded", () => {
     expect(forgotEvent.events(1, create("c1", 1))).toEqual(["skip 1: duplicate"]);
   });
 
-  test("a message that is forgotten while it is edited can still be updated", () => {
+  test("a message whose id is removed from the state during an edit can still be updated", () => {
     const bridge = runPosted({ messages: 1 });
     bridge.events(0, update(2));
     for (const sequence of upTo(99).slice(2)) {
@@ -178,7 +181,7 @@ describe("the state is bounded", () => {
     });
   });
 
-  test("a memory keeps little more than its capacity", () => {
+  test("a memory keeps only slightly more values than its capacity", () => {
     forMany(20, fc.integer({ min: 32, max: 1000 }), (capacity) => {
       const writes = upTo(3 * capacity).map((i) => [String(i), i] as const);
       const kept = write(capacity, writes).generations.reduce((sum, { size }) => sum + size, 0);

@@ -3,13 +3,13 @@ import { secretLookup, secretsOfOne } from "../../secrets";
 
 const NOW_S = 1_700_000_000;
 const NOW_MS = NOW_S * 1000;
-// test/unit/signature.test.ts tests right, wrong and malformed signatures, for both sides.
+// The tests in test/unit/signature.test.ts cover valid, wrong and malformed signatures, for both sides.
 
 test.each([
   ["is missing", undefined, "missing"],
   ["is missing from the headers of fetch", null, "missing"],
   ["is wrong and stale", sign("{}", "other", 0), "wrong"],
-] as const)("a header that %s is refused", (_what, header, fault) => {
+] as const)("a signature header that %s is rejected", (_what, header, fault) => {
   expect(verify(header, "{}", "secret", NOW_MS)).toBe(fault);
 });
 
@@ -20,15 +20,18 @@ test.each([
   ["a millisecond older than 5 minutes", NOW_MS + 1, NOW_S - 300, "stale"],
   ["exactly 5 minutes ahead", NOW_MS, NOW_S + 300, undefined],
   ["a millisecond further ahead than 5 minutes", NOW_MS - 1, NOW_S + 300, "stale"],
-] as const)("a timestamp %s is accepted only within 5 minutes", (_what, nowMs, t, fault) => {
-  expect(verify(sign("{}", "secret", t * 1000), "{}", "secret", nowMs)).toBe(fault);
-});
+] as const)(
+  "a timestamp is accepted within 5 minutes of the clock, and otherwise stale: %s",
+  (_what, nowMs, t, fault) => {
+    expect(verify(sign("{}", "secret", t * 1000), "{}", "secret", nowMs)).toBe(fault);
+  },
+);
 
 test.each([
   ["no secret", []],
   ["an empty secret", ""],
-  ["an empty secret beside a good one", ["secret", ""]],
-] as const)("a list with %s neither signs nor verifies", (_what, list: SecretList) => {
+  ["an empty secret and a valid secret", ["secret", ""]],
+] as const)("a list with %s is rejected when signing and verifying", (_what, list: SecretList) => {
   const header = sign("{}", "secret", NOW_MS);
   expect(() => checkSecrets(list)).toThrow(RangeError);
   expect(() => sign("{}", list, NOW_MS)).toThrow(RangeError);
@@ -36,7 +39,7 @@ test.each([
   expect(() => secretLookup(list)).toThrow(RangeError);
 });
 
-test("the secrets of one workspace must be known, whether they are given or looked up", async () => {
+test("the secrets of a workspace are given or looked up, and an unknown workspace is an error", async () => {
   expect(await secretsOfOne("secret", "w1")()).toBe("secret");
   const lookup = async (id: string) => (id === "w1" ? ["new", "old"] : undefined);
   expect(await secretsOfOne(lookup, "w1")()).toEqual(["new", "old"]);

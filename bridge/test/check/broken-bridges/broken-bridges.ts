@@ -4,16 +4,16 @@ import { readJson } from "../../../read-event";
 import { SECRET } from "./memory-chat";
 import { digestOf, type Change } from "./plain-bridge";
 
-/** A bridge with one fault, the rules that it breaks, and the checker's words about the first of them. */
+/** A bridge with one fault, the rules that this bridge breaks, and the check's report on the first of these rules. */
 type BrokenBridge = readonly [what: string, Change, breaks: string, told: RegExp];
 
 const KNOWN_FIELDS = "id,type,workspace,sequence,createdAt,expiresAt,channel,user,message".split(",");
 const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === kind);
 
-/** Returns the body parsed and serialized again. */
+/** Returns the body after parsing and serializing its JSON. */
 const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
 
-/** Return the body parsed and serialized as by Python's json.dumps, and as by Go's json.Marshal of a map. */
+/** Return the body as Python's json.dumps, and as Go's json.Marshal of a map, would serialize its JSON. */
 const inPython = (raw: Buffer): string =>
   JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
 const inGo = (raw: Buffer): string => {
@@ -27,7 +27,7 @@ const signedBy = (right: (timestamp: string, raw: Buffer) => string): Change => 
 });
 const underKey = (key: string | Buffer) => signedBy((timestamp, raw) => digestOf(timestamp, raw, key));
 
-/** A clock an hour behind. */
+/** A clock that is an hour behind. */
 const LATE = {
   now: () => Date.now() / 1000 - 3_600,
   date: () => new Date(Date.now() - 3_600_000).toUTCString(),
@@ -42,7 +42,7 @@ const no = () => false;
 
 export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
   [
-    "checks no signature",
+    "does not check signatures",
     { isRight: () => true, toleranceSeconds: Infinity },
     "unsigned-refused forged-refused raw-bytes old-refused rotation",
     /a push with no signature was answered 204, not rejected/,
@@ -81,31 +81,51 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /may have another.*--workspace.*t=\d+,v1=\w+ for .*"ping"/s,
   ],
   [
-    "reads t as ms",
+    "reads t as milliseconds",
     { now: Date.now, toleranceSeconds: 3e5 },
     "answers",
     /409\n.*in milliseconds.*in seconds/s,
   ],
   ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this machine's.*set the clock/s],
   [
-    "lacks the path",
+    "has no route at the path",
     { accepts: () => 404 },
     "answers",
     /answered 404\n.*nothing accepts POST.*path of --url/s,
   ],
   [
-    "compares only a prefix of the digest if a prefix was sent",
+    "accepts a prefix of the digest",
     { isRight: (digest, t, raw) => digest !== "" && digestOf(t, raw).startsWith(digest) },
     "forged-refused",
     /only the first half of its digest was answered 204.*whole digest/s,
   ],
   ["ignores the timestamp", { toleranceSeconds: Infinity }, "old-refused", /6 minutes .* 204.*300 seconds/s],
-  ["tolerates only 10 s", { toleranceSeconds: 10 }, "recent-taken", /4 minutes .* 409.*300 seconds/s],
-  ["reads only the first v1", { entries: (all) => all.slice(0, 1) }, "rotation", /second v1 .* 401.*all v1/s],
-  ["works first", { editMs: 150, answersAfterWork: true }, "answer-before-work", /of 40 were not.*queue/s],
+  [
+    "accepts timestamps for only 10 s",
+    { toleranceSeconds: 10 },
+    "recent-taken",
+    /4 minutes .* 409.*300 seconds/s,
+  ],
+  [
+    "reads only the first v1 entry",
+    { entries: (all) => all.slice(0, 1) },
+    "rotation",
+    /second v1 .* 401.*all v1/s,
+  ],
+  [
+    "answers only after its work",
+    { editMs: 150, answersAfterWork: true },
+    "answer-before-work",
+    /of 40 were not.*queue/s,
+  ],
   ["does not dedupe", { isDeduping: false }, "repeats", /is shown [234] times.*remember the ids/s],
-  ["answers a repeat 409", { repeatStatus: 409 }, "repeats", /the same event again .* 409.*answer 2xx/s],
-  ["applies all", { isOutdated: () => false }, "update-order", /the older update" is shown.*sequence/s],
+  ["answers 409 to a repeat", { repeatStatus: 409 }, "repeats", /the same event again .* 409.*answer 2xx/s],
+  [
+    "applies outdated updates",
+    { isOutdated: () => false },
+    "update-order",
+    /the older update" is shown.*sequence/s,
+  ],
   [
     "answers 500 to an unknown kind",
     { accepts: (event) => ("message" in event && !isKnownKind(event.message.kind) ? 500 : 204) },
@@ -118,8 +138,18 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "unknown-fields",
     /unknown fields was answered 400.*new fields come/s,
   ],
-  ["shows expired", { isExpired: no }, "expired-dropped", /stale" is shown: .*a minute ago.*own clock/s],
-  ["redirects", { redirect: "https://elsewhere/" }, "answers", /to https:\/\/elsewhere.*not followed/s],
+  [
+    "shows expired events",
+    { isExpired: no },
+    "expired-dropped",
+    /stale" is shown: .*a minute ago.*own clock/s,
+  ],
+  [
+    "redirects pushes",
+    { redirect: "https://elsewhere/" },
+    "answers",
+    /to https:\/\/elsewhere.*not followed/s,
+  ],
   ["drops early updates", { holdMs: 0 }, "update-held", /was not shown within \d+ seconds.*hold it for 5 s/s],
   ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*forget a held/s],
   ["posts updates as new messages", { editsInPlace: false }, "update-in-place", /still shown/],
@@ -154,7 +184,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /with the image ".*\?size=small", not with the image .*its URI as the event gave it.*leave `image` out/s,
   ],
   [
-    "replaces only the text in an update",
+    "replaces only the text when it applies an update",
     { draws: (message, before = message) => ({ ...before, text: message.text }) },
     "update-in-place",
     /with the buttons \["Yes"\], not with no buttons.*replace text, buttons and image/s,

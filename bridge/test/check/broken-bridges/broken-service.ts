@@ -9,15 +9,15 @@ interface PlainAnswer {
   readonly body: Buffer;
 }
 
-/** Returns a faulty answer, made from the correct answer to the request of this number. */
+/** Returns a faulty answer, given the correct answer and the number of the request. */
 export type Alter = (answer: PlainAnswer, count: number) => PlainAnswer;
 
 const SENT_ON = /^(service-|retry-after$|content-type$)/;
 const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
 
 /**
- * Starts a service with one fault: a proxy that alters the answers of the service at `base`, which it calls from `from`.
- * Without `base` it alters the answers of a stub that accepts every request.
+ * Starts a service with one fault: a proxy that calls the service at `base` from the address `from`, and alters its
+ * answers. Without `base`, the proxy alters the answers of a stub that accepts every request.
  */
 export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
   let count = 0;

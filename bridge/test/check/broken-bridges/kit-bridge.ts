@@ -2,7 +2,7 @@ import { createCatchUp } from "../../../catch-up";
 import { createReceiver } from "../../../receiver";
 import { createMemoryChat, listen, SECRET, type RunningBridge } from "./memory-chat";
 
-/** Starts a bridge as an author would build it with the kit: it calls the chat in four ways, and has no other logic. */
+/** Starts a bridge that is built with the kit. Only the four calls to the chat are the bridge's own code. */
 export function startKitBridge(): Promise<RunningBridge> {
   const chat = createMemoryChat();
   const catchUp = createCatchUp({

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Message, MessageUpdate, OutboundEvent } from "../../../events";
 import { createMemoryChat, listen, SECRET, type RunningBridge } from "./memory-chat";
 
-/** The steps of a correct bridge. A broken bridge does one of them wrong. */
+/** The steps of a correct bridge. Broken bridges change these steps. */
 const CORRECT = {
-  /** A location to which every push is redirected; "" for none. */
+  /** The location to which every push is redirected; "" for none. */
   redirect: "",
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
   /** The v1 entries that the bridge checks. */
@@ -26,10 +26,10 @@ const CORRECT = {
   answersAfterWork: false,
   isOutdated: (sequence: number, applied: number) => sequence < applied,
   holdMs: 5_000,
-  /** Whether an update edits its message, or posts another one. */
+  /** Whether an update edits its message. Otherwise, the update is posted as a new message. */
   editsInPlace: true,
   shows: (_event: OutboundEvent) => true,
-  /** The only member who sees a message, or undefined for all in its channel. */
+  /** The only member who sees a message; undefined for everybody in its channel. */
   onlyFor: (event: OutboundEvent) => (event.type === "message.ephemeral" ? event.user : undefined),
   /** The message as the chat shows it; `_before` is the message that it replaces. */
   draws: (message: Message, _before?: Message) => message,
