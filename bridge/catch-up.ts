@@ -23,7 +23,7 @@ export interface Chat {
   post(event: MessageCreate, signal: AbortSignal): Promise<string>;
   /** Posts `event.message` in a direct conversation with `event.user`, and resolves to the chat's id of the message. */
   dm(event: DmCreate, signal: AbortSignal): Promise<string>;
-  /** Replaces the text, buttons and image of a message. `chatMessageId` is the result of its `post` or `dm`. */
+  /** Replaces the text, buttons and image of a message. `chatMessageId` is the result of `post` or `dm`. */
   edit(chatMessageId: string, event: MessageUpdate, signal: AbortSignal): Promise<void>;
   /** Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, uses a DM or a post. */
   ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<void>;
@@ -37,7 +37,7 @@ export interface CatchUpOptions {
   readonly chatTimeoutMs?: number;
   /** Called for each event that changes nothing in the chat, and for missed events. */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
-  /** Called with the reason of each refusal by the chat. Emits a process warning by default. */
+  /** Called with the reason of each refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
 }
 

@@ -5,7 +5,7 @@ import { errorOf, warn } from "./problem";
 import { createSeenIds } from "./seen-ids";
 
 export interface EachEventOptions {
-  /** Called for each update or ephemeral that was rejected and dropped. Emits a process warning by default. */
+  /** Called for each update or ephemeral that was rejected and dropped. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
 }
@@ -15,8 +15,8 @@ const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 
 /**
- * Returns a `handle` for a poller that calls `show` for each event of a page, in order ("Bridge rules when catching
- * up" 1, 4, 5). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects
+ * Returns a poller's `handle`, which calls `show` for each event of a page, in order ("Bridge rules when catching up"
+ * 1, 4, 5). Events past their `expiresAt` and events that were already shown are skipped. When `show` rejects
  * a `message.create` or `dm.create`, later events are not shown, and the page is polled again. When `show` rejects
  * another event, that event is dropped.
  *

@@ -6,7 +6,7 @@ export function errorBody(statusCode: number, message: string): string {
   return JSON.stringify({ statusCode, message, error: STATUS_CODES[statusCode] });
 }
 
-/** Returns the message of an error body, and the name of the invalid field if the body has it. */
+/** Returns the message of an error body, and the invalid field if the body names a field. */
 export function readError(body: Uint8Array): { readonly message: string; readonly field?: string } {
   const json = readJson(body);
   const { message, field } = isObject(json) ? json : {};

@@ -17,7 +17,7 @@ export interface PollerOptions extends PollOptions {
   readonly start?: "oldest" | "latest";
   /** Wait between two polls when no more events are held, ms. At least 2000, which is the default. */
   readonly intervalMs?: number;
-  /** Called for each problem that does not stop the poller, and for each skipped event. Emits a warning by default. */
+  /** Called for each problem that does not stop the poller, and for each skipped event. The default emits a warning. */
   readonly report?: (problem: Error) => void;
   /** Stops the poller and aborts a pending poll. `handle` gets the signal, and the poller waits for `handle`. */
   readonly signal: AbortSignal;

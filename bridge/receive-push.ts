@@ -21,11 +21,11 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered `503` and retried. */
   readonly queueMax?: number;
-  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Above it, the oldest id is removed. */
+  /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `handle` rejects, and when `secrets` fails.
-   * Emits a process warning by default.
+   * The default emits a process warning.
    */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
@@ -58,7 +58,7 @@ export interface PushReceiver {
 }
 
 /**
- * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds, but an
+ * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an
  * attacker can replay a push while its timestamp is accepted: from 5 minutes before the local clock to 5 minutes after.
  */
 const SEEN_FOR_MS = 10 * 60_000;

@@ -16,8 +16,8 @@ export interface ReceiverOptions extends PushOptions {
 export interface Receiver extends PushReceiver {
   /**
    * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives
-   * access to Node's request and response. The body must not be parsed before, except into a Buffer in
-   * `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
+   * access to Node's request and response. Earlier body parsers must not consume the body, except into a Buffer
+   * in `request.body`. Sends the answers of `receive`, and also `405`, `408`, `413` and `500`.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }

@@ -25,7 +25,7 @@ export interface Reduced {
   readonly state: BridgeState;
   /** Effects in order of sequence, skips first. */
   readonly effects: readonly BridgeEffect[];
-  /** Time for a `time` input, unless another input arrives first, ms since the epoch; undefined for none. */
+  /** Time at which a `time` input is due, unless another input comes first, ms since the epoch; undefined for never. */
   readonly wakeAtMs: number | undefined;
 }
 

@@ -51,7 +51,7 @@ export type BridgeEffect =
 export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
-  /** The event is past its `expiresAt`. The chat may have refused a create until then. */
+  /** The event is past its `expiresAt`. The chat may have refused earlier attempts to post a create. */
   | "expired"
   /** Another update of the same message has a higher sequence. */
   | "superseded"

@@ -16,7 +16,7 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** Time from the first attempt within which retries may start, ms; 60,000 by default. Old presses are useless. */
+  /** Time after the first attempt within which retries may start, ms; 60,000 by default. An old press is useless. */
   readonly giveUpAfterMs?: number;
   /** Maximum number of pending events, 1000 by default. Further events are dropped immediately, as `overloaded`. */
   readonly pendingMax?: number;
@@ -132,7 +132,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Returns the outcome of an answer that is not retried. */
+/** Returns the outcome for an answer after which the event is not sent again. */
 function settled({ status, body }: Answer): { outcome: "accepted" } | Omit<RefusedEvent, "id" | "attempts"> {
   return status === 202 ? { outcome: "accepted" } : { outcome: "refused", status, ...readError(body) };
 }

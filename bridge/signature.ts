@@ -43,7 +43,7 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
  * Checks the `Service-Signature` header of a push or of a page of events (Authentication 3, 5, 6). One entry that
  * is valid under one secret is sufficient. Compares digests in constant time.
  *
- * @param header the header as received; undefined or null if there was none
+ * @param header the header as received; undefined or null if there is no header
  * @param raw the exact bytes of the body, never a parsed body that was serialized again
  * @param nowMs the local clock, ms since the epoch
  * @returns undefined when the signature is valid, otherwise the reason why it is not

@@ -42,6 +42,6 @@ export interface CheckResult {
   /** Whether every address was reached and no rule is broken. Unseen and skipped rules do not count. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
-  /** Requirements that a check from outside can never see. */
+  /** Requirements that a check from outside cannot verify. */
   readonly blind: readonly string[];
 }

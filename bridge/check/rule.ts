@@ -48,7 +48,7 @@ export class Broken extends Error {
 
 /** Returns a Broken for a request without an answer. `option` is the command's option for the request's address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
-  const fix = `check that it runs, the host and port of ${option}, and any firewall in between`;
+  const fix = `check that the server runs, the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });
 }
 

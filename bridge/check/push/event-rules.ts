@@ -77,7 +77,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "update-order",
-    says: "Updates are applied in sequence order: an update older than the last applied is skipped.",
+    says: "Updates are applied in sequence order: an update older than the last applied update is skipped.",
     fix: "keep the sequence of the last applied update of each message, and skip an update with a lower sequence",
     async judge(target) {
       const { make, taken, chat, hides } = target;

@@ -11,7 +11,7 @@ import { readShown, type ShownMessage } from "./shown-message";
 /** The messages that the chat shows, read from the bridge's observation endpoint. */
 export interface ObservedChat {
   read(): Promise<readonly ShownMessage[]>;
-  /** Waits until the message is shown exactly once, in the right place, to the right members, and as in the event. */
+  /** Waits until the message is shown once, in the right place, to the right members, with its buttons and image. */
   shows(event: ShownEvent): Promise<void>;
   /** Resolves to the number of shown messages that have the unique word of `message`. */
   countOf(message: Message): Promise<number>;

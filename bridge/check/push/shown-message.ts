@@ -28,7 +28,7 @@ const OPTIONAL: Readonly<Record<string, readonly [is: (value: unknown) => boolea
   image: [isText, "is neither a URI nor null"],
 };
 
-/** Reads an observation endpoint's answer. A fault is a predicate without a subject, such as "did not answer …". */
+/** Reads an observation endpoint's answer. `fault` is a predicate without a subject, such as "did not answer …". */
 export function readShown(json: unknown): readonly ShownMessage[] | { readonly fault: string } {
   const messages: unknown = isObject(json) ? json["messages"] : undefined;
   if (!Array.isArray(messages)) return { fault: `did not answer ${FORM}` };

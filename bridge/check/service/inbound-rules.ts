@@ -42,7 +42,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "dm-channels",
-    says: "A DM channel is dm: and the event's own user.id, and is rejected for a command.",
+    says: "A DM channel is dm: followed by the event's own user.id, and is rejected for a command.",
     fix: "compare the channel with the event's own user.id, and answer 400 with the field channel",
     judge: (target) => judgeCases(target, DM_CASES),
   },

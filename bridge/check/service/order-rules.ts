@@ -30,7 +30,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-refused",
     says: "A missing, malformed or wrong Service-Signature is answered 401.",
-    fix: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with that of <t>.<raw body>",
+    fix: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with the digest of <t>.<raw body>",
     async judge({ post, poll, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const { what, spoil } of [...MALFORMED, ...WRONG]) {
@@ -119,7 +119,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         }
       }
       if (bodies.size > 1) throw new Broken(`there are different bodies: ${[...bodies].join(" and ")}`);
-      return { unseen: "disconnected workspaces, and those of other platforms" };
+      return { unseen: "disconnected workspaces, and workspaces of other platforms" };
     },
   },
   {

@@ -75,7 +75,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "page-signed",
-    says: "A page is signed over its exact bytes, once for each active secret, the newest first, and names its workspace.",
+    says: "A page is signed over its exact bytes with each active secret (the newest first), and names its workspace.",
     fix: "sign the bytes that are sent; set Service-Signature and Service-Workspace",
     judge: (target) =>
       ifPolled(target, async () => {
