@@ -20,9 +20,9 @@ export interface BridgeCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   readonly observe?: URL;
   /** UUID of the workspace of the events; random by default. */
   readonly workspace?: string;
-  /** Channel of the messages. */
+  /** Channel of the messages; `chat-bridge-check` by default. */
   readonly channel?: string;
-  /** User who gets ephemerals and DMs. */
+  /** User who gets ephemerals and DMs; `chat-bridge-check-user` by default. */
   readonly user?: string;
   /** Time limit for answering a push, ms; 5000 by default. */
   readonly answerWithinMs?: number;

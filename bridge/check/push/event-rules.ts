@@ -113,7 +113,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "hold-ends",
     says: "An update whose create does not arrive within 5 seconds is ignored.",
-    fix: "forget a held update after 5 seconds, and never post it as a new message",
+    fix: "drop a held update after 5 seconds, and never post the update as a new message",
     async judge({ make, taken, chat, pause, hides }) {
       const create = make.create("created too late for its update");
       const update = make.update(create, "updated long before it was created");

@@ -151,7 +151,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /to https:\/\/elsewhere.*not followed/s,
   ],
   ["drops early updates", { holdMs: 0 }, "update-held", /was not shown within \d+ seconds.*hold it for 5 s/s],
-  ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*forget a held/s],
+  ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*drop a held/s],
   ["posts updates as new messages", { editsInPlace: false }, "update-in-place", /still shown/],
   [
     "does not show a question that arrives in an update",
