@@ -17,7 +17,7 @@ export interface Rule<Context> {
   judgeRefusals?(context: Context): Promise<void>;
 }
 
-/** The result for a rule that is not broken. `unseen` names the part that could not be seen, and the reason. */
+/** The result for a rule that is not broken. `unseen` says which part could not be seen, and why. */
 export type Judged = { readonly note: string } | { readonly unseen: string } | undefined;
 
 /** The checks that remain possible after a gate is broken. */

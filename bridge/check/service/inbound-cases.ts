@@ -87,7 +87,7 @@ export const TEXT_CASES = TEXT_RULES.flatMap(casesOf);
 const { command, action, message } = EVENTS;
 const { id: me } = USER;
 
-/** Events with fields or values that none of the contract's tables has. */
+/** Events with fields or values that are in none of the contract's tables. */
 export const UNKNOWN_CASES: readonly InboundCase[] = [
   { what: "an event without a type", event: { ...message, type: undefined }, field: "type" },
   { what: "an event of an unknown type", event: { ...message, type: "ping" }, field: "type" },
