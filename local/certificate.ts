@@ -13,8 +13,8 @@ export interface CertificateFiles {
 const DAYS_VALID = "3650";
 
 /**
- * Makes a self-signed certificate for a host in a folder, and replaces an earlier
- * one. Resolves to undefined when openssl is not available.
+ * Makes a self-signed certificate for a host. The files in `folder` replace those
+ * of an earlier run. Resolves to undefined when openssl is missing or fails.
  */
 export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
   const [keyPath, certPath] = [join(folder, "push.key"), join(folder, "push.pem")];
@@ -38,7 +38,7 @@ export function rootsWith({ certPath }: CertificateFiles, others: string | undef
     writeFileSync(path, `${readFileSync(others, "utf8")}\n${readFileSync(certPath, "utf8")}`);
     return path;
   } catch {
-    // Core reports the fault of the other file.
+    // If the file `others` cannot be read, core reports the error.
     return others;
   }
 }

@@ -5,17 +5,20 @@ import { reachable, reachableHost } from "./listen-addresses";
 import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
-/** TLS settings are for processes on separate machines; core and the edge use these names for different certificates. */
+/**
+ * TLS settings, which no process gets. They are for processes on separate machines,
+ * and core and the edge use these names for different certificates.
+ */
 const NOT_PASSED_ON = /^CORE_TLS_/;
-/** Settings that only core gets, since they are secret. */
+/** Secret settings that only core gets. */
 const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 /** Unix socket for the chat's switch between polling and pushes. Such a path must be short, so it is relative. */
 export const SWITCH_SOCKET = "chat.sock";
 
 /**
  * Returns the environment of each process: its addresses, the kept tokens and
- * keys, and the further settings of `own`. Keys and tokens in `own` are valid in
- * addition to the kept ones. With a certificate, core can push to the chat.
+ * keys, and the other settings in `own`. Core also accepts the tokens and keys in
+ * `own`. With a certificate, core can push to the chat.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,
@@ -82,7 +85,7 @@ export function chatTargetUrl({ CHAT_PUSH_LISTEN }: ListenAddresses): string {
   return `https://${reachable(CHAT_PUSH_LISTEN)}/pushes`;
 }
 
-/** Returns the networks of a host in the form of PUSH_ALLOW. A name is taken for one of this machine. */
+/** Returns the networks of a host in the format of PUSH_ALLOW. A host name is assumed to name this machine. */
 function addressesOf(host: string): string {
   const bits = { 0: undefined, 4: 32, 6: 128 }[isIP(host)];
   return bits === undefined ? "127.0.0.1/32,::1/128" : `${host}/${bits}`;

@@ -13,23 +13,23 @@ export interface Child {
 }
 
 /**
- * Flags of Node for the processes of the service, as in the Dockerfile and the operator's guide.
+ * Node's flags for the processes of the service, as in the Dockerfile and the operator's guide.
  * Objects of a request or a push live for a few milliseconds. Under load, Node's default young
- * generation of 16 MB fills up while they are still in use. Node then promotes many of them, and
- * only a full garbage collection frees promoted objects. With 64 MB, few are promoted.
+ * generation of 16 MB fills up while these objects are still in use. Node then promotes many of
+ * them, and only a full garbage collection frees promoted objects. With 64 MB, few objects are promoted.
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=64"];
 
-/** The processes themselves limit their stop to 10 seconds. */
+/** Milliseconds from SIGTERM to SIGKILL. The processes themselves limit their shutdown to 10 seconds. */
 const STOP_WITHIN_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;
 const PROBE_WITHIN_MS = 2_000;
 
-/** Folder of each process, in the parent of this folder. */
+/** Folder of each program, relative to the parent of this folder. */
 const FOLDERS = { core: "core", edge: "edge", game: "demo/game", chat: "demo/chat" } as const;
 
-/** Starts a process of the service, without waiting until it is ready. `flags` are further flags of Node. */
+/** Starts a process of the service, and does not wait until the process is ready. `flags` are more flags for Node. */
 export function startChild(
   name: keyof typeof FOLDERS,
   env: NodeJS.ProcessEnv,
@@ -42,7 +42,7 @@ export function startChild(
 }
 
 /**
- * Waits until a child is ready. Throws StartFault when it is not ready within 60 seconds.
+ * Waits until a child is ready. Throws StartFault when the child is not ready within 60 seconds.
  *
  * @param health host:port where the child answers probes
  * @param signal stops the wait, for example when the child has exited
@@ -58,7 +58,7 @@ export async function untilReady(child: Child, health: string, signal: AbortSign
   }
 }
 
-/** Returns the fault of a child that exited without being stopped. */
+/** Returns the error for a child that exited unexpectedly. */
 export function endedByItself(child: Child): StartFault {
   const { signalCode, exitCode } = child.process;
   return fault(child, `stopped unexpectedly (${signalCode ?? `exit code ${exitCode}`})`);

@@ -4,23 +4,23 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync } from "node:
 import type { Socket } from "node:net";
 
 /**
- * Runs "$@", and a guard that kills it when descriptor 3 closes. This happens when
- * our process exits, for any reason. A line on descriptor 3 makes the guard exit
- * without killing. The shell replaces itself by "$@" with `exec`, so the guard is a
- * child of "$@", and $$ is the process id of "$@".
+ * Runs the program "$@" and a guard. The guard kills the program when descriptor 3
+ * closes, which happens when our process exits for any reason. If the guard reads a
+ * line from descriptor 3, the guard exits and kills nothing. `exec` replaces the
+ * shell with the program, so $$ is the process id of the program.
  */
 const GUARDED = '{ read -r _ <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 
 export interface GuardedChildOptions {
-  /** File for the output of the program. The log of the previous run is renamed, with ".1" after its name. */
+  /** File for the output of the program. An existing file is first renamed: ".1" is appended to its name. */
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Starts a program that does not outlive this process. The program has its own
- * process group, so that Ctrl-C in a terminal reaches only this process, which
- * stops all programs in order.
+ * Starts a program that is stopped when this process exits. The program has its own
+ * process group, so Ctrl-C in a terminal reaches only this process. This process
+ * then stops all programs in order.
  */
 export function spawnGuarded(
   command: readonly string[],

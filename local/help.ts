@@ -6,16 +6,16 @@ const listeners = Object.entries(LISTENERS).map(
 
 /** The output of `npm start -- --help`. */
 export const HELP = `npm start runs the whole service on this machine: a private Redis, core (gRPC, for games), an
-edge (HTTP, for bridges) and the dashboard (for people). To try them, it also runs a demo
-workspace, a game, and a chat to play it in. It needs Node 20.19 or later, preferably 24, and
+edge (HTTP, for bridges) and the dashboard (for people). It also runs a demo: a workspace, a
+game, and a chat to play the game in. npm start needs Node 20.19 or later, preferably 24, and
 openssl for pushes to the chat.
 
   npm start             build, start, and print commands to try; Ctrl-C stops the service
   npm start -- --help   print this page
 
 The service uses the Redis that REDIS_URL names. Otherwise it starts a redis-server or
-valkey-server (7 or later) on the PATH. If there is none, apt-get, dnf, apk or brew installs one,
-if the user has the rights.
+valkey-server (7 or later) on the PATH. If neither is on the PATH, npm start installs a server with
+apt-get, dnf, apk or brew, provided that the user has the rights.
 
 All data, and the tokens, keys and demo workspace of the first start, are kept in .data/ for the
 next start. Remove the folder to start from scratch. Logs are in .data/logs/.

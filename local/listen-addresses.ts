@@ -7,14 +7,14 @@ import { StartFault } from "./start-fault";
 import type { ListenAddresses, Listener } from "./start-settings";
 
 /**
- * Below the ports that systems use for outgoing connections: such a port could be
- * taken between the check and its use.
+ * Range of the random ports. Systems use higher ports for outgoing connections, so
+ * a higher port could be in use soon after the check.
  */
 const PORTS = { from: 20_000, to: 30_000 };
 const MOST_TRIES = 20;
 const LOOK_EVERY_MS = 100;
 
-/** Resolves to `port`, or to any free port for 0. Rejects with the system's error when the port cannot be used. */
+/** Resolves to `port`, or to any free port if `port` is 0. Rejects with the system's error if a port cannot be used. */
 export async function freePort(host: string, port = 0): Promise<number> {
   const server = await listenOn({ host, port });
   const found = portOf(server);
@@ -23,18 +23,18 @@ export async function freePort(host: string, port = 0): Promise<number> {
 }
 
 /**
- * Resolves to the addresses with a port each, all free at this moment. Throws
- * StartFault when a port cannot be used.
+ * Resolves to the addresses, with a free port in place of each port 0. All ports are
+ * free at this moment. Throws StartFault when a port cannot be used.
  *
- * @param patienceMs milliseconds to wait for a port in use, since processes of an
- *   earlier run may still be stopping
+ * @param patienceMs milliseconds to wait for a port that is in use, because processes
+ *   of an earlier run can still be stopping
  */
 export async function freeAddresses(
   wanted: ListenAddresses,
   patienceMs: number,
   signal: AbortSignal,
 ): Promise<ListenAddresses> {
-  // Held until all are found, so that no port is used twice.
+  // Each port is held until the last port is found, so that no port is used twice.
   const held: Server[] = [];
   const found = { ...wanted };
   try {
@@ -49,12 +49,12 @@ export async function freeAddresses(
   }
 }
 
-/** Returns the host to connect to a listener: loopback if it listens on all addresses. */
+/** Returns the host at which a listener is reachable: loopback if the listener uses all addresses. */
 export function reachableHost({ host }: HostPort): string {
   return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
 }
 
-/** Returns the address to connect to a listener. */
+/** Returns the address at which a listener is reachable. */
 export function reachable(at: HostPort): string {
   return formatHostPort({ host: reachableHost(at), port: at.port });
 }

@@ -9,7 +9,7 @@ const EXIT_USAGE = 64; // EX_USAGE
 const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 const PARENT_CHECK_EVERY_MS = 250;
 
-/** The reason of a stop by a signal or by npm. */
+/** The reason for a stop that a signal or npm requested. */
 class Asked extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
   return over.signal.reason instanceof Asked ? 0 : explain(over.signal.reason);
 }
 
-/** Aborts `over` on a signal, and when the npm that started us exits, since npm may not forward its signal. */
+/** Aborts `over` on a signal, or when npm, the parent process, exits: npm does not forward every signal. */
 function stopWhenAsked(over: AbortController): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => over.abort(new Asked(signal)));
@@ -54,6 +54,6 @@ function explain(reason: unknown): number {
   return reason instanceof SettingsError ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
-// The reader of the output may close it. The stop must still run to its end, so errors are ignored.
+// Writes fail after the reader of the output has closed it. The errors are ignored, so that a stop still completes.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 void main(process.argv.slice(2)).then((code) => process.exit(code));

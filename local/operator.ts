@@ -9,7 +9,7 @@ import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../runt
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
-/** An operator's calls of core. All of them reject with a ServiceError. */
+/** An operator's calls to core. A failed call rejects with a ServiceError. */
 export type Operator = ReturnType<typeof createOperator>;
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -28,7 +28,7 @@ export function createOperator(coreAddress: string, token: string) {
         throw error;
       }
     },
-    /** Creates a workspace. Without a target URL it is a poll workspace. */
+    /** Creates a workspace. Without a target URL, its bridge must poll. */
     create: (name: string, targetUrl = "") =>
       call(client.createWorkspace, CreateWorkspaceRequest.create({ name, targetUrl })),
     connect: (workspaceId: string) => call(client.connectWorkspace, { workspaceId }),
@@ -40,8 +40,9 @@ export function createOperator(coreAddress: string, token: string) {
 }
 
 /**
- * Resolves to the demo workspace: `known`, which is connected again if it was
- * disconnected, or a new one if core does not have it. Throws StartFault.
+ * Resolves to the demo workspace. If core has the workspace `known`, that workspace is
+ * used, and reconnected if it was disconnected. Otherwise a workspace is created.
+ * Throws StartFault when a call fails.
  */
 export async function demoWorkspace(
   operator: Operator,
@@ -60,7 +61,7 @@ function shown({ workspace, signingSecret }: CreateWorkspaceResponse): DemoWorks
   return { id: workspace?.id ?? "", secret: signingSecret };
 }
 
-/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault. */
+/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault when there is no link. */
 export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
   try {
     const answer = await fetch(`${dashboard}/api/sign-in-links`, {

@@ -6,21 +6,21 @@ import { hasEnded, logTail, spawnGuarded, stopChild } from "./guarded-child";
 import { ask, redisAddress } from "./redis-address";
 import { StartFault } from "./start-fault";
 
-/** A durable Redis for this process alone, which stops when this process exits. */
+/** A durable Redis that only this process uses. The Redis stops when this process exits. */
 export interface PrivateRedis {
   /** Value for REDIS_URL. */
   readonly url: string;
   readonly process: ChildProcess;
-  /** Stops the server after it has written all data. Does nothing if the server has stopped. */
+  /** Stops the server after it has written all data. Does nothing if the server has already stopped. */
   stop(): Promise<void>;
 }
 
 export interface PrivateRedisOptions {
   /** Command of the server, from `findRedisServer`. */
   readonly server: string;
-  /** Folder of the server's files and socket; made if it does not exist. */
+  /** Folder of the server's files and socket; created if it does not exist. */
   readonly folder: string;
-  /** Further settings, such as ["--maxmemory", "50mb"]. */
+  /** More settings of the server, such as ["--maxmemory", "50mb"]. */
   readonly settings?: readonly string[];
   /** Log file; by default `redis.log` in the folder. */
   readonly logFile?: string;
@@ -28,17 +28,17 @@ export interface PrivateRedisOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Every write is on disk before it is answered, and no key is evicted to free memory. */
+/** Settings with which a write is on disk before Redis answers it, and no key is evicted to free memory. */
 const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction".split(" ");
 
-/** Limit for the start, ms. Loading a large append-only file takes long. */
+/** Milliseconds within which Redis must be ready. Redis needs long to load a large append-only file. */
 const READY_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 10;
 
 /**
- * Starts a Redis with its append-only file in `folder`, and resolves when it is ready. Stops the Redis of an earlier
- * run first. Throws StartFault when either fails.
+ * Stops the Redis of an earlier run if it is still running. Then starts a Redis with its append-only file in `folder`,
+ * and resolves when the new Redis is ready. Throws StartFault when the stop or the start fails.
  */
 export async function startPrivateRedis({
   server,
@@ -67,8 +67,8 @@ export function holdsData(folder: string): boolean {
 }
 
 /**
- * Stops a server of an earlier run, which is the only one that can answer at this
- * URL. Two servers must not write the same file.
+ * Stops the server of an earlier run, because two servers must not write the same file.
+ * No other server can answer at this URL.
  */
 async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;

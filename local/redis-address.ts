@@ -6,9 +6,9 @@ import { freePort } from "./listen-addresses";
 
 /** The address of a private Redis. */
 export interface RedisAddress {
-  /** Value for REDIS_URL. A port has a password; a socket is protected by the permissions of its folder. */
+  /** Value for REDIS_URL. A password protects a port; the permissions of its folder protect a socket. */
   readonly url: string;
-  /** Arguments of the server. */
+  /** Command-line arguments of the server. */
   readonly settings: readonly string[];
 }
 
@@ -17,13 +17,13 @@ const SOCKET_PATH_MAX = 100;
 /** A path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
 const LOOPBACK = "127.0.0.1";
-/** Kept in the folder of the data, so that the server of an earlier run can be found. */
+/** File with the port and the password of the server. A later run uses this file to find the server. */
 const PORT_FILE = "port.conf";
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Resolves to the address of the Redis of a folder: a socket in the folder or, if
- * the path is unsuitable for a socket, a loopback port with a password.
+ * Resolves to the address of the Redis whose data is in a folder: a socket in the folder
+ * or, if the path is unsuitable for a socket, a loopback port with a password.
  */
 export async function redisAddress(folder: string): Promise<RedisAddress> {
   const path = join(folder, "redis.sock");
@@ -32,7 +32,7 @@ export async function redisAddress(folder: string): Promise<RedisAddress> {
     return { url: `unix://${path}`, settings };
   }
   const file = join(folder, PORT_FILE);
-  // In a file, since all users of the machine can read the arguments of a process.
+  // The password is in a file, because all users of the machine can read the arguments of a process.
   const settings = [file];
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
   const [, formerPort, formerPassword] = /^port ([1-9]\d*)\nrequirepass (\S+)$/m.exec(text) ?? [];
@@ -60,7 +60,7 @@ export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<st
     socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
     disableOfflineQueue: true,
   });
-  // A failed call rejects too.
+  // The promise of a failed call rejects, so the event is ignored.
   client.on("error", () => undefined);
   try {
     await client.connect();

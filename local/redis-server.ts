@@ -4,10 +4,10 @@ import { StartFault } from "./start-fault";
 
 const run = promisify(execFile);
 
-/** Server programs, in order of preference. They must support functions, which came with Redis 7. */
+/** Server programs, in order of preference. The service needs functions, which Redis 7 introduced. */
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
-/** Bytes of output of a package manager; more is taken for a failure. */
+/** Maximum bytes of a package manager's output. More output counts as a failure. */
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The commands that install a server with a package manager, without prompts. */
@@ -17,7 +17,7 @@ interface Installer {
   readonly install: readonly string[];
   /** Packages to try, in order. */
   readonly packages: readonly string[];
-  /** Whether the package manager needs the rights of root. */
+  /** Whether the package manager must run as root. */
   readonly asRoot: boolean;
 }
 
@@ -38,9 +38,9 @@ const NEEDED = "Redis 7 or Valkey is needed";
 const OR_SET = "or set REDIS_URL to a running one";
 
 /**
- * Resolves to the command of a Redis server on this machine. If there is none,
- * installs one with the system's package manager, if the user has the rights, and
- * calls `say` with a line about it.
+ * Resolves to the command of a Redis server on this machine. If none is installed and
+ * the user has the rights, installs a server with the system's package manager, and
+ * calls `say` with a line about the installation.
  *
  * Throws StartFault with one line that says what to install.
  */
@@ -83,13 +83,13 @@ async function findOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Resolves to the prefix of a command that needs root; undefined without these rights. */
+/** Resolves to the words that make a command run as root; undefined if the user cannot become root. */
 async function rootRights(): Promise<readonly string[] | undefined> {
   if (process.getuid?.() === 0) return [];
   return (await attempt(["sudo", "-n", "true"])).fault === undefined ? ["sudo", "-n"] : undefined;
 }
 
-/** Runs a command without input. Resolves to its output or, when it fails, to its last line as `fault`. */
+/** Runs a command without input. Resolves to its output, or to the last line of its output as `fault` if it fails. */
 async function attempt(
   [command = "", ...args]: readonly string[],
   signal?: AbortSignal,

@@ -6,19 +6,19 @@ import { StartFault } from "./start-fault";
 
 /** Allows one run at a time in a data folder. */
 export interface RunLock {
-  /** Whether the previous run was killed, so that its processes may still be stopping. */
+  /** Whether the previous run was killed. If so, its processes can still be stopping. */
   readonly wasKilled: boolean;
   release(): void;
 }
 
-/** A relative path, since paths of sockets must be short. */
+/** Path of the lock's socket. Paths of sockets must be short, so this path is relative. */
 const SOCKET = "run.sock";
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Acquires the lock of the current folder. The lock is a listening socket, so it is
- * free as soon as its holder exits, for any reason, and no stale process id can be
- * mistaken for a holder. Throws StartFault when the lock is held.
+ * Acquires the lock of the current folder. The lock is a listening socket, so the lock
+ * is free as soon as its holder exits for any reason. A stale process id cannot be
+ * mistaken for a holder. Throws StartFault when another process holds the lock.
  */
 export async function takeRunLock(): Promise<RunLock> {
   const wasKilled = existsSync(SOCKET);

@@ -17,16 +17,16 @@ import type { StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
 import { whatNext, type Facts } from "./what-next";
 
-/** Time that processes of an earlier run may need to stop, ms. */
+/** Maximum milliseconds that processes of an earlier run need to stop. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
 /**
- * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and what to try
- * when everything runs. Resolves when everything has stopped, in reverse order. Throws when it fails before anything
- * was started.
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then commands to
+ * try. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder cannot
+ * be used or is in use.
  *
- * @param over aborted by the caller to stop the service, and by the service when it cannot start or one of its
- *   processes exits unexpectedly; the reason says why
+ * @param over aborted by the caller to stop the service, or by `runService` when the service cannot start or a process
+ *   exits unexpectedly; the reason says why
  */
 export async function runService(settings: StartSettings, over: AbortController): Promise<void> {
   const { dataDir } = settings;
@@ -69,7 +69,7 @@ export async function runService(settings: StartSettings, over: AbortController)
     const kept = readKeptSettings(keptFile);
     if (settings.redisUrl !== undefined) say(`Redis: ${nameOf(settings.redisUrl)}, from REDIS_URL`);
     const redisUrl = settings.redisUrl ?? (await startRedis());
-    // Core must trust the chat's certificate, so it is made before core starts.
+    // Core must trust the chat's certificate, so the certificate is made before core starts.
     const certificate = settings.demo
       ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
       : undefined;
@@ -109,7 +109,7 @@ export async function runService(settings: StartSettings, over: AbortController)
     console.log(whatNext(await start()));
     if (!signal.aborted) await once(signal, "abort");
   } catch (error) {
-    // If `over` was aborted, its reason is the cause, and this error only a consequence.
+    // If `over` was aborted before, its reason is the cause, and this error is only a consequence.
     if (!signal.aborted) over.abort(error);
   }
   for (const { name, stop } of started) {
@@ -124,7 +124,7 @@ function say(line: string): void {
   console.log(`· ${line}`);
 }
 
-/** Makes missing folders, and changes to `dataDir`, so that the relative paths of its sockets are short. */
+/** Creates missing folders, and makes `dataDir` the current folder, so that relative paths of sockets are short. */
 function enter(dataDir: string, logs: string): void {
   try {
     mkdirSync(logs, { recursive: true, mode: 0o700 });
@@ -134,7 +134,7 @@ function enter(dataDir: string, logs: string): void {
   }
 }
 
-/** Returns a Redis URL without user name and password. */
+/** Returns a Redis URL without the user name and the password. */
 function nameOf(url: string): string {
   if (!URL.canParse(url)) return "what REDIS_URL says";
   const { protocol, host, pathname } = new URL(url);

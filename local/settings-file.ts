@@ -8,16 +8,16 @@ export interface DemoWorkspace {
   readonly secret: string;
 }
 
-/** Secret settings that are made at the first start and kept. */
+/** Secret settings, which the first start makes and later starts use again. */
 export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
-  /** Demo workspaces, by the Redis that they are in. */
+  /** Demo workspace of each Redis. The key is "private", or the URL of the Redis without credentials. */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
 }
 
-/** Returns the kept settings, and makes them if the file does not exist. Throws StartFault. */
+/** Returns the settings in the file. If the file does not exist, makes it. Throws StartFault when it is damaged. */
 export function readKeptSettings(file: string): KeptSettings {
   if (existsSync(file)) return parse(file);
   const fresh: KeptSettings = {
@@ -29,7 +29,7 @@ export function readKeptSettings(file: string): KeptSettings {
   return fresh;
 }
 
-/** Replaces the file atomically: after a power loss, it has either the old or the new settings. */
+/** Replaces the file atomically: after a power loss, the file contains either the old or the new settings. */
 export function writeKeptSettings(file: string, settings: KeptSettings): void {
   const next = `${file}.next`;
   writeFileSync(next, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true });
@@ -42,7 +42,7 @@ function parse(file: string): KeptSettings {
     const texts = [kept.secretsKey, kept.tokens.edge, kept.tokens.game, kept.tokens.operator];
     if (texts.every((text) => typeof text === "string" && text !== "") && kept.workspaces) return kept;
   } catch {
-    // Reported below.
+    // The error below covers invalid JSON too.
   }
   throw new StartFault(
     `${file} is damaged. Repair it, or remove it to make new tokens, a new key and a new demo workspace.`,

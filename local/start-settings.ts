@@ -24,11 +24,11 @@ export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
 
 /** The settings of `npm start`. */
 export interface StartSettings {
-  /** Absolute path. */
+  /** Absolute path of the data folder. */
   readonly dataDir: string;
-  /** If undefined, a private Redis is started. */
+  /** URL of a running Redis; if undefined, a private Redis is started. */
   readonly redisUrl: string | undefined;
-  /** Port 0 means any free port. */
+  /** Address of each listener. Port 0 means any free port. */
   readonly listen: ListenAddresses;
   /** Whether the game and the chat run. */
   readonly demo: boolean;
@@ -39,7 +39,7 @@ export function readStartSettings(environment: NodeJS.ProcessEnv): StartSettings
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
-      // Listeners that do not run must not occupy the default ports.
+      // Without the demo, the default ports of its listeners need not be free.
       const fallback = !demo && OF_DEMO.test(name) ? ANY_PORT : LISTENERS[name].fallback;
       return settings.hostPort(name, `${LISTENERS[name].what}, host:port`, fallback);
     };

@@ -4,11 +4,11 @@ import fastify from "fastify";
 import type { Operator } from "./operator";
 
 export interface TargetUrlSwitchOptions {
-  /** Path of the Unix socket to listen on. Everybody with access to its folder can use it. */
+  /** Path of the Unix socket to listen on. Everybody with access to the socket's folder can connect. */
   readonly socketPath: string;
   readonly operator: Operator;
   readonly workspaceId: string;
-  /** The only URL that can be set. The same URL with another port is from an earlier run. */
+  /** The only URL that can be set. A target URL that differs only in its port was set by an earlier run. */
   readonly targetUrl: string;
 }
 

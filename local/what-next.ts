@@ -17,7 +17,7 @@ export interface Facts {
 
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
-/** Returns the page that `npm start` prints when everything runs: addresses, and commands to paste. */
+/** Returns the text that `npm start` prints when everything runs: addresses, and commands to paste. */
 export function whatNext({ workspace, listen, tokens, signIn, hasChat, logs, keptFile }: Facts): string {
   const edge = `http://${reachable(listen.EDGE_LISTEN)}`;
   const core = reachable(listen.CORE_LISTEN);
@@ -65,14 +65,14 @@ ${indented([
 
 ${indented([`(echo '${JSON.stringify(open)}'; cat) | npx buf curl ${GRPC} -H "authorization: Bearer ${tokens.game}" --data @- http://${core}/chatbridge.v1.GameService/Follow`])}
 
-   Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked ones are redelivered. Ctrl-D stops it.
+   Ack a delivery by typing {"ack":{"deliveryIds":["<its deliveryId>"]}}; unacked events are redelivered. Ctrl-D closes the stream.
 
 grpcurl does the same: grpcurl -plaintext -H "authorization: Bearer <token>" -d '…' ${core} chatbridge.v1.GameService/PublishEvents`;
 }
 
 const GRPC = "--schema proto --protocol grpc --http2-prior-knowledge";
 
-/** Returns shell lines that set $t to the time and $v1 to the signature of the variable's text. */
+/** Returns shell lines that set $t to the time, and $v1 to the signature of the text in `variable`. */
 function signature(secret: string, variable: string): readonly string[] {
   return [
     "t=$(date +%s)",
