@@ -1,22 +1,22 @@
 import type { ExitCode } from "./exit-code";
 import type { Terminal } from "./terminal";
 
-/** The surroundings of the command line. */
+/** The parts of the process that the command line uses. */
 export interface Surroundings {
   readonly terminal: Terminal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
-   * Returns a signal that Ctrl-C aborts. A command that calls this must then stop by itself; Ctrl-C ends the process
-   * of any other command at once.
+   * Returns a signal that Ctrl-C aborts. A command that calls this function must stop when the signal is aborted.
+   * Ctrl-C stops all other commands immediately.
    */
   interruption(): AbortSignal;
 }
 
-/** The surroundings of a command. */
+/** Everything that a command uses besides its own arguments and options. */
 export interface Cli extends Surroundings {
-  /** Returns the options of every command. */
+  /** Returns the options that all commands share. */
   options(): { readonly json?: boolean; readonly core?: string; readonly tokenFile?: string };
-  /** Sets the exit code of a command that neither fails nor succeeds. */
+  /** Sets the exit code of a command that completes with a negative result, e.g. an invalid signature. */
   endWith(code: ExitCode): void;
 }
 

@@ -4,10 +4,10 @@ import type { Cli } from "./cli";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The hidden first argument with which the shell scripts ask for candidates. */
+/** The hidden first argument with which the shell scripts request candidates. */
 export const COMPLETE = "__complete";
 
-/** A word that the shell may offer. */
+/** A word that the shell can suggest. */
 export interface Candidate {
   readonly word: string;
   readonly meaning: string;
@@ -33,8 +33,8 @@ Examples:
 }
 
 /**
- * Returns the candidates for the last of `words`, which may be empty. Without candidates, the word is a file name or
- * free text.
+ * Returns the candidates for the last word in `words`. The last word can be empty. A word without candidates is a file
+ * name or free text.
  */
 export function complete(program: Command, words: readonly string[]): readonly Candidate[] {
   const last = words.at(-1) ?? "";
@@ -75,7 +75,7 @@ function nextWords(command: Command, last: string, position: number): readonly C
   ];
 }
 
-/** The options of a command and of its parent commands. */
+/** Returns the options of a command and of its parent commands. */
 function optionsOf(command: Command): readonly Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -85,7 +85,7 @@ function values({ argChoices = [] }: Option | Positional): readonly Candidate[] 
   return argChoices.map((word) => ({ word, meaning: "" }));
 }
 
-/** The candidates as the shell's script reads them, one per line. */
+/** Returns the candidates in the format that the shell's script reads, one per line. */
 export function completionLines(shell: string, candidates: readonly Candidate[]): readonly string[] {
   return candidates.map(({ word, meaning }) => {
     if (shell === "zsh") return `${word.replaceAll(":", "\\:")}${meaning === "" ? "" : `:${meaning}`}`;

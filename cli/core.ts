@@ -9,23 +9,23 @@ import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { callFailure, CliFailure, isServiceError, settingsFailure, type Called, type Role } from "./failure";
 
-/** Longer than a test event, which may take 5 seconds. */
+/** Milliseconds until a call fails. A test event can take 5 seconds, so the limit is longer. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Room for a page of 1,000 workspaces with all fields at their maximum length. */
+/** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
   // On an idle stream, only pings reveal that core has disconnected without closing the connection.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // A tail outlives restarts of core, and the default backoff between connections grows to 2 minutes.
+  // A tail continues after restarts of core. The default wait between two connection attempts grows to 2 minutes.
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
 /** A client of core with the token of one role. */
 export interface Core<Methods> {
   readonly methods: Methods;
-  /** The metadata of streams. */
+  /** Metadata for streams, with the token. */
   readonly metadata: Metadata;
   readonly called: Called;
   /** Calls one of `methods`. Rejects with a `CliFailure`. */
@@ -82,7 +82,7 @@ function readConnection(role: Role, { environment, options }: Cli): CoreConnecti
   }
 }
 
-/** Returns the token from the file named by `flag`, from CORE_TOKEN, or from the file named by CORE_TOKEN_FILE. */
+/** Returns the token: from the file `flag` if given, else from CORE_TOKEN, else from the file in CORE_TOKEN_FILE. */
 function readToken(
   role: Role,
   environment: Cli["environment"],

@@ -6,12 +6,12 @@ import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** An event as the user writes it: the fields of the contract's envelope, without those that core sets. */
+/** An event as the user writes it: the fields of the contract's envelope, except the fields that core sets. */
 export interface EventInput {
   readonly type?: Exclude<OutboundType, "ping">;
   readonly channel?: string;
   readonly user?: string;
-  /** Only an update has an id: that of the message to update. */
+  /** `id` is set only in an update, and is the id of the message to update. */
   readonly message: Pick<MessageInput, "text"> & Partial<MessageInput>;
   readonly idempotencyKey?: string;
   readonly lifetimeSeconds?: number;
@@ -28,7 +28,7 @@ const button = {
   additionalProperties: false,
   oneOf: [{ required: ["action"] }, { required: ["url"] }],
 };
-/** Checks types only. Core checks the rules, and its error names the field. */
+/** Schema that checks only the types. Core checks the rules, and core's error names the field. */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -85,8 +85,8 @@ export function checkEvent(value: unknown): EventInput {
 }
 
 /**
- * The event to publish. The default type is `message.create`. The default kind is `text`, or `card` for a message with
- * buttons or data.
+ * Returns the event to publish. The default type is `message.create`. The default kind is `text`, or `card` for a
+ * message with buttons or data.
  */
 export function toOutboundEvent(workspaceId: string, input: EventInput): OutboundEvent {
   const { idempotencyKey = "", lifetimeSeconds } = input;

@@ -1,4 +1,4 @@
-/** Exit codes of the command. Those from 64 to 78 are the codes of sysexits.h. */
+/** Exit codes of the command. The codes from 64 to 78 are defined in sysexits.h. */
 export const EXIT = {
   DONE: 0,
   NO: 1,
@@ -18,7 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.DONE]: "success, or a tail was stopped with Ctrl-C",
   [EXIT.NO]:
-    "the test failed, the signature is invalid, the workspace's state forbids it, or it was not confirmed",
+    "the test failed, the signature is invalid, the workspace's state is unsuitable, or the user declined",
   [EXIT.USAGE]: "the command line is invalid",
   [EXIT.DATA]: "the input breaks a rule; the message names the field",
   [EXIT.NOT_FOUND]: "the workspace or the file does not exist",

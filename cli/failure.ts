@@ -25,7 +25,7 @@ export interface Called {
   readonly role: Role;
 }
 
-/** The message and the exit code for a call that core rejected or did not answer. */
+/** Returns the message and the exit code for a call that core rejected or did not answer. */
 export function callFailure(error: ServiceError, { address, role }: Called): CliFailure {
   const { code } = error;
   const details = error.details.replaceAll(/\s+/g, " ").replace(/\.? Resolution note: $/, "");
@@ -41,7 +41,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.UNAUTHENTICATED:
       return new CliFailure(
         EXIT.TOKEN,
-        `core at ${address} does not know the token: use one from core's CORE_TOKENS with the role ${role}`,
+        `core at ${address} rejects the token: use a token from core's CORE_TOKENS with the role ${role}`,
       );
     case status.PERMISSION_DENIED:
       return new CliFailure(
@@ -63,7 +63,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
   }
 }
 
-/** The failure for invalid settings: all faults, and where to put the token. */
+/** Returns the failure for invalid settings. The message lists all faults, and says where to put the token. */
 export function settingsFailure({ faults }: SettingsError): CliFailure {
   return new CliFailure(
     EXIT.SETTINGS,

@@ -14,7 +14,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     interrupt.abort();
   });
 }
-// The reader of stdout may have closed it, as `head` does. That is no error.
+// The reader of stdout can close it early, as `head` does. This is not an error.
 process.stdout.on("error", () => process.exit(EXIT.DONE));
 process.stderr.on("error", () => undefined);
 

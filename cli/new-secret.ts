@@ -4,14 +4,14 @@ import type { CreateWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspa
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 
-/** The destination of a new signing secret. Core returns a secret only once, so the destination is set before. */
+/** The destination of a new signing secret. Core returns a secret only once, so the user must choose it first. */
 export interface SecretOptions {
   readonly showSecret?: boolean;
   readonly secretFile?: string;
 }
 
 const OWNER_ONLY = 0o600;
-/** More than the length of any secret. */
+/** Bytes reserved in the file before the call. Every secret is shorter. */
 const ROOM_BYTES = 1024;
 
 export function addSecretOptions(command: Command): Command {
@@ -21,8 +21,8 @@ export function addSecretOptions(command: Command): Command {
 }
 
 /**
- * Creates a signing secret with `make` and writes it to `--secret-file`. The file is created and filled before `make` is
- * called, so no secret is created that cannot be stored.
+ * Creates a signing secret with `make` and writes the secret to `--secret-file`. The file is created and filled with
+ * padding before `make` is called. So no secret is created that cannot be stored.
  *
  * @returns core's answer, and in `shown` the secret if `--show-secret` was given
  * @throws CliFailure when neither option is given, or the file cannot be created or written
@@ -70,7 +70,7 @@ function openNew(path: string): NewFile {
 }
 
 /**
- * Closes and removes the file. Errors are ignored: the caller throws a more useful one, which may contain the secret.
+ * Closes and removes the file. Errors are ignored: the caller throws a more useful error, which can contain the secret.
  */
 function discard({ at, path }: NewFile): void {
   for (const step of [() => closeSync(at), () => unlinkSync(path)]) {

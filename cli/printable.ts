@@ -1,6 +1,6 @@
 /**
  * Characters that must not reach a terminal: control characters, which start escape sequences; marks that reorder or
- * hide text; Unicode line separators; lone surrogates. The two joiners are allowed, because scripts and emoji need them.
+ * hide text; Unicode line separators; lone surrogates. Two joiners are allowed, because scripts and emoji need them.
  */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
@@ -14,7 +14,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Returns a value as one line of JSON without characters that control a terminal. The JSON keeps its value. */
+/** Returns a value as one line of JSON without characters that control a terminal. A parser returns the same value. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (character) =>
     character

@@ -28,7 +28,7 @@ Examples, for a service that npm start runs:
   $ npx chat-bridge publish <workspace> --channel general --text 'Hello'
   $ npx chat-bridge tail events`;
 
-/** Creates the command line. A command that neither fails nor succeeds passes its exit code to `endWith`. */
+/** Creates the command line. A command that completes with a negative result passes its exit code to `endWith`. */
 export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"]): Command {
   const { terminal } = surroundings;
   const program: Command = new Command("chat-bridge")

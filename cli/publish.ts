@@ -26,7 +26,7 @@ interface PublishOptions {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** `chat-bridge publish` publishes one event, given by options or as JSON. */
+/** `chat-bridge publish` publishes one event, from options or from JSON. */
 export function addPublish(program: Command, cli: Cli): void {
   program
     .command("publish")
@@ -101,7 +101,7 @@ async function readEvent(
 ): Promise<EventInput> {
   if (file !== undefined) {
     if (Object.keys(options).length > 0)
-      throw new CliFailure(EXIT.USAGE, "give the event either by options or as JSON, not both");
+      throw new CliFailure(EXIT.USAGE, "give the event either with options or as JSON, not both");
     return readEventJson((await terminal.read(file)).toString("utf8"));
   }
   if (options.text === undefined) {

@@ -14,8 +14,8 @@ export function addSendTest(program: Command, cli: Cli): void {
     .addHelpText(
       "after",
       `
-For a push workspace, the ping is pushed at once, and every step is printed. For a poll workspace, the
-ping is held, and the test passes if the bridge polled within the last minute. Exit code 1: the test failed.
+For a push workspace, the ping is pushed immediately, and every step is printed. For a poll workspace,
+the ping is held, and the test passes if the bridge polled within the last minute. Exit code 1: the test failed.
 
 Example:
   $ chat-bridge send-test 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 && echo the bridge works`,

@@ -6,7 +6,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Returns the lines of a table; cells may contain untrusted text. Without rows, it is only the head. */
+/** Returns the lines of a table. The first line is the header. Cells can contain untrusted text. */
 export function tableLines(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return aligned([head.map((title) => title.toUpperCase()), ...rows]);
 }
@@ -29,7 +29,7 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   );
 }
 
-/** The width of a text in terminal columns. */
+/** Returns the width of a text in terminal columns. */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;

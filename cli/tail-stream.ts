@@ -24,9 +24,9 @@ const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail outlives restarts.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail survives restarts.
  *
- * @throws CliFailure when core cannot be reached the first time, or rejects the call
+ * @throws CliFailure when the first connection fails, or when core rejects a call
  */
 export async function tailStream<Response, Stream extends Tailed>({
   cli: { terminal, interruption },
@@ -44,7 +44,7 @@ export async function tailStream<Response, Stream extends Tailed>({
       setTimeout(() => stream.cancel(), LEAVE_WITHIN_MS).unref();
     };
     interrupted.addEventListener("abort", stop, { once: true });
-    // A stream that is cancelled after its end reports that as an error too.
+    // The loop below handles errors. Without this listener, cancelling a stream that has ended would throw an error.
     stream.on("error", () => undefined);
     let isAlive = false;
     try {

@@ -13,17 +13,17 @@ export interface Streams {
   readonly stderr: Writable;
 }
 
-/** Escapes all output but `printOwn`, so that untrusted text cannot control the terminal. */
+/** Escapes all output except that of `printOwn`, so that untrusted text cannot control the terminal. */
 export interface Terminal {
   /** Prints lines of the result on stdout. */
   print(...lines: readonly string[]): void;
-  /** Prints lines on stdout without escaping. For trusted text only. */
+  /** Prints lines of trusted text on stdout, without escaping. */
   printOwn(lines: readonly string[]): void;
   /** Prints a value on stdout as one line of JSON. */
   printJson(value: unknown): void;
   /** Prints lines on stderr: errors and notes. */
   tell(...lines: readonly string[]): void;
-  /** Asks for confirmation. When stdin is not a terminal, rejects with a `CliFailure` that names `insteadOf`. */
+  /** Asks for confirmation. If stdin is not a terminal, rejects with a `CliFailure` that suggests `insteadOf`. */
   confirm(question: string, insteadOf: string): Promise<boolean>;
   /** Reads a file, or stdin for "-". Rejects with a `CliFailure` when the file cannot be read. */
   read(file: string): Promise<Buffer>;

@@ -192,7 +192,7 @@ Examples:
   );
 }
 
-/** Prints a workspace after a change, with `secret` when one is given. */
+/** Prints a workspace after a change, and `secret` if given. */
 function answerWorkspace(
   cli: Cli,
   { workspace: changed }: { readonly workspace: Workspace | undefined },

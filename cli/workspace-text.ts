@@ -22,7 +22,7 @@ export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly s
   );
 }
 
-/** Returns the lines that describe a workspace, with `secret` when one is given. */
+/** Returns the lines that describe a workspace, and `secret` if given. */
 export function workspaceFacts(workspace: WorkspaceShape, secret?: string): readonly string[] {
   const { id, name, ownerEmail, custom, connected, targetUrl, mode, secrets, createdAt } = workspace;
   const retired = secrets.flatMap(({ expiresAt }) => expiresAt ?? []);
@@ -67,7 +67,7 @@ export function healthFacts(health: HealthShape): readonly string[] {
   ]);
 }
 
-/** Returns a delivery as one line, as a tail prints it. */
+/** Returns the line that a tail prints for a delivery. */
 export function deliveryLine(delivery: DeliveryShape): string {
   const { at, eventType, eventId, attempt, result, status, latencyMs, address } = delivery;
   const { polls, lastAt, events } = delivery;

@@ -56,7 +56,7 @@ describe("the token", () => {
       EXIT.SETTINGS,
       ASCII,
     ],
-    ["an unknown token", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /does not know the token/],
+    ["an unknown token", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /rejects the token/],
     ["a token of another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
   ])("is rejected and never printed: %s", async (_what, args, environment, wanted, words) => {
     const { code, stdout, stderr } = await run(args(), environment);
