@@ -14,7 +14,7 @@ const CHANNELS = [
 
 /** Starts the chat: a room, its bridge and the page. Resolves when the page is served. */
 export async function startChat(config: ChatConfig, log: Logger) {
-  /** The open pages; each is called with every change. */
+  /** One function for each open page, called with every change. */
   const pages = new Set<(event: StreamEvent) => void>();
   const tell = (event: StreamEvent): void => pages.forEach((page) => page(event));
   const room = createRoom(CHANNELS, tell);

@@ -30,7 +30,7 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
   }));
 }
 
-/** Undefined when this chat only polls. */
+/** Returns the settings for pushes; undefined when this chat only polls. */
 function readPush(settings: Settings, environment: NodeJS.ProcessEnv) {
   const cert = settings.file("PUSH_TLS_CERT", "PEM certificate of the listener for pushes");
   const key = settings.file("PUSH_TLS_KEY", "PEM key of that certificate");

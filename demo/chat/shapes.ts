@@ -23,7 +23,7 @@ interface PostHead {
   readonly at: string;
   /** A channel's id, or `dm:` and a member's id for that member's direct conversation with the service. */
   readonly conversation: string;
-  /** Id of the only member who sees the post; null if everyone in the conversation does. */
+  /** Id of the only member who sees the post; null if everyone in the conversation sees it. */
   readonly onlyFor: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface TypedPost extends PostHead {
   readonly author: Member;
   readonly text: string;
   readonly isCommand: boolean;
-  /** Id of the post that it replies to. */
+  /** Id of the post that this post replies to; null if there is none. */
   readonly replyTo: number | null;
   readonly report: Report;
 }
@@ -48,10 +48,10 @@ export type Post = TypedPost | ServicePost;
 
 export type LinkMode = "poll" | "push";
 
-/** How the bridge gets events, and whether it works. */
+/** How the bridge gets events, and whether the bridge is connected. */
 export interface LinkState {
   readonly mode: LinkMode;
-  /** Whether its network is cut. The bridge then neither polls nor answers pushes, and cannot report events. */
+  /** Whether the bridge's network is cut. The bridge then cannot poll, receive pushes or report events. */
   readonly isCut: boolean;
   /** Whether a change of mode is in progress. */
   readonly isSwitching: boolean;
@@ -72,41 +72,41 @@ export interface Exchange {
   /** Later exchanges have higher ids. */
   readonly id: number;
   readonly at: string;
-  /** `report` and `poll` go from the bridge to the service, a `push` comes from it. */
+  /** The bridge sends a `report` or a `poll`; the service sends a `push`. */
   readonly what: "report" | "poll" | "push";
   readonly method: string;
   readonly path: string;
   readonly request: WireSide;
-  /** Null when no answer came. */
+  /** Null if there was no answer. */
   readonly answer: (WireSide & { readonly status: number }) | null;
-  /** Why no answer came; null when one did. */
+  /** Why there was no answer; null if there was an answer. */
   readonly failure: string | null;
   readonly ms: number;
-  /** Number of consecutive empty polls that this entry counts; 1 for others. */
+  /** Number of consecutive empty polls in this entry; 1 for all other exchanges. */
   readonly times: number;
 }
 
-/** An event of the page's stream; each is one line of JSON. */
+/** An event of the page's stream, sent as one line of JSON. */
 export type StreamEvent =
   | {
       readonly type: "welcome";
       readonly me: Member;
       readonly channels: readonly Channel[];
-      /** Oldest first; only the newest of a long chat. */
+      /** Oldest first. For a long chat, only the newest posts. */
       readonly posts: readonly Post[];
       readonly link: LinkState;
       /** Newest first. */
       readonly exchanges: readonly Exchange[];
     }
-  /** A new post, or one that changed. */
+  /** A new or changed post. */
   | { readonly type: "post"; readonly post: Post }
   | { readonly type: "link"; readonly link: LinkState }
-  /** A new exchange, or an entry of empty polls that counts one more. */
+  /** A new exchange, or an entry with one more empty poll. */
   | { readonly type: "exchange"; readonly exchange: Exchange }
   /** Events expired before the bridge fetched them. */
   | { readonly type: "missed" };
 
-/** Bound of a member's name in characters, checked by the server and the page. */
+/** Maximum characters of a member's name, enforced by the server and the page. */
 export const NAME_MAX = 40;
 
 /** The word that begins a command. */

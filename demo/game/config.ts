@@ -20,7 +20,7 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
       "address of the listener for pictures, host:port",
       "127.0.0.1:8090",
     ),
-    // Ends in a slash; undefined if it is the address that serves them.
+    // The base URL of the pictures, with a slash at the end; by default, the address in `picturesListen`.
     picturesUrl: environment["PICTURES_URL"]
       ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
       : undefined,

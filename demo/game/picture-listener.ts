@@ -5,8 +5,8 @@ import fastify from "fastify";
 import type { HostPort } from "../../runtime/settings";
 
 /**
- * Serves the pictures of questions as `GET /<name>.png`, because a message holds
- * only the URL of its image. Resolves when it is listening.
+ * Serves the pictures of questions as `GET /<name>.png`, because a message contains
+ * only the URL of its image. Resolves when the pictures are served.
  */
 export async function listenForPictures(at: HostPort) {
   const app = fastify({ forceCloseConnections: true });

@@ -14,13 +14,13 @@ import { listenForPictures } from "./picture-listener";
 import { drawQuestions } from "./questions/draw-questions";
 import { createWorkspaces } from "./workspaces";
 
-/** Age above which an event is dropped, because after an outage nobody still waits for its outputs. */
+/** Age in ms above which an event is dropped: after an outage, nobody waits for the outputs of old events. */
 const STALE_AFTER_MS = 5 * 60_000;
-/** Number of handled events that are remembered for redelivery; more than can be unacked at once. */
+/** Maximum number of handled events in the cache, which detects redelivery. Fewer events are unacked at any time. */
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
-/** Starts the game service. Resolves when it follows; rejects when core rejects it or `stopping` is aborted first. */
+/** Starts the game. Resolves when it follows events. Rejects if core rejects it or `stopping` is aborted before. */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { group, consumer } = config;
   const pictures = await listenForPictures(config.picturesListen);
@@ -33,12 +33,12 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     group,
     log,
     onUnknownWorkspace(workspaceId) {
-      log.info({ workspaceId }, "core does not know the workspace, so its games are dropped");
+      log.info({ workspaceId }, "core does not have the workspace, so its games are dropped");
       workspaces.forget(workspaceId);
     },
   });
 
-  // Outputs of the clock are never repeated by another run, so their keys contain an id of this one.
+  // Another run never repeats the outputs of a timer, so their keys contain an id of this run.
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
   const workspaces = createWorkspaces({
@@ -81,13 +81,13 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
   const health = await listenForProbes(config.healthListen, async () =>
     closing !== undefined ? "stopping" : follower.isFollowing ? undefined : "core is unreachable",
   );
-  /** Ends the games, publishes their ends, sends the last acks, and closes. Closing twice is harmless. */
+  /** Ends the games, publishes their last messages, sends the last acks, and closes. Closing twice is harmless. */
   const close = (): Promise<void> =>
     (closing ??= (async () => {
       follower.pause();
       workspaces.close();
       await Promise.race([publisher.idle(), sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
-      // Events whose outputs are published are acked before the stream ends; others stay unacked.
+      // Events whose outputs are published are acked before the stream closes. All other events stay unacked.
       await follower.close();
       publisher.close();
       core.close();

@@ -5,11 +5,11 @@ import { emptyWorkspace, type Rules, type Workspace } from "./rules/workspace";
 
 export interface WorkspacesOptions {
   readonly rules: Rules;
-  /** Called with the outputs that no member caused: those of a tick and of the shutdown. */
+  /** Called with the outputs that no member caused: the outputs of ticks and of the shutdown. */
   readonly onOwn: (workspaceId: string, outputs: readonly Output[]) => void;
 }
 
-/** Number of workspaces that are remembered. The longest unused is dropped first, with its games. */
+/** Maximum number of workspaces in memory. The least recently used workspace is dropped first, with its games. */
 const WORKSPACES_MAX = 5_000;
 
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** The states of all workspaces, and the timers of their games. */
+/** Keeps the states of all workspaces, and runs the timers of their games. */
 export function createWorkspaces({ rules, onOwn }: WorkspacesOptions) {
   const entries = new LRUCache<string, Entry>({
     max: WORKSPACES_MAX,
@@ -38,12 +38,12 @@ export function createWorkspaces({ rules, onOwn }: WorkspacesOptions) {
   }
 
   return {
-    /** Plays an input; returns the outputs in order. */
+    /** Applies an input, and returns the outputs in order. */
     play: step,
     forget: (workspaceId: string): void => void entries.delete(workspaceId),
     /** Ends every game and stops all timers. */
     close(): void {
-      // Each step moves its workspace to the end of the cache.
+      // The ids are copied first, because `step` moves its workspace to the end of the cache.
       const ids = [...entries.keys()];
       for (const id of ids) onOwn(id, step(id, { type: "closing" }));
       entries.clear();

@@ -20,14 +20,14 @@ export interface BridgeOptions {
   readonly room: Room;
   readonly wire: WireLog;
   readonly log: Logger;
-  /** Called with each new state, and when events expired before the bridge fetched them. */
+  /** Called with each new state of the bridge, and when events expired before the bridge fetched them. */
   readonly tell: (event: StreamEvent) => void;
 }
 
 /**
- * Binds the room as the kit's chat: the part that the author of a bridge writes
+ * Returns the room as the kit's `Chat`. The author of a bridge writes this part
  * first. A message for an unknown channel or member is accepted and shown to
- * nobody, because a rejection would block all events behind it.
+ * nobody, because a rejection would block all later events.
  */
 function chatOf(room: Room): Chat {
   return {
@@ -39,14 +39,14 @@ function chatOf(room: Room): Chat {
 }
 
 /**
- * Starts the room's bridge, which reports what members do, and applies the
- * service's events, polled or pushed, to the room.
+ * Starts the room's bridge. The bridge reports members' actions to the service,
+ * and applies polled and pushed events to the room.
  *
  *     poll ── one last poll, target URL set ──▶ push
  *      ▲                                         │
  *      └───────── target URL cleared ◀───────────┘
  *
- * The network can be cut in both modes. In poll mode the bridge polls again as
+ * The network can be cut in both modes. In poll mode, the bridge polls again as
  * soon as the network is restored.
  */
 export async function startBridge({ config, room, wire, log, tell }: BridgeOptions) {
@@ -101,14 +101,14 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
     if (state.mode === "poll" && !state.isCut) polling.start();
   }
 
-  // A run that was killed in push mode leaves its target URL set, and polls would be answered 403.
+  // A run that was killed in push mode leaves its target URL set. Polls are answered 403 until the URL is cleared.
   if (state.whyFixed === null) await turnTo("poll").catch(report);
   follow();
   return {
     get state() {
       return state;
     },
-    /** Undefined when this bridge cannot receive pushes. */
+    /** Port of the listener for pushes; undefined when this bridge cannot receive pushes. */
     pushPort: listener?.port,
     report: (event: InboundEvent): Promise<SendResult> => sender.send(event, { signal: over.signal }),
 

@@ -6,13 +6,14 @@ import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Post } from "../shapes";
 
-/** Bounds an answer, because the room may be full of long posts and the checker reads it many times a second. */
+/** Maximum bytes of an answer. The room can be full of long posts, and the checker reads many times per second. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 /**
- * Answers `chat-bridge-check --observe` with everything that the chat shows, to
- * everyone and to single members, oldest first. A long chat is cut to its newest
- * posts. Requests must be signed like a poll; others are answered 401 or 409.
+ * Returns a function that answers `chat-bridge-check --observe` with the chat's
+ * posts, oldest first, including posts for single members. An answer about a long
+ * chat has only the newest posts. A request must be signed like a poll; otherwise it
+ * is answered 401 or 409.
  */
 export function createObservation(
   room: Pick<Room, "allPosts">,

@@ -5,16 +5,16 @@ import { createPoll, type PollOptions } from "../../../bridge/poll";
 import { runPoller } from "../../../bridge/poller";
 
 export interface PollingOptions extends PollOptions {
-  /** Applies a page; the same page is polled again when this rejects. */
+  /** Applies a page. If the promise rejects, the same page is polled again. */
   readonly handle: (page: EventPage) => Promise<void>;
   /** Called with the reason when a poll fails, and with null when a poll succeeds. */
   readonly onProblem: (problem: string | null) => void;
 }
 
-/** Pause after an answer that retries do not change, e.g. 404; somebody may fix the cause in the meantime. */
+/** Milliseconds until the next poll after an answer that an immediate retry would not change, e.g. 404. */
 const REFUSED_PAUSE_MS = 10_000;
 
-/** A poller that can be stopped, and then started again from its cursor. */
+/** Returns a poller that can be stopped, and that continues from its cursor when it is started again. */
 export function createPolling(options: PollingOptions) {
   const { onProblem } = options;
   const cursors = cursorInMemory();
@@ -39,21 +39,21 @@ export function createPolling(options: PollingOptions) {
   }
 
   return {
-    /** Starts polling. Harmless when it is already started. */
+    /** Starts polling. Does nothing if polling has already started. */
     start(): void {
       if (ended !== undefined) return;
       over = new AbortController();
       ended = pollUntil(over.signal);
     },
 
-    /** Resolves when no poll is in progress. */
+    /** Stops polling. Resolves when no poll is in progress. */
     async stop(): Promise<void> {
       over.abort();
       await ended;
       ended = undefined;
     },
 
-    /** Fetches all held events, once. Call it while polling is stopped. Rejects when a poll or the handler fails. */
+    /** Fetches all held events once; polling must be stopped. Rejects when a poll or the handler fails. */
     async fetchAll(): Promise<void> {
       const poll = createPoll(options);
       for (let hasMore = true; hasMore;) {

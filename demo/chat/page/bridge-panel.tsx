@@ -10,7 +10,7 @@ const MODES: readonly (readonly [LinkMode, string, string])[] = [
   ["push", "Receives pushes", "The service sends each event immediately."],
 ];
 
-/** Windows in which the panel is beside the chat; in narrower ones it covers the chat. */
+/** Media query for windows in which the panel is beside the chat. In narrower windows, the panel covers the chat. */
 export const WIDE = "(min-width: 1080px)";
 
 export interface BridgePanelProps {
@@ -20,7 +20,7 @@ export interface BridgePanelProps {
   onClose(): void;
 }
 
-/** The panel of the bridge: its mode, its network and its latest exchanges. */
+/** The panel with the bridge's mode, network and latest exchanges. */
 export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelProps) {
   const { fault, send } = useRequest();
   const { mode, isCut, isSwitching, whyFixed, problem } = link;
@@ -92,7 +92,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
   );
 }
 
-/** The state of the bridge in a few words. */
+/** Returns a few words for the state of the bridge, with their tone. */
 export function linkWords({
   mode,
   isCut,

@@ -4,7 +4,7 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
-/** The buttons under a message. One press is in progress at a time; its effect arrives as another event. */
+/** The buttons under a message. Only one press is in progress at a time. The effect of a press arrives as an event. */
 export function ButtonRows({ post, client }: { readonly post: ServicePost; readonly client: ChatClient }) {
   const [pressed, setPressed] = useState<string | undefined>(undefined);
   const { fault, send } = useRequest();

@@ -1,8 +1,8 @@
 import type { LinkMode, Member, StreamEvent } from "../shapes";
 
-/** The requests of the member who joined with `key`. All reject with an Error whose message is for members. */
+/** Returns the requests of the member with `key`. A failure rejects with an Error whose message is for members. */
 export function clientFor(key: string) {
-  /** The last post sent; each waits for the one before, so that posts keep their order. */
+  /** The answer to the last post. Each post waits for the answer to the previous post, so posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();
   return {
     say(said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) {
@@ -35,13 +35,13 @@ async function request(method: string, path: string, body: object, key = ""): Pr
 
 export interface StreamListener {
   onEvent(event: StreamEvent): void;
-  /** Called when the stream was lost; the browser opens it again. */
+  /** Called when the stream breaks. The browser then reopens the stream. */
   onDisconnect(): void;
-  /** Called when the stream was closed for good: the server does not know the key, or the page is being left. */
+  /** Called when the stream is not reopened: the server rejected the key, or the user is leaving the page. */
   onUnknown(): void;
 }
 
-/** Follows the chat. Returns a function that stops it. */
+/** Follows the chat. Returns a function that closes the stream. */
 export function followChat(key: string, { onEvent, onDisconnect, onUnknown }: StreamListener): () => void {
   const stream = new EventSource(`/api/stream?key=${encodeURIComponent(key)}`);
   stream.addEventListener("message", ({ data }) => onEvent(JSON.parse(String(data)) as StreamEvent));

@@ -20,7 +20,7 @@ export interface ChatPageProps {
 export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
   const { channels, posts, me, link, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
-  /** Id of the last post seen, by conversation. */
+  /** Id of the last post that the member saw, by conversation. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
   const [replyTo, setReplyTo] = useState<number | undefined>(undefined);
   const [isPanelOpen, setPanelOpen] = useState(() => matchMedia(WIDE).matches);
@@ -97,7 +97,7 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
   );
 }
 
-/** Has screen readers read out each new phase of a live message, because a `log` region announces only additions. */
+/** Makes screen readers announce each new phase of a live message. A `log` region announces only new messages. */
 function Announcer({ posts }: { readonly posts: readonly Post[] }) {
   const said = useRef("");
   const edited = posts.findLast((post): post is ServicePost => post.by === "service" && post.edits > 0);

@@ -11,7 +11,7 @@ export interface ChatState {
   readonly exchanges: readonly Exchange[];
   /** Whether the stream is open. */
   readonly isLive: boolean;
-  /** Whether events expired before the bridge fetched them, until the member dismisses the notice. */
+  /** Whether events expired before the bridge fetched them, and the member has not dismissed the notice. */
   readonly hasMissed: boolean;
 }
 
@@ -45,7 +45,7 @@ function withPost(posts: readonly Post[], post: Post): readonly Post[] {
   return posts.toSpliced(at + 1, 0, post).slice(-POSTS_MAX);
 }
 
-/** Number of posts by others in a conversation after the post `seen`. */
+/** Returns the number of posts in a conversation after the post `seen`, without the member's own posts. */
 export function unreadIn({ posts, me }: ChatState, conversation: string, seen: number): number {
   return posts.filter(
     (post) =>

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
   push: "Push",
 };
 
-/** One request with its answer, both folded until the member opens them. */
+/** One request with its answer. Both are hidden until the member opens the entry. */
 export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const { what, at, method, path, request, answer, failure, ms, times } = exchange;
   const [isOpen, setOpen] = useState(false);
@@ -58,7 +58,7 @@ function indented(body: string): string {
   }
 }
 
-/** A short summary: the number of events of a poll, or the type of the reported or pushed event. */
+/** Returns a short summary: the number of polled events, or the type of the reported or pushed event. */
 function gist({ what, request, answer, failure }: Exchange): string {
   if (what === "poll") {
     if (answer === null) return failure ?? "";

@@ -24,7 +24,7 @@ export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
 
 const HUES = 8;
 
-/** A member's mark: the first letter of the name, on a colour derived from the id. */
+/** A member's avatar: the first letter of the name, on a colour derived from the id. */
 export function Avatar({ id, name }: Member) {
   const sum = [...id].reduce((before, letter) => before + (letter.codePointAt(0) ?? 0), 0);
   const [letter = "?"] = name.trim();

@@ -49,12 +49,12 @@ export interface MessagePostProps {
   onReply(post: number): void;
 }
 
-/** A message of the service. Every kind but `text` is shown as a card, so unknown kinds are too. */
+/** A message from the service. Every kind except `text` is shown as a card, also an unknown kind. */
 export function MessagePost({ post, client, onReply }: MessagePostProps) {
   const { message, edits } = post;
   const article = useRef<HTMLElement>(null);
   const focused = useRef<Element | undefined>(undefined);
-  // When an edit removes the focused button, the focus moves to its message.
+  // When an edit removes the focused button, the focus moves to the message of the button.
   useLayoutEffect(() => {
     if (focused.current === undefined || focused.current.isConnected) return;
     focused.current = undefined;
@@ -119,7 +119,7 @@ function Head({ name, post, children }: HeadProps) {
   );
 }
 
-/** Seconds until `endsAt`. Hidden from screen readers, which would read it out every second. */
+/** Shows the seconds until `endsAt`. Screen readers ignore the countdown, because it changes every second. */
 function Countdown({ endsAt }: { readonly endsAt: string }) {
   const left = Math.ceil((Date.parse(endsAt) - useNow(250)) / 1000);
   return left > 0 ? (
@@ -129,7 +129,7 @@ function Countdown({ endsAt }: { readonly endsAt: string }) {
   ) : null;
 }
 
-/** The start of a post, on one line. */
+/** Returns the start of a post, on one line. */
 export function excerpt(post: Post): string {
   const text = post.by === "member" ? post.text : plainText(post.message.text);
   const line = text.replaceAll(/\s+/g, " ");

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { parseMessageText, toPlainText, type Block, type Inline } from "../../../bridge/message-text";
 
-/** Renders chat-flavoured Markdown as elements; HTML in it is shown as text. */
+/** Renders chat-flavoured Markdown as elements. HTML tags are shown as plain text. */
 export function RichText({ text }: { readonly text: string }) {
   return <div class="rich">{parseMessageText(text).map(block)}</div>;
 }
@@ -42,7 +42,7 @@ function inline(node: Inline): ComponentChildren {
   }
 }
 
-/** Returns a message's text without markup and quote marks, to be read out or shortened. */
+/** Returns a message's text without markup and quote marks, for screen readers and excerpts. */
 export function plainText(text: string): string {
   return toPlainText(parseMessageText(text)).replaceAll(/^(?:> )+/gm, "");
 }

@@ -4,7 +4,7 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { MemberPost, MessagePost } from "./post-view";
 
-/** Distance from the end of the timeline, in pixels, within which it follows new posts. */
+/** Pixels from the end within which the timeline follows new posts. */
 const NEAR_PX = 120;
 
 export interface TimelineProps {
@@ -14,7 +14,10 @@ export interface TimelineProps {
   onReply(post: number): void;
 }
 
-/** The posts of a conversation. It follows new posts while scrolled to the end, else it offers to jump to changes. */
+/**
+ * The posts of a conversation. While the timeline is scrolled to its end, it follows
+ * new posts. Otherwise a button jumps to the latest change.
+ */
 export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
@@ -42,7 +45,7 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // Loaded pictures and a resized window move the end.
+    // The end moves when a picture loads and when the window is resized.
     const sizes = new ResizeObserver(toEnd);
     sizes.observe(element);
     for (const child of element.children) sizes.observe(child);
@@ -57,7 +60,7 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
 
   return (
     <div class="timeline-frame">
-      {/* Focusable, so that the keyboard can scroll it. */}
+      {/* The timeline is focusable, so that the keyboard can scroll it. */}
       <div class="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Messages">
         <ol>
           {posts.length === 0 && <li class="empty">No messages yet. Start a game, or write something.</li>}

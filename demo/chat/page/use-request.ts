@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 
-/** Sends requests, and keeps the fault of the last one, in words for the member; empty when it succeeded. */
+/** Returns `send` and `fault`: the error of the last request, in words for members, or "" after a success. */
 export function useRequest() {
   const [fault, setFault] = useState("");
-  /** Resolves when the request is answered: to true if it succeeded. */
+  /** Resolves to whether the request succeeded. */
   async function send(request: () => Promise<unknown>): Promise<boolean> {
     setFault("");
     try {

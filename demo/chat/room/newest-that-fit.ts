@@ -1,6 +1,6 @@
 /**
- * Returns the newest items, oldest first, that fit in `maxBytes` of JSON. A
- * bound in posts would not bound the bytes, because posts differ in length.
+ * Returns the newest items that fit in `maxBytes` of JSON, oldest first. A limit on
+ * the number of items would not limit the bytes, because items differ in length.
  */
 export function newestThatFit<Item>(oldestFirst: readonly Item[], maxBytes: number): readonly Item[] {
   let bytes = 0;

@@ -15,17 +15,17 @@ import {
 export type Room = ReturnType<typeof createRoom>;
 
 const MEMBERS_MAX = 500;
-/** Most posts of one conversation. */
+/** Maximum number of posts in a conversation. */
 const POSTS_MAX = 300;
 
 /**
- * The chat tool itself: members and posts, in memory only. It does not depend
- * on the service. `tell` is called with each change of a post.
+ * Creates the chat tool itself: members and posts, only in memory. The room does
+ * not depend on the service. `tell` is called with each new or changed post.
  */
 export function createRoom(channels: readonly Channel[], tell: (event: StreamEvent) => void) {
-  /** By the key that authenticates the member, in the order of joining. */
+  /** Members by key, in the order of joining. A key authenticates a member. */
   const members = new Map<string, Member>();
-  /** By id, oldest first. */
+  /** Posts by id, oldest first. */
   const posts = new Map<number, Post>();
   let lastId = 0;
 
@@ -48,7 +48,7 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
     put(post);
   }
 
-  /** Removes the member who joined first, with their direct conversation. */
+  /** Removes the member who joined first, and the posts in the member's direct conversation. */
   function removeOldestMember(): void {
     const [oldest] = members;
     if (oldest === undefined) return;
@@ -60,7 +60,7 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
   return {
     channels,
 
-    /** Adds a member; the key authenticates them. In a full chat they replace the member who joined first. */
+    /** Adds a member and returns the member's key. In a full chat, the member who joined first is removed. */
     join(name: string): { readonly member: Member; readonly key: string } {
       if (members.size >= MEMBERS_MAX) removeOldestMember();
       const id = `u-${randomBytes(6).toString("hex")}`;
@@ -72,20 +72,20 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
 
     memberOf: (key: string): Member | undefined => members.get(key),
 
-    /** Whether the conversation exists and this member may use it. */
+    /** Returns whether the conversation exists and this member can use it. */
     isOpenTo: (memberId: string, conversation: string): boolean =>
       conversation === dmChannel(memberId) || channels.some(({ id }) => id === conversation),
 
     post: (postId: number): Post | undefined => posts.get(postId),
 
-    /** The posts that a member may see, oldest first. */
+    /** Returns the posts that a member can see, oldest first. */
     postsFor: (memberId: string): readonly Post[] =>
       [...posts.values()].filter((post) => isSeenBy(memberId, post)),
 
-    /** All posts, also those that only one member sees, oldest first. */
+    /** Returns all posts, including posts for single members, oldest first. */
     allPosts: (): readonly Post[] => [...posts.values()],
 
-    /** Shows what a member typed. Only its author sees a command. */
+    /** Shows what a member typed. A command is shown only to its author. */
     say(said: Pick<TypedPost, "author" | "conversation" | "text" | "isCommand" | "replyTo">): TypedPost {
       const { conversation, author, isCommand } = said;
       const from = head(conversation, isCommand ? author.id : null);
@@ -99,14 +99,14 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
       if (post?.by === "member") put({ ...post, report });
     },
 
-    /** Shows a message of the service; returns the id of its post. */
+    /** Shows a message from the service. Returns the id of the post. */
     show(conversation: string, message: Message, onlyFor: string | null = null): number {
       const post: Post = { by: "service", ...head(conversation, onlyFor), message, edits: 0 };
       add(post);
       return post.id;
     },
 
-    /** Replaces a message of the service in place, unless it is no longer shown. */
+    /** Replaces a message from the service in place. Does nothing if the message is no longer shown. */
     edit(postId: number, message: Message): void {
       const post = posts.get(postId);
       if (post?.by === "service") put({ ...post, message, edits: post.edits + 1 });
@@ -114,7 +114,10 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
   };
 }
 
-/** Whether a member may see a post. Posts for another member, and other direct conversations, are hidden. */
+/**
+ * Returns whether a member can see a post. Posts for another member, and posts in
+ * another member's direct conversation, are hidden.
+ */
 export function isSeenBy(memberId: string, { conversation, onlyFor }: Post): boolean {
   if (onlyFor !== null && onlyFor !== memberId) return false;
   return !conversation.startsWith(DM_PREFIX) || conversation === dmChannel(memberId);

@@ -13,7 +13,7 @@ import type { PageContext } from "./page-context";
 
 const ID = { type: "integer", minimum: 1 } as const;
 
-/** The options of a route whose body has exactly these properties. */
+/** Returns the options of a route whose body has all `required` properties, and only properties in `properties`. */
 function bodyOf(properties: Record<string, object>, required = Object.keys(properties)): object {
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
@@ -39,7 +39,7 @@ export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void 
   });
 }
 
-/** Adds the routes by which members type, press buttons, switch the bridge's mode and cut its network. */
+/** Adds the routes for typed text, pressed buttons, the bridge's mode and the bridge's network. */
 export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
   type Said = { conversation: string; text: string; replyTo?: number };
   app.post<{ Body: Said }>("/say", SAY, (request, reply) => {
@@ -72,7 +72,7 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
         ? { type: "message", ...from, text, ...(replied && { replyTo: replied.message.id }) }
         : { type: "command", ...from, text: command },
     );
-    // The chat shows the post at once, and the result of its report later.
+    // The chat shows the post immediately, and the result of the report later.
     void reported.then((result) => room.setReport(post.id, toReport(result)));
     return reply.code(204).send();
   });
@@ -106,13 +106,13 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     return reply.code(204).send();
   });
 
-  /** The channel of an event: the id of a direct conversation, or the id and the name of a channel. */
+  /** Returns the channel of an event: the id of a direct conversation, or the id and the name of a channel. */
   function channelOf(id: string): Channel {
     return room.channels.find((each) => each.id === id) ?? id;
   }
 }
 
-/** The text after the command word; undefined when the text is not a command. */
+/** Returns the text after the command word; undefined when the text is not a command. */
 function readCommand(text: string): string | undefined {
   const [word = "", ...rest] = text.split(/\s+/);
   return word.toLowerCase() === COMMAND ? rest.join(" ") : undefined;

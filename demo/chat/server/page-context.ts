@@ -8,13 +8,13 @@ export interface PageContext {
   readonly room: Room;
   readonly wire: WireLog;
   readonly bridge: Bridge;
-  /** The open pages; each is called with every change. */
+  /** One function for each open page, called with every change. */
   readonly pages: Set<(event: StreamEvent) => void>;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The member who sent the request. Only requests that need no key have none. */
+    /** The member who sent the request; unset only for requests that need no key. */
     member: Member;
   }
 }

@@ -2,12 +2,12 @@ import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 export interface PageGuardOptions {
-  /** Host names, in addition to localhost, under which the page may be opened. */
+  /** Host names, in addition to localhost, under which the page can be opened. */
   readonly hosts: readonly string[];
   readonly imageSources: string;
 }
 
-/** Lets only the chat's own page use its API, and only the page's own script run in it. */
+/** Allows only the chat's own page to use the API, and only the page's own script to run in the page. */
 export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGuardOptions): void {
   const headers = {
     "content-security-policy": [

@@ -12,7 +12,7 @@ import { addStreamRoute } from "./stream-route";
 
 const REQUEST_WITHIN_MS = 10_000;
 const BODY_MAX_BYTES = 32 * 1024;
-/** Built by `npm run build`, beside the compiled server. */
+/** Folder of the page, which `npm run build` puts beside the compiled server. */
 const PAGE = join(__dirname, "../page");
 
 /** Serves the page, and its API under /api. Throws when the page is not built. */

@@ -6,18 +6,18 @@ import type { StreamEvent } from "../shapes";
 import type { PageContext } from "./page-context";
 
 const STREAMS_MAX = 500;
-/** Interval of heartbeats, which detect broken connections and keep proxies from closing idle streams. */
+/** Milliseconds between heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
-/** Bound of the posts in a welcome. With all exchanges it must be well below `UNREAD_MAX_BYTES`. */
+/** Maximum bytes of the posts in a welcome. Posts and exchanges together must be well below `UNREAD_MAX_BYTES`. */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
-/** Unread bytes above which a stream is closed: its reader has stopped. */
+/** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Adds `GET /api/stream`: everything that a member sees, as server-sent events. */
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
-    // Up to its high-water mark a PassThrough buffers on one side only, so no byte is counted twice below.
+    // Up to its high-water mark, a PassThrough buffers bytes on one side only, so no byte is counted twice below.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;

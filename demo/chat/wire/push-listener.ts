@@ -37,7 +37,7 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
   if (observe !== undefined) {
-    // For `chat-bridge-check`. Its requests are not part of the wire log, because the service sends none.
+    // Requests of `chat-bridge-check` are not logged, because the wire log shows only exchanges with the service.
     app.get("/observe", (request, reply) => {
       // The query stays exactly as sent, because the signature covers its bytes.
       const [, query = ""] = /\?(.*)$/.exec(request.url) ?? [];
@@ -46,7 +46,7 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
     });
   }
 
-  // A cut network drops connections before the TLS handshake.
+  // While the network is cut, connections are closed before the TLS handshake.
   let isCut = false;
   app.server.on("connection", (socket: Socket) => {
     if (isCut) socket.destroy();

@@ -2,7 +2,10 @@ import fastify from "fastify";
 
 const BODY_MAX_BYTES = 1024 * 1024;
 
-/** An HTTP server whose routes get bodies as the bytes that were sent, because a signature covers the bytes. */
+/**
+ * Creates an HTTP server, or an HTTPS server if `tls` is given. Its routes get the exact
+ * bytes of a body, because a signature covers the bytes.
+ */
 export function createRawServer(tls: { readonly cert: Buffer; readonly key: Buffer } | null) {
   const app = fastify({
     https: tls,

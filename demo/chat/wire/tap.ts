@@ -6,9 +6,9 @@ const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 const PASS_WITHIN_MS = 30_000;
 
 /**
- * Starts a proxy on loopback between the bridge and the service. It forwards
- * each request with its exact body and records it in the wire log. While it is
- * cut, it drops the bridge's connections, as an unreachable network does.
+ * Starts a proxy on loopback between the bridge and the service. The proxy forwards
+ * each request with its exact body, and records the exchange in the wire log. While
+ * the network is cut, the proxy closes the bridge's connections without an answer.
  */
 export async function startTap(serviceUrl: string, wire: WireLog) {
   const service = new URL(serviceUrl);
@@ -54,7 +54,7 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
   });
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   return {
-    /** The base URL to use instead of the service's own. */
+    /** Base URL of the proxy, which the bridge uses instead of the service's base URL. */
     baseUrl: address + service.pathname,
     setCut(isCut: boolean): void {
       if (isCut) network.abort();

@@ -14,7 +14,7 @@ const CONTRACT_HEADERS = [
   "retry-after",
 ] as const;
 
-/** The latest exchanges between the bridge and the service, to be shown in the page. `tell` is called with each. */
+/** Creates a log of the latest exchanges between the bridge and the service. `tell` is called with each change. */
 export function createWireLog(tell: (event: StreamEvent) => void) {
   let exchanges: readonly Exchange[] = [];
   let lastId = 0;
@@ -24,7 +24,7 @@ export function createWireLog(tell: (event: StreamEvent) => void) {
       return exchanges;
     },
 
-    /** Adds an exchange without secrets: `wireSide` removes them. */
+    /** Adds an exchange. Both sides must come from `wireSide`, which removes secrets. */
     add(fresh: Omit<Exchange, "id" | "times">): void {
       const [before, ...older] = exchanges;
       const again = before !== undefined && isEmptyPoll(before) && isEmptyPoll(fresh);
@@ -37,12 +37,18 @@ export function createWireLog(tell: (event: StreamEvent) => void) {
   };
 }
 
-/** Whether a poll found no events. Consecutive ones share an entry, so that they do not displace other exchanges. */
+/**
+ * Returns whether an exchange is an empty poll. Consecutive empty polls share an entry,
+ * so that they do not displace other exchanges.
+ */
 function isEmptyPoll({ what, answer }: Pick<Exchange, "what" | "answer">): boolean {
   return what === "poll" && answer?.status === 200 && answer.body.startsWith('{"events":[]');
 }
 
-/** One side of an exchange as it is shown. Signatures are shortened, so that no shown request can be replayed. */
+/**
+ * Returns one side of an exchange as the page shows it. Signatures are shortened, so
+ * that no shown request can be replayed.
+ */
 export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Array): WireSide {
   const text = Buffer.from(body).toString("utf8");
   return {
@@ -57,7 +63,7 @@ export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Arra
   };
 }
 
-/** The headers of the contract that a request or an answer has. */
+/** Returns the contract's headers of a request or an answer. */
 export function contractHeaders(headers: IncomingHttpHeaders | Headers): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of CONTRACT_HEADERS) {

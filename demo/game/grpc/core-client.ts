@@ -15,7 +15,7 @@ export type CoreClient = ReturnType<typeof connectToCore>;
 const PUBLISH_WITHIN_MS = 10_000;
 const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
 
-/** The client of core's `GameService`. */
+/** Creates a client of core's `GameService`. */
 export function connectToCore({ address, token, tls }: CoreConnection) {
   const client = new GameServiceClient(address, channelCredentials(tls), {
     "grpc.initial_reconnect_backoff_ms": 100,
@@ -28,7 +28,7 @@ export function connectToCore({ address, token, tls }: CoreConnection) {
   metadata.set("authorization", `Bearer ${token}`);
 
   return {
-    /** Publishes 1 to 100 events; rejects with a ServiceError. */
+    /** Publishes 1 to 100 events. A failed call rejects with a ServiceError. */
     publishEvents: (events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> =>
       new Promise((resolve, reject) => {
         const options = { deadline: Date.now() + PUBLISH_WITHIN_MS };

@@ -14,17 +14,17 @@ export interface FollowerOptions {
   readonly group: string;
   readonly consumer: string;
   readonly log: Logger;
-  /** Handles an event. The event is acked when this settles, and redelivered when the ack deadline passes first. */
+  /** Handles an event. The event is acked when the promise settles, or redelivered if the ack deadline passes first. */
   readonly handle: (delivery: Delivery) => Promise<void>;
 }
 
 const WINDOW = 200;
 const CLOSE_WITHIN_MS = 1_000;
-/** Core rejected the token or the request, so a retry fails until a setting changes. */
+/** Statuses with which core rejects the token or the request. A retry fails until a setting changes. */
 const REFUSALS = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.INVALID_ARGUMENT];
 
 /**
- * Follows inbound events, opening a new stream whenever one ends.
+ * Follows inbound events. Opens a new stream whenever a stream closes.
  *
  *     open ─▶ opened ─▶ deliveries, each acked once it is handled ─▶ end
  *      ▲                                                              │
@@ -53,10 +53,10 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     try {
       await handle(delivery);
     } catch (error) {
-      // A redelivery would fail in the same way, so the event is acked, and later events are not blocked.
+      // A redelivery would fail in the same way and block later events, so the event is acked.
       log.error({ err: error, deliveryId }, "an event failed unexpectedly and is dropped");
     }
-    // A new stream does not know the deliveries of the last one.
+    // A delivery can be acked only on the stream that delivered it.
     if (from === stream) say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
   }
 
@@ -96,12 +96,12 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
 
   const ended = run();
   return {
-    /** Resolves when the first stream is opened; rejects when core rejects the game, or `close` is called, first. */
+    /** Resolves when the first stream is open. Rejects if core rejects the game or `close` is called before that. */
     opened,
     get isFollowing() {
       return isFollowing;
     },
-    /** Ignores further deliveries. Those in progress are still acked. */
+    /** Ignores later deliveries. Deliveries in progress are still acked. */
     pause(): void {
       isPaused = true;
     },
@@ -109,7 +109,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     async close(): Promise<void> {
       over.abort();
       refuse(new Error("closed"));
-      // Events that were just handled are acked first.
+      // Events whose handling has just ended are acked first.
       await setImmediate();
       stream.end();
       const late = setTimeout(() => stream.cancel(), CLOSE_WITHIN_MS);

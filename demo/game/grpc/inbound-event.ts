@@ -4,7 +4,7 @@ import type { MemberInput } from "../rules/input-output";
 /**
  * Converts a delivered event to an input of the rules. `refOf` returns the ref
  * of a message id, or undefined for another game's message. Returns undefined
- * for an event of an unknown kind, or without a channel or user.
+ * for an event of an unknown kind, or for an event without a channel or a user.
  */
 export function toInput(
   deliveryId: string,
@@ -14,7 +14,7 @@ export function toInput(
   if (event?.channel === undefined || event.user === undefined) return undefined;
   const { kind, user } = event;
   const from = {
-    // Colons separate the parts of a button's action.
+    // Colons separate the parts of a button's action, so the id must not contain colons.
     eventId: deliveryId.replaceAll(":", "."),
     channel: event.channel.id,
     member: { id: user.id, name: user.name ?? user.id },

@@ -10,24 +10,24 @@ export interface PublisherOptions {
   readonly core: CoreClient;
   readonly group: string;
   readonly log: Logger;
-  /** Called when core does not know a workspace, e.g. because it was deleted. */
+  /** Called when core does not have a workspace, e.g. because the workspace was deleted. */
   readonly onUnknownWorkspace: (workspaceId: string) => void;
 }
 
 const CALL_MAX_EVENTS = 100;
-/** Number of messages whose ids are remembered. */
+/** Maximum number of messages whose ids are cached. */
 const MESSAGES_MAX = 20_000;
 
 /**
- * Publishes the outputs of each workspace in order, one call at a time. A call
- * is retried until core answers it, which the idempotency keys make harmless.
+ * Publishes the outputs of each workspace in order, one call at a time. A call is
+ * retried until core answers. Idempotency keys make the retries harmless.
  */
 export function createPublisher({ core, group, log, onUnknownWorkspace }: PublisherOptions) {
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
-  /** The end of the last outputs, by workspace. */
+  /** By workspace, a promise that resolves when all outputs so far are handled. */
   const pending = new Map<string, Promise<void>>();
-  /** The newest waiting update, by message. Older ones are not published, because it shows everything. */
+  /** The newest pending update, by message. It shows everything, so older updates are not published. */
   const updates = new Map<string, Output>();
   const over = new AbortController();
 
@@ -37,7 +37,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       const message = messageUpdatedBy(workspaceId, output);
       if (updates.get(message) !== output) return false;
       updates.delete(message);
-      // Updates of a message that core rejected have no id to update.
+      // If core has rejected the message itself, there is no id to update, so the update is dropped.
       return messageIdOf(workspaceId, output) !== undefined;
     });
     for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)
@@ -86,12 +86,12 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
 
   return {
     /**
-     * Resolves when the outputs are stored, rejected or dropped. The same cause
-     * has the same idempotency keys, so the outputs of a redelivered event, even
-     * after a crash, are published once. The keys contain the group, because other
-     * games share the workspace. They contain the type, because the outputs may
-     * differ after a crash. Without it, core could answer a new message with the
-     * id of an update.
+     * Resolves when the outputs are stored, rejected or dropped. The same `cause`
+     * has the same idempotency keys. So the outputs of an event are published once,
+     * even if the event is redelivered after a crash. The keys contain the group,
+     * because other games share the workspace. The keys contain the type, because
+     * the outputs can differ after a crash. Without the type, core could answer a
+     * new message with the id of an update.
      */
     async publish(workspaceId: string, cause: string, outputs: readonly Output[]): Promise<void> {
       const postings = outputs.map((output, i) => {
@@ -103,10 +103,10 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       await done;
       if (pending.get(workspaceId) === done) pending.delete(workspaceId);
     },
-    /** The ref of a message; undefined when this process has not published it, or has forgotten it. */
+    /** Returns the ref of a message; undefined if the ref is not cached, e.g. for another game's message. */
     refOf: (workspaceId: string, messageId: string): string | undefined =>
       refs.get(`${workspaceId} ${messageId}`),
-    /** Resolves when no output waits. */
+    /** Resolves when no output is pending. */
     idle: (): Promise<unknown> => Promise.all(pending.values()),
     /** Drops all outputs that are not published yet. */
     close: (): void => over.abort(),

@@ -3,11 +3,11 @@ import type { Question } from "../rules/game-state";
 import bank from "./bank.json";
 
 /**
- * Draws the questions of a game: multiple-choice questions, and at the end a
- * number to guess if `count` is 2 or more. The same seed gives the same questions.
+ * Draws the questions of a game: multiple-choice questions and, if `count` is 2 or
+ * more, a number to guess at the end. The same seed gives the same questions.
  *
- * In `bank.json`, the first option of a choice is the right one, and `picture`
- * names a file in `pictures/`.
+ * In `bank.json`, the first option of a choice is right, and `picture` is the name
+ * of a file in `pictures/`.
  */
 export function drawQuestions(
   count: number,
@@ -32,7 +32,7 @@ export function drawQuestions(
   ];
 }
 
-/** Shuffles a list in an order that depends only on the seed. */
+/** Returns the items in a random order that depends only on the seed. */
 function shuffled<T>(list: readonly T[], seed: string): readonly T[] {
   return list
     .map((item, i) => ({ item, rank: createHash("sha256").update(`${seed}/${i}`).digest("hex") }))

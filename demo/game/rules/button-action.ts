@@ -1,9 +1,9 @@
 import { ID_MAX_CHARACTERS } from "../../../contract/numbers";
 
 /**
- * The action of a button. It goes to the chat and back as the button's opaque
- * text. It contains everything that a press needs, so buttons also work on
- * messages that this process does not remember.
+ * The action of a button. The action travels to the chat and back as opaque text.
+ * It contains everything that a press needs, so this process stores nothing about
+ * the button.
  */
 export type ButtonAction =
   | { readonly do: "join"; readonly gameId: string }
@@ -27,10 +27,10 @@ export function writeAction(action: ButtonAction): string {
 }
 
 const ANSWER_FORM = /^(\d{1,3}):(\d{1,3}):([^]*)$/;
-/** The id of a channel; ids of direct conversations do not match. */
+/** Matches the id of a channel, but not the id of a direct conversation. */
 const CHANNEL_FORM = new RegExp(`^(?!dm:)[^]{1,${ID_MAX_CHARACTERS}}$`, "u");
 
-/** Parses a button's text; returns undefined for a text that `writeAction` does not write. */
+/** Parses the text of an action. Returns undefined for a text that `writeAction` does not write. */
 export function readAction(text: string): ButtonAction | undefined {
   const [, verb, rest = ""] = /^([a-z-]+)(?::([^]*))?$/.exec(text) ?? [];
   switch (verb) {

@@ -11,7 +11,7 @@ export interface Player extends Member {
 
 interface Text {
   readonly text: string;
-  /** URL of a page with more about it. */
+  /** URL of a page with more about the topic. */
   readonly more: string;
 }
 
@@ -22,7 +22,7 @@ export type Question =
       readonly options: readonly string[];
       /** The index of the right option. */
       readonly right: number;
-      /** URL of its picture. */
+      /** URL of the question's picture. */
       readonly picture: string | undefined;
     })
   | (Text & { readonly kind: "number"; readonly right: number; readonly unit: string });
@@ -37,7 +37,7 @@ export interface Answer {
 export type EndReason = "played" | "stopped" | "nobody-answers" | "closing";
 
 /**
- * The phase of a game. Each phase but the last ends by itself:
+ * The phase of a game. Every phase except the last has a time limit:
  *
  *     lobby ─▶ question ─▶ reveal ─▶ question ─▶ … ─▶ reveal ─▶ over
  */
@@ -46,33 +46,33 @@ export type Phase =
   | (Asked & { readonly name: "question"; readonly fromMs: number })
   | (Asked & {
       readonly name: "reveal";
-      /** The points that each member won with this question. */
+      /** The points won with this question, by member's id. */
       readonly gains: ReadonlyMap<string, number>;
     })
   | { readonly name: "over"; readonly why: EndReason };
 
 interface Asked {
-  /** The number of the question, from 0. */
+  /** Index of the question, from 0. */
   readonly index: number;
   readonly question: Question;
   readonly untilMs: number;
-  /** By member's id, first answer first. */
+  /** Answers by member's id, earliest first. */
   readonly answers: Map<string, Answer>;
 }
 
 /** A game in a channel: one live message, from its lobby to its final board. */
 export interface Game {
-  /** Also the ref of its live message. */
+  /** Id of the game, which is also the ref of its live message. */
   readonly id: string;
   readonly channel: string;
   readonly host: Member;
   readonly questions: readonly Question[];
   readonly secondsPerQuestion: number;
   readonly revealMs: number;
-  /** By member's id, in the order of joining. */
+  /** Players by member's id, in the order of joining. */
   readonly players: Map<string, Player>;
   phase: Phase;
-  /** Number of consecutive questions without an answer, up to the latest. */
+  /** Number of consecutive unanswered questions, up to the latest question. */
   unanswered: number;
   /** Time of the last update of the live message, in ms since the epoch. */
   shownAtMs: number;

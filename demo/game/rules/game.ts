@@ -4,14 +4,14 @@ import type { EndReason, Game, Member, Phase } from "./game-state";
 import { tellMember, type MessageContent, type Turn } from "./input-output";
 import { gainsOf } from "./scoring";
 
-/** Minimum time between two updates of a live message within a phase: at most two updates a second. */
+/** Minimum milliseconds between two updates of a live message within a phase. */
 const UPDATE_GAP_MS = 500;
-/** Most members of one game. They can all answer at once within a workspace's limit of 250 requests a second. */
+/** Maximum number of players. If all answer in one second, they stay within a workspace's 250 requests per second. */
 const PLAYERS_MAX = 200;
 /** Number of consecutive questions without an answer after which a game ends. */
 const UNANSWERED_MAX = 2;
 
-/** Opens a game with its lobby, the live message that all later outputs of the game update. */
+/** Opens a game with its lobby. The lobby is the live message, which the game updates in each later phase. */
 export function openGame(
   plan: Pick<Game, "id" | "channel" | "host" | "questions" | "secondsPerQuestion" | "revealMs">,
   lobbyMs: number,
@@ -44,7 +44,7 @@ export function begin(game: Game, member: Member, turn: Turn): void {
   ask(game, 0, turn);
 }
 
-/** Records an answer to a question. A member's first answer counts, and answering joins the game. */
+/** Records an answer to a question. Only a member's first answer counts. An answer also adds its author as a player. */
 export function answer(game: Game, member: Member, index: number, value: number, turn: Turn): void {
   const { phase, players } = game;
   if (phase.name !== "question" || phase.index !== index || turn.nowMs >= phase.untilMs) {
@@ -67,7 +67,7 @@ export function answer(game: Game, member: Member, index: number, value: number,
   tell(game, member, showReceipt("Locked in", question, given), turn);
 }
 
-/** Ends the phase if its time is over, or else shows changes that are due. */
+/** Ends the phase if its time has passed. Otherwise shows pending changes if an update is due. */
 export function tick(game: Game, turn: Turn): void {
   const { phase } = game;
   if (phase.name === "over" || turn.nowMs < phase.untilMs) {
@@ -110,7 +110,7 @@ function reveal(game: Game, phase: Extract<Phase, { name: "question" }>, turn: T
   enter(game, { name: "reveal", index, question, untilMs, answers, gains }, turn);
 }
 
-/** Shows a new phase at once. */
+/** Shows a new phase immediately. */
 function enter(game: Game, phase: Phase, turn: Turn): void {
   game.phase = phase;
   show(game, turn);
@@ -120,7 +120,7 @@ function addPlayer(game: Game, { id, name }: Member): void {
   game.players.set(id, { id, name, points: game.players.get(id)?.points ?? 0 });
 }
 
-/** Shows a change within a phase, once `UPDATE_GAP_MS` has passed since the last update, with those made meanwhile. */
+/** Shows all pending changes within a phase, but not within `UPDATE_GAP_MS` of the last update. */
 function showSoon(game: Game, turn: Turn): void {
   game.isStale = true;
   if (turn.nowMs >= game.shownAtMs + UPDATE_GAP_MS) show(game, turn);

@@ -3,9 +3,9 @@ import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 import type { Member } from "./game-state";
 
 interface FromMember {
-  /** The same on every delivery of the event; seeds all randomness. */
+  /** Id of the event, which is the same in every delivery. It seeds all random choices. */
   readonly eventId: string;
-  /** A channel's id, or `dm:` and the member's id for a direct conversation. */
+  /** Id of a channel; in a direct conversation, `dm:` followed by the member's id. */
   readonly channel: string;
   readonly member: Member;
 }
@@ -21,7 +21,7 @@ export type ActionInput = FromMember & {
 export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
-  /** Ref of the message replied to; null if this game did not publish it, undefined if the message is no reply. */
+  /** Ref of the message that this message answers; null for a message of another game; undefined without a reply. */
   readonly replyTo: string | null | undefined;
 };
 
@@ -34,20 +34,20 @@ export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
 interface InChannel {
-  /** A channel's id; in an update also `dm:` and a user's id. */
+  /** Id of a channel. In an update, also `dm:` followed by a user's id. */
   readonly channel: string;
   readonly content: MessageContent;
 }
 
 /**
- * An output of the rules. The types are the contract's. A `ref` names a message
- * in later outputs and inputs, because its id is not known when it is created.
+ * An output of the rules. `type` is an event type of the contract. A `ref` names a
+ * message in later outputs and inputs, because core chooses the message's id later.
  */
 export type Output =
   | (InChannel & { readonly type: "message.create"; readonly ref?: string })
   | (InChannel & {
       readonly type: "message.update";
-      /** The message to replace, by its ref or by the id from an inbound event. */
+      /** The message to replace: its ref, or its id from an inbound event. */
       readonly target: { readonly ref: string } | { readonly messageId: string };
     })
   | (InChannel & { readonly type: "message.ephemeral"; readonly user: string })
@@ -60,7 +60,7 @@ export type Output =
       readonly lifetimeSeconds?: number;
     };
 
-/** The time of an input, in ms since the epoch, and the outputs that it has caused so far. */
+/** The time of an input, in ms since the epoch, and the outputs so far. */
 export interface Turn {
   readonly nowMs: number;
   readonly outputs: Output[];

@@ -3,11 +3,11 @@ import { end } from "./game";
 import { tellMember, type CommandInput, type MessageContent, type Turn } from "./input-output";
 import { openGameIn, type Rules, type Workspace } from "./workspace";
 
-/** Most members who have a prompt; the oldest prompts are dropped first. */
+/** Maximum number of prompts in a workspace. A further prompt replaces the oldest. */
 const PROMPTS_MAX = 500;
 const PROMPT_SECONDS = 15 * 60;
 
-/** Runs a command. Answers that concern everyone are posted; others are ephemeral. */
+/** Runs a command. Answers that concern everyone are posted; all other answers are ephemeral. */
 export function playCommand(rules: Rules, workspace: Workspace, input: CommandInput, turn: Turn): void {
   const { channel, member, eventId } = input;
   const tell = (content: MessageContent): void => tellMember(turn, channel, member.id, content);
@@ -35,7 +35,7 @@ export function playCommand(rules: Rules, workspace: Workspace, input: CommandIn
   }
 }
 
-/** Asks for a topic in a direct message. The prompt expires when its answer is no longer accepted. */
+/** Asks for a topic in a direct message. The message expires when an answer is no longer accepted. */
 function promptForTopic({ prompts }: Workspace, input: CommandInput, { nowMs, outputs }: Turn): void {
   const { channel, member, eventId: ref } = input;
   prompts.delete(member.id);

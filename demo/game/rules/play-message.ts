@@ -8,8 +8,8 @@ const NUMBER_FORM = /^[+-]?\d{1,12}(?:\.\d{1,6})?$/;
 const TOPIC_MAX = 300;
 
 /**
- * Accepts a typed message as an answer if a question or prompt waits for one. A
- * bridge may report every message of a channel, so most have no output.
+ * Accepts a typed message if a question or a prompt waits for an answer. A bridge can
+ * report every message of a channel, so most messages have no output.
  */
 export function playMessage(workspace: Workspace, input: MessageInput, turn: Turn): void {
   if (input.channel.startsWith(DM_PREFIX)) playTopic(workspace, input, turn);
@@ -27,11 +27,11 @@ function playNumber(
   if (replyTo !== undefined && replyTo !== game.id) return;
   const value = readNumber(text);
   if (value !== undefined) answer(game, member, game.phase.index, value, turn);
-  // A reply was meant for the game, so its member is told; other text is ordinary conversation.
+  // A reply was meant for the game, so its author gets a notice. Other text is ordinary conversation.
   else if (replyTo !== undefined) tellMember(turn, channel, member.id, notice("not-a-number"));
 }
 
-/** Accepts a topic for the member's latest prompt, whichever message it replies to. */
+/** Accepts a topic for the member's latest prompt, even without a reply to the prompt. */
 function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInput, turn: Turn): void {
   const prompt = prompts.get(member.id);
   const topic = [...text.trim()].slice(0, TOPIC_MAX).join("");
@@ -43,7 +43,7 @@ function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInp
   );
 }
 
-/** Parses a number with optional spaces, commas or underscores between thousands; undefined if it is not a number. */
+/** Parses a number, in which spaces, commas or underscores can separate thousands; undefined for other text. */
 function readNumber(text: string): number | undefined {
   const digits = text.trim().replaceAll(/(?<=\d)[ ,_](?=\d{3}(?:\D|$))/g, "");
   return NUMBER_FORM.test(digits) ? Number(digits) : undefined;

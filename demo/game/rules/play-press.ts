@@ -8,10 +8,10 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, turn: Turn): void {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
-  // Every group gets all events of a workspace, so this is another game's button.
+  // Every group gets all events of a workspace, so this button belongs to another game.
   if (action === undefined) return;
 
-  /** Replaces the message with the button. */
+  /** Replaces the message that contains the button. */
   const replace = (content: MessageContent): void =>
     void turn.outputs.push({ type: "message.update", channel, target: { messageId }, content });
 

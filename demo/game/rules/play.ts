@@ -7,14 +7,13 @@ import { playMessage } from "./play-message";
 import { playPress } from "./play-press";
 import type { Rules, Workspace } from "./workspace";
 
-/** Most winners, with equal points, who are offered a rematch. */
+/** Maximum number of offers of a rematch, if several winners have equal points. */
 const OFFERS_MAX = 3;
 
 /**
- * The whole game without its surroundings: changes the state of a workspace by
- * an input, and returns the outputs to show. Both depend on nothing else, so an
- * event that is redelivered to a new process has the same outputs if the state
- * is the same.
+ * Applies an input to the state of a workspace, and returns the outputs. Both the
+ * new state and the outputs depend only on the arguments. So an event that is
+ * redelivered to a new process has the same outputs if the state is the same.
  */
 export function play(rules: Rules, workspace: Workspace, input: Input, nowMs: number): readonly Output[] {
   const turn: Turn = { nowMs, outputs: [] };

@@ -16,12 +16,12 @@ export interface Rules {
 export interface Prompt {
   /** The ref of the message that asks. */
   readonly ref: string;
-  /** The channel of the command that caused it. */
+  /** Id of the channel of the command that caused the prompt. */
   readonly channel: string;
   readonly untilMs: number;
 }
 
-/** The state of a workspace. Each map is bounded. */
+/** The state of a workspace. The size of each map is limited. */
 export interface Workspace {
   /** Live games, by channel. */
   readonly games: Map<string, Game>;
@@ -29,14 +29,14 @@ export interface Workspace {
   readonly prompts: Map<string, Prompt>;
 }
 
-/** Most live games of one workspace. */
+/** Maximum number of live games in a workspace. */
 const GAMES_MAX = 100;
 
 export function emptyWorkspace(): Workspace {
   return { games: new Map(), prompts: new Map() };
 }
 
-/** Opens a game in a channel. Returns the reason if it cannot. */
+/** Opens a game in a channel, or returns the reason why that is not possible. */
 export function openGameIn(
   rules: Rules,
   { games }: Workspace,

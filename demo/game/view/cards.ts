@@ -9,7 +9,7 @@ const COMMANDS = [
   ["suggest", "suggest a topic for the channel to talk about"],
 ] as const;
 
-/** Answers an empty command. */
+/** Returns the answer to an empty command. */
 export function showHelp(): MessageContent {
   return {
     kind: MessageKind.HELP,
@@ -45,7 +45,7 @@ export function notice(name: keyof typeof NOTICES): MessageContent {
   return card(NOTICES[name]);
 }
 
-/** The direct message to a winner. */
+/** Returns the direct message to a winner. */
 export function showRematchOffer(points: number, channel: string): MessageContent {
   const buttons = [button("Rematch", { do: "rematch", channel }), button("Not now", { do: "no-rematch" })];
   return {
@@ -60,12 +60,12 @@ const REMATCH_ANSWERS = {
   "game-is-on": "A game is already running there. Join that one.",
 } as const;
 
-/** Replaces the offer; has no buttons. */
+/** Returns the message that replaces the offer. It has no buttons. */
 export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): MessageContent {
   return card(REMATCH_ANSWERS[answer]);
 }
 
-/** Asks for a topic in a direct message; the member's next text there is the answer. */
+/** Returns the direct message that asks for a topic. The member's next text in that conversation is the answer. */
 export function showTopicPrompt(): MessageContent {
   return { ...card("**Which topic would you like?** Type it here."), awaitsReply: true };
 }

@@ -12,12 +12,12 @@ export function card(text: string): MessageContent {
   return { kind: MessageKind.CARD, text };
 }
 
-/** A button whose press is reported as an action. Labels are not Markdown. */
+/** A button that reports an action when it is pressed. Labels are not Markdown. */
 export function button(label: string, action: ButtonAction): Button {
   return { label, press: { $case: "action", value: writeAction(action) } };
 }
 
-/** A button that opens a page; its press is not reported. */
+/** A button that opens a page. Presses of the button are not reported. */
 export function link(label: string, url: string): Button {
   return { label, press: { $case: "url", value: url } };
 }
@@ -27,7 +27,7 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join("\n\n");
 }
 
-/** Escapes a text from others as one line of Markdown that is shown literally. */
+/** Escapes another person's text, so that a chat shows the text literally and on one line. */
 export const plain = escapeLine;
 
 /** Escapes a member's name, and shortens it to `NAME_MAX` characters. */

@@ -16,7 +16,7 @@ const BUTTONS_IN_ROW = 2;
 
 type PhaseOf<Name extends Phase["name"]> = Extract<Phase, { name: Name }>;
 
-/** Returns the live message of a game in its present state. Each version shows everything. */
+/** Returns the live message of a game. Each version shows the whole state. */
 export function showGame(game: Game): MessageContent {
   return { ...showPhase(game), data: viewModel(game) };
 }
@@ -106,7 +106,7 @@ function showEnd(game: Game, why: EndReason): MessageContent {
   return { kind: MessageKind.GAME_END, text: paragraphs(END_LINES[why], board.join("\n")) };
 }
 
-/** Confirms to a member the answer that counts. */
+/** Returns the message that confirms which answer of a member counts. */
 export function showReceipt(
   before: "Locked in" | "You have already answered",
   question: Question,
@@ -122,7 +122,7 @@ function progress({ questions }: Game, index: number): string {
 /** Returns an answer in words, as Markdown. */
 function nameOfAnswer(question: Question, value: number): string {
   if (question.kind === "choice") return plain(`${letter(value)} · ${question.options[value] ?? ""}`);
-  // Only 10,000 and more get separators, because years have none.
+  // Numbers below 10,000 get no separators, because they can be years.
   const number = value.toLocaleString("en", {
     maximumFractionDigits: 6,
     useGrouping: Math.abs(value) >= 10_000,
@@ -140,7 +140,7 @@ function shortened(items: readonly string[]): readonly string[] {
   return [...items.slice(0, NAMES_SHOWN), `and ${items.length - NAMES_SHOWN} more`];
 }
 
-/** Returns the state as data, for bridges with their own layout. Contains nothing that reveals an answer. */
+/** Returns the state as data, for bridges with their own layout. The data does not reveal an answer. */
 function viewModel(game: Game): Record<string, unknown> {
   const { id, phase, questions, players } = game;
   return {
