@@ -34,7 +34,7 @@ async function send(event: object, to = workspace): Promise<void> {
 }
 
 let groups = 0;
-/** Follows in a new group, unless `group` is given. */
+/** Starts a tail with a new group, unless `group` is given. */
 async function tailEvents(args = "--json", group = `cli-${++groups}`): Promise<CliChild> {
   const tail = startCli(`tail events --group ${group} ${args}`, asGame);
   tails.push(tail);
@@ -69,7 +69,7 @@ test("publish sends an event made from options, and prints core's answer", async
   expect(json).toEqual({ eventId: id, sequence, expiresAt, messageId: message.id, repeated: false });
 });
 
-test("publish reads an event from stdin, and publishes it once under the same key", async () => {
+test("publish reads an event from stdin, and a second publish under the same key adds no event", async () => {
   const event = { type: "dm.create", user: "u1", message: { text: "hi" }, idempotencyKey: "k" };
   const first = await publish("- --json", JSON.stringify(event));
   const again = await publish("-", JSON.stringify(event));
@@ -95,7 +95,7 @@ test.each<[string, string, string, number, RegExp]>([
 });
 
 // contract: test-event
-test("send-test reports whether the bridge polls, also in its exit code", async () => {
+test("send-test reports whether the bridge polls, in its output and in its exit code", async () => {
   const sendTest = () => runCli(`send-test ${workspace.id} --json`, { corePort });
   const answer = (code: number, polledWithinLastMinute: boolean) => {
     return { code, json: { mode: "poll", polledWithinLastMinute } };
@@ -106,7 +106,7 @@ test("send-test reports whether the bridge polls, also in its exit code", async 
 });
 
 // contract: test-event-push
-test("send-test on a push workspace prints every step and the result of the push, and show counts it", async () => {
+test("send-test on a push workspace prints every step and the result of the push, and show counts the push", async () => {
   const bridge = await push.bridge();
   bridge.behave(status(207));
   const { code, stdout } = await runCli(`send-test ${bridge.workspaceId}`, { corePort });
@@ -125,7 +125,7 @@ test("send-test on a push workspace prints every step and the result of the push
 });
 
 // contract: poll-is-delivery
-test("tail deliveries shows health at once and every poll live, until Ctrl-C", async () => {
+test("tail deliveries shows health immediately and then each poll, until Ctrl-C", async () => {
   const tail = await tailDeliveries(startCliProcess, " --json");
   await heldEvents();
   const delivery = await until("the poll is shown", () => parsed(tail).find((line) => "delivery" in line));
@@ -136,7 +136,7 @@ test("tail deliveries shows health at once and every poll live, until Ctrl-C", a
   expect(await tail.ended).toMatchObject({ code: EXIT.DONE, stderr: "" });
 });
 
-test("tail events shows members' events in the contract's terms, and acks them", async () => {
+test("tail events shows members' events with the contract's fields, and acks the events", async () => {
   const tail = await tailEvents("--json", "cli-acks");
   await send({ id: "r1", text: "start" });
   await until("the event is shown", () => tail.lines().length > 0);
@@ -151,7 +151,7 @@ test("tail events shows members' events in the contract's terms, and acks them",
   expect(parsed(next)).toMatchObject([{ event: { id: "r2" } }]);
 });
 
-test("tail events of one workspace omits those of others", async () => {
+test("tail events of one workspace omits the events of other workspaces", async () => {
   const tail = await tailEvents(`${workspace.id.toUpperCase()} --json`);
   await send({ text: "theirs" }, await service.workspaces.make());
   await send({ text: "ours" });
@@ -168,7 +168,7 @@ test("escape sequences that members type do not reach the terminal", async () =>
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail shows successive polls as one line; after a delete, tail and publish exit with NOT_FOUND", async () => {
+test("a tail shows successive polls as one line; after a delete, the tail and publish exit with NOT_FOUND", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>
@@ -179,7 +179,7 @@ test("a tail shows successive polls as one line; after a delete, tail and publis
   expect((await publish("--channel c1 --text hi")).code).toBe(EXIT.NOT_FOUND);
 });
 
-test("a tail exits when its reader closes the pipe", async () => {
+test("a tail exits when the reader of its output closes the pipe", async () => {
   const tail = startCliProcess(`tail deliveries ${workspace.id}`, { corePort });
   tails.push(tail);
   await until("health is shown", () => tail.lines().length > 0);
@@ -191,9 +191,12 @@ test("a tail exits when its reader closes the pipe", async () => {
 test.each([
   ["deliveries", "game", "operator"],
   ["events", "operator", "game"],
-] as const)("tail %s rejects a token of the role %s and asks for %s", async (what, role, needed) => {
-  const args = what === "events" ? "tail events" : `tail deliveries ${workspace.id}`;
-  const { code, stderr } = await runCli(args, { role, corePort });
-  expect([code, stderr]).toEqual([EXIT.TOKEN, expect.stringContaining(`role ${needed}`)]);
-  expect(stderr).not.toContain(TOKENS[role]);
-});
+] as const)(
+  "tail %s rejects a token with the role %s, and asks for the role %s",
+  async (what, role, needed) => {
+    const args = what === "events" ? "tail events" : `tail deliveries ${workspace.id}`;
+    const { code, stderr } = await runCli(args, { role, corePort });
+    expect([code, stderr]).toEqual([EXIT.TOKEN, expect.stringContaining(`role ${needed}`)]);
+    expect(stderr).not.toContain(TOKENS[role]);
+  },
+);

@@ -57,7 +57,7 @@ describe("the token", () => {
       ASCII,
     ],
     ["an unknown token", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /rejects the token/],
-    ["a token of another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
+    ["a token with another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
   ])("is rejected and never printed: %s", async (_what, args, environment, wanted, words) => {
     const { code, stdout, stderr } = await run(args(), environment);
     expect([code, stdout]).toEqual([wanted, ""]);
@@ -114,7 +114,7 @@ test("the command prints its usage without arguments, and Ctrl-C aborts a call t
 });
 
 // time: ordering
-test("a tail continues after a restart of core, and prints that it waits", async () => {
+test("a tail continues after a restart of core, and prints that it is reconnecting", async () => {
   const corePort = await freePort();
   const core = { CORE_LISTEN: `127.0.0.1:${corePort}` };
   const own = await startService({ core });
@@ -122,9 +122,9 @@ test("a tail continues after a restart of core, and prints that it waits", async
   const tail = startCli(`tail deliveries ${workspace.id}`, { corePort });
   await until("health is shown", () => tail.lines().some((line) => line.includes("last poll")));
   await own.core.stop();
-  await until("the tail prints that it waits", () => tail.stderr().includes("reconnecting"));
+  await until("the tail prints that it is reconnecting", () => tail.stderr().includes("reconnecting"));
   const second = await startCore(own.redis.url, core);
-  // Core may not be back yet at the first polls.
+  // Core can still be unavailable at the first polls.
   await until("a poll is shown", async () => {
     const { status } = await poll(own.url, workspace);
     return status === 200 && tail.lines().some((line) => / poll +success/.test(line));

@@ -26,7 +26,7 @@ test("create makes a workspace, and prints its secret with --show-secret", async
   expect(await pollStatus(made.id, signingSecret)).toBe(200);
 });
 
-test("create, rotate and connect write the secret to a new private file, and do not print it", async () => {
+test("create, rotate and connect write the secret to a new private file, and do not print the secret", async () => {
   const files = ["one", "two", "three"].map((name) => join(folder, name));
   const created = await workspace(`create Ben's --secret-file ${files[0]} --json`);
   const { id } = (created.json as { workspace: { id: string } }).workspace;
@@ -56,7 +56,7 @@ test("no secret is created if its file exists or the disk is full", async () => 
   const [taken, full] = [join(folder, "taken"), join(folder, "full")];
   writeFileSync(taken, "mine");
   const inTheWay = await workspace(`rotate ${id} --secret-file ${taken}`);
-  // Files cannot grow, as on a full disk.
+  // With `ulimit -f 0`, files cannot grow, as on a full disk.
   const through = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"];
   const args = `workspace rotate ${id} --secret-file ${full}`;
   const onFullDisk = await startCliProcess(args, { corePort, through }).ended;
@@ -77,7 +77,7 @@ test("no secret file is left if core rejects the call", async () => {
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("list shows workspaces, newest first, as a table or JSON, and reports when its limit omits some", async () => {
+test("list shows workspaces, newest first, as a table or JSON, and reports if there are more workspaces", async () => {
   const older = await api.make({ name: "older" });
   // Workspaces that are created in the same ms have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
@@ -98,7 +98,7 @@ test("list shows workspaces, newest first, as a table or JSON, and reports when 
 });
 
 // contract: secret-shown-once
-test("show prints the fields and the health of a workspace, and never its secret", async () => {
+test("show prints the fields and the health of a workspace, but not its secret", async () => {
   const { id, name, secret } = await api.make({ name: "Cleo's" });
   const facts = await workspace(`show ${id}`);
   expect(facts.stdout).toMatch(/^name +Cleo's$/m);
@@ -135,7 +135,7 @@ describe("delete", () => {
     expect((await workspace(`show ${id}`)).code).toBe(EXIT.NOT_FOUND);
   });
 
-  test("asks at a terminal, and deletes only after the answer y", async () => {
+  test("asks for confirmation at a terminal, and deletes only after the answer y", async () => {
     const { id } = await api.make({ name: "kept" });
     const answer = (stdin: string) => runCli(`workspace delete ${id}`, { corePort, stdin, isTTY: true });
     for (const no of ["n\n", "\n", "yes, why not\n", ""]) {
@@ -149,7 +149,7 @@ describe("delete", () => {
 });
 
 // Core rejects escape sequences in names; test/cli/cli-events.test.ts tests them in events.
-test("invisible characters in names do not reach the terminal, neither in a table nor in JSON", async () => {
+test("invisible characters in names do not reach the terminal, in a table or in JSON", async () => {
   const name = "\u200e\ufeffevil\u061c\u2060";
   const { id } = await api.make({ name });
   const commands = [`show ${id} --json`, `show ${id}`, "list", "list --json"];
