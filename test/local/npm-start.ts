@@ -28,7 +28,7 @@ export const ANY_PORTS = Object.fromEntries(Object.keys(LISTENERS).map((name) =>
 /** Settings without the game and the chat, for a faster start. */
 export const NO_DEMO = { DEMO: "off" };
 
-/** Returns ports that only this test worker uses, because two starts at the same time could get the same free port. */
+/** Returns addresses with ports of this test worker. Two starts with random ports could choose the same port. */
 async function ownPorts(): Promise<Record<string, string>> {
   const ports: Record<string, string> = {};
   for (const name of Object.keys(LISTENERS)) ports[name] = `127.0.0.1:${await freePort()}`;
@@ -43,7 +43,7 @@ export function newFolder(): string {
   return folder;
 }
 
-/** Creates a folder with only node and these scripts, to use as the PATH. */
+/** Creates a folder with only node and `scripts`, for use as the PATH. */
 export function pathWith(scripts: Readonly<Record<string, string>> = {}): string {
   const folder = newFolder();
   symlinkSync(process.execPath, join(folder, "node"));
@@ -53,7 +53,7 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Starts a run in a new process group, as a terminal does; with `npmIn`, through `npm start` in that folder. */
+/** Starts a run in a new process group, as a terminal does. With `npmIn`, runs `npm start` in that folder. */
 export async function start({
   folder = newFolder(),
   env = {},
@@ -85,7 +85,7 @@ export async function start({
     printedErrors: () => errors,
     /** The exit code, or null when a signal ended the process. */
     exited,
-    /** Resolves with the printed page once the run is ready. Rejects when the process exits before. */
+    /** Resolves to the printed page when the run is ready. Rejects if the process exits first. */
     ready: () =>
       until("the page is printed", () => {
         if (ended) throw new Error(`npm start exited before it was ready:\n${printed}\n${errors}`);
@@ -139,7 +139,7 @@ export function pidOf(folder: string, command: RegExp): number {
   return found.pid;
 }
 
-/** Patterns of the commands of a run's processes. Their guards are shells, and do not match. */
+/** Returns a pattern for the command of a process. The guard of the process is a shell, and does not match. */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);
 export const PARTS = {
@@ -155,7 +155,7 @@ export async function nothingIsLeft(folder: string): Promise<void> {
   await until("every process of the run has ended", () => living(folder).length === 0);
 }
 
-/** Stops a run with a signal. Fails unless its parts stop in order, it exits with 0, and no process is left. */
+/** Stops a run with a signal. Fails unless the parts stop in order, the run exits with 0, and no process is left. */
 export async function stop({ child, exited, folder, printed }: Run, kill = () => child.kill("SIGTERM")) {
   kill();
   expect(await exited).toBe(0);
@@ -165,7 +165,7 @@ export async function stop({ child, exited, folder, printed }: Run, kill = () =>
   await nothingIsLeft(folder);
 }
 
-/** Kills a process, which may already have exited. */
+/** Kills a process. Does nothing if the process has already exited. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -174,7 +174,7 @@ export function killIfThere(pid: number): void {
   }
 }
 
-/** Kills processes that a failed test may have left running, and removes the folders. */
+/** Kills all processes that a failed test has left running, and removes the folders. */
 afterAll(() => {
   for (const folder of folders.splice(0)) {
     for (const { pid } of living(folder)) killIfThere(pid);

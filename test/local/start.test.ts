@@ -40,7 +40,7 @@ describe("a start on free ports", () => {
     page = await run.ready();
   });
 
-  test("the page's follow command shows members' events and reads acks while its terminal is open", async () => {
+  test("the printed follow command shows members' events, and reads acks while its terminal is open", async () => {
     const follow = spawn("bash", ["-c", snippet(page, "follow")], { cwd: PROJECT, stdio: "pipe" });
     let shown = "";
     for (const stream of [follow.stdout, follow.stderr]) {
@@ -69,7 +69,7 @@ describe("a start on free ports", () => {
     expect(forOthers).toEqual(kept.map((path) => [path, 0]));
   });
 
-  test("the chat is served at the printed address, receives pushes, and keeps the roots of PUSH_CA", async () => {
+  test("the chat is served at the printed address and receives pushes, and the certificates in PUSH_CA stay trusted", async () => {
     const answer = await fetch(fact(page, "chat"));
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     const ada = await joinChat(fact(page, "chat"), "Ada");
@@ -82,7 +82,7 @@ describe("a start on free ports", () => {
     expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
 
-  test("a second start on the same folder fails with the first one's process id, and the first continues", async () => {
+  test("a second start in the same folder fails and names the process of the first start, which continues", async () => {
     const second = await start({ folder: run.folder });
     expect(await second.exited).toBe(1);
     expect(second.printedErrors()).toMatch(
@@ -92,7 +92,7 @@ describe("a start on free ports", () => {
   });
 
   // contract: post-202
-  test("the page's commands work when pasted, and their effects outlast a restart without the demo", async () => {
+  test("the printed commands work when pasted, and their effects survive a restart without the demo", async () => {
     expect(await paste(page, "report")).toMatch(/^HTTP\/1\.1 202 Accepted[^]*\{"ok":true\}$/);
     expect(JSON.parse(await paste(page, "publish"))).toMatchObject({
       results: [{ published: { eventId: expect.stringMatching(/^evt_/) as string } }],
@@ -105,7 +105,7 @@ describe("a start on free ports", () => {
     const second = await start({ folder: run.folder, env: NO_DEMO });
     const again = await second.ready();
     for (const name of ["workspace", "secret"]) expect(fact(again, name)).toBe(fact(page, name));
-    // The game may have answered the report in between.
+    // The game can have answered the report in between.
     expect(eventsOf(await paste(again, "poll"))).toEqual(expect.arrayContaining(eventsOf(polled)));
     expect(fact(again, "chat")).toBe("");
     expect(living(second.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
@@ -127,7 +127,7 @@ test("if the data folder's path is too long for a socket, Redis uses a loopback 
   await stop(second);
 });
 
-test("with REDIS_URL no Redis is started; without openssl the chat only polls, and shows why", async () => {
+test("with REDIS_URL, no Redis is started; without openssl, the chat only polls, and shows why", async () => {
   const redis = await startTestRedis();
   const run = await start({ env: { REDIS_URL: redis.url, PATH: pathWith() } });
   const page = await run.ready();
@@ -161,13 +161,13 @@ test.each(Object.keys(LISTENERS))(
 test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
   ["an unknown argument points to --help", { args: ["--prot=1"] }, 64, /npm start -- --help/],
   [
-    "all faulty settings are reported at once",
+    "all faulty settings are reported together",
     { env: { EDGE_LISTEN: "8080", CORE_LISTEN: "here" } },
     78,
     /EDGE_LISTEN must be host:port[^]*CORE_LISTEN must be host:port/,
   ],
   [
-    "the reason that core cannot start is shown, with the place of its log",
+    "the reason why core cannot start is shown, with the path of core's log",
     { env: { SECRETS_KEY: "too-short" } },
     1,
     /^core stopped unexpectedly \(exit code 78\)\. Its log is .*logs\/core\.log[^]*SECRETS_KEY has a key that is not 32 bytes/,

@@ -7,11 +7,11 @@ import { living, newFolder, nothingIsLeft, pathWith, PROJECT, start, stop } from
 const STOPS = "· chat: stopping\n· game: stopping\n· edge: stopping\n· core: stopping\n· redis: stopping\n";
 
 describe("all parts stop in order and no process is left", () => {
-  // The other test files stop their runs with SIGTERM to the first process only.
+  // The other test files stop their runs with SIGTERM to only the first process.
   test("after SIGHUP to the whole process group", async () => {
     const run = await start();
     await run.ready();
-    // The first process, and Redis, core, the edge, the game and the chat, each with a guard.
+    // The first process, the five parts (Redis, core, the edge, the game and the chat), and a guard for each part.
     expect(living(run.folder)).toHaveLength(1 + 2 * 5);
     await stop(run, () => process.kill(-(run.child.pid ?? 0), "SIGHUP"));
     expect(run.printed()).toContain(STOPS);
@@ -45,12 +45,12 @@ describe("all parts stop in order and no process is left", () => {
   });
 
   test.each([
-    // Before the process handles signals, the signal itself ends it.
-    ["at once", "", [0, null]],
+    // At first, the process does not handle signals, so the signal kills it.
+    ["immediately", "", [0, null]],
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C during the start, %s", async (_title, line, codes) => {
-    // A Redis that never answers, so that the start waits.
+    // This Redis never answers, so the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();

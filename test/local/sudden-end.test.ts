@@ -14,7 +14,7 @@ import {
   stop,
 } from "./npm-start";
 
-describe("when a part exits by itself, the error names the part and its log, and the rest stops", () => {
+describe("when a part exits unexpectedly, the error names the part and its log, and all other parts stop", () => {
   test.each(Object.entries(PARTS))("%s", async (name, command) => {
     const run = await start();
     await run.ready();
@@ -28,7 +28,7 @@ describe("when a part exits by itself, the error names the part and its log, and
 });
 
 describe("after a start was killed", () => {
-  test("no process is left, and the next start works at once, at the same addresses, with all held events", async () => {
+  test("no process is left, and the next start works immediately, at the same addresses, with all held events", async () => {
     const killed = await start();
     const page = await killed.ready();
     const probes = [...page.matchAll(/http:\/\/(\S+)\/ready/g)];
@@ -51,7 +51,7 @@ describe("after a start was killed", () => {
     await nothingIsLeft(next.folder);
   });
 
-  test("the next start stops a Redis that was left behind, and reads its data", async () => {
+  test("the next start stops a Redis that was left behind, and keeps the held events", async () => {
     const killed = await start({ env: NO_DEMO });
     await paste(await killed.ready(), "publish");
     const redis = pidOf(killed.folder, PARTS.redis);
