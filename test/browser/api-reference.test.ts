@@ -6,7 +6,7 @@ const { url, dashboardUrl } = sharedService();
 const browser = testBrowser();
 const document = openApiDocument(url);
 
-test("the API reference shows every operation, event type, status and field, and the keyboard opens them", async () => {
+test("the API reference shows every operation, event type, status and field, and works with the keyboard", async () => {
   const { page, context } = await browser.visit("about:blank");
   const hosts = new Set<string>();
   context.on("request", (request) => hosts.add(new URL(request.url()).origin));
@@ -36,7 +36,7 @@ test("the API reference shows every operation, event type, status and field, and
   expect([...hosts]).toEqual([dashboardUrl]);
 });
 
-test("without JavaScript the API reference links to the document", async () => {
+test("without JavaScript, the API reference links to openapi.json", async () => {
   const { page } = await browser.visit(`${dashboardUrl}/docs`, { javaScriptEnabled: false });
   await page.getByRole("link", { name: "openapi.json" }).click();
   expect(page.url()).toBe(`${dashboardUrl}/openapi.json`);

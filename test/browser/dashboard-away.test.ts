@@ -24,12 +24,12 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Starts the dashboard's core, always at the same port. */
+/** Starts the dashboard's core, always on the same port. */
 const startOwnCore = () => startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${corePort}` });
 const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor();
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
-test("a page is live only while core answers; failed reads are repeated, failed writes reported as uncertain", async () => {
+test("a page is live only while core answers; failed reads are repeated, and failed writes reported as uncertain", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   await core.stop("SIGKILL");
@@ -53,7 +53,7 @@ test("a page is live only while core answers; failed reads are repeated, failed 
 });
 
 // time: controlled
-test("a page is not live after 5 seconds of silence in its stream, and live again when the stream resumes", async () => {
+test("a page is not live after 5 seconds without data in its stream, and is live again when the stream resumes", async () => {
   const { page } = await browser.visitSignedIn(dashboard.url);
   await page.clock.install();
   await page.goto(`${dashboard.url}/workspaces/${workspace.id}`);

@@ -75,7 +75,7 @@ test("the target URL's form warns about held events, and shows why a URL is reje
   await page.getByText("Target URL set: events are pushed.").waitFor();
   await page.getByText("Polls are answered 403.").waitFor();
   await page.locator(".health-label").getByText("Nothing pushed").waitFor();
-  // The outcome belonged to the previous mode.
+  // The outcome of the test event belonged to the previous mode, so the page removes the outcome.
   await testOutcome.waitFor({ state: "detached" });
 
   await field.fill(`${bridge.url}?changed`);
@@ -87,7 +87,7 @@ test("the target URL's form warns about held events, and shows why a URL is reje
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The held events wait again; the ping may have expired in between.
+  // The held events wait again, but the ping can have expired in the meantime.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });
@@ -105,7 +105,7 @@ test("a rotation shows the new secret once, and how long the old secret is accep
   await rotate();
   const secret = await page.locator("[data-secret]").innerText();
   expect(secret).not.toBe(workspace.secret);
-  // The secret appears above the button, and the page scrolls to it.
+  // The secret appears above the button, and the page scrolls to the secret.
   await untilFocused(page, "Signing secret");
   expect(await page.evaluate("window.scrollY")).toBe(0);
   const overlap = page.locator(".overlap");

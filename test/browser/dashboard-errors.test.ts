@@ -105,7 +105,7 @@ const BREAKAGES: readonly Breakage[] = [
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
   },
-  // Last in the list, because it takes the whole deadline.
+  // This breakage is the last, because its test takes the whole timeout.
   {
     result: "timeout",
     how: "no answer",
@@ -118,16 +118,16 @@ const BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-/** Replaces the bridge by another server on its port, with another certificate or without TLS. */
+/** Replaces the bridge with another server on the same port, which has another certificate or no TLS. */
 async function replace({ name, port, close }: PushedBridge, certificate?: Certificate): Promise<void> {
   await close();
   const other = await startReceiver({ port, names: [name], ...(certificate && { certificate }) });
   replacements.push(other);
 }
 
-/** Starts a bridge that works at first, breaks it, and publishes an event whose failure is in the log. */
+/** Starts a bridge, breaks it after a first push, and publishes an event. Resolves when the failure is in the log. */
 async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
-  // A port that no other process gets once the bridge is closed.
+  // No other process gets this port after the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   await push.ping(bridge.workspaceId);
   await breakIt(bridge);
@@ -162,7 +162,7 @@ test.each(BREAKAGES)(
     await page.goto(`${push.service.dashboardUrl}/workspaces/${workspaceId}`);
     await page.locator(".health-label").getByText("Failing").waitFor();
 
-    // The push of an event shows in the health and in the log.
+    // The health and the log show the failed push.
     const inSentence = result === "tls" ? called : called.charAt(0).toLowerCase() + called.slice(1);
     expect(await page.locator(".health-sentence").innerText()).toMatch(
       new RegExp(`^The last push failed .*: ${inSentence.replace(/ \d+$/, "")}\\.$`),
@@ -177,7 +177,7 @@ test.each(BREAKAGES)(
     expect(await details.locator(".advice").innerText()).toBe(sentence);
     await details.getByText(result, { exact: true }).waitFor();
 
-    // A test event shows the step.
+    // A test event shows the step that fails.
     await page.getByRole("button", { name: "Send test event" }).click();
     const failed = page.locator(".steps li.failed");
     await failed.getByText(step).waitFor();

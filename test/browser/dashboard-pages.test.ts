@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 const pageOf = (workspaceId: string): string => `/workspaces/${workspaceId}`;
 
-/** The pages, each with an action that brings it to a state with content. */
+/** The pages, each with an action after which the page shows content. */
 const PAGES: readonly (readonly [
   string,
   path: string | (() => string),
@@ -116,7 +116,7 @@ test("the sign-in page is accessible and fits the window, in both themes, on a d
 test("the keyboard reaches all controls, and the focus is always visible", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
-  // A new page has the focus on its heading, where a screen reader starts.
+  // On a new page, the heading has the focus, so a screen reader starts there.
   await untilFocused(page, "Workspaces");
   await page.getByRole("row").nth(1).waitFor();
   const reached: string[] = [];
@@ -142,7 +142,7 @@ test("the keyboard reaches all controls, and the focus is always visible", async
   await untilFocused(page, "Rotate");
 });
 
-test("the first link skips to the page", async () => {
+test("the first link skips to the content of the page", async () => {
   const { page } = visitor;
   await page.goto(`${dashboardUrl}/`);
   const skip = page.getByRole("link").first();

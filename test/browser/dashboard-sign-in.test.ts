@@ -22,7 +22,7 @@ test("a sign-in link works once and disappears from the address bar", async () =
   await first.page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
 });
 
-test("an operator's token signs in; any other token is rejected, with the reason at the field", async () => {
+test("an operator's token signs in; any other token is rejected, with the reason next to the field", async () => {
   const { page, context } = await browser.visit(`${dashboardUrl}/connect`);
   const token = page.getByLabel("Operator's token");
   // The page first moves the focus to its heading.
@@ -66,7 +66,7 @@ test("an open workspace page shows without a click that the session has ended", 
   await page.getByText("Your session has ended").waitFor();
 });
 
-test("the theme follows the system until the user chooses one; the choice is saved", async () => {
+test("the theme follows the system until the user chooses a theme; the choice is saved", async () => {
   const { page } = await browser.visit(dashboardUrl, { colorScheme: "dark" });
   const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -6,7 +6,7 @@ import { startService, type TestService } from "../harness/service";
 import { until } from "../harness/wait";
 
 const PUBLIC_URL = "https://bridges.example";
-// A separate service, because the tests list all of its workspaces.
+// These tests use a separate service, because they list all workspaces of the service.
 let service: TestService;
 let dashboardUrl: string;
 let page: Page;
@@ -58,7 +58,7 @@ test("connecting shows the signing secret once", async () => {
 test.each([
   ["https://10.1.2.3/events", /10\.1\.2\.3/],
   ["http://bridge.example/events", /must begin with https/],
-])("the target URL %s is rejected, with the reason at the field", async (url, reason) => {
+])("the target URL %s is rejected, with the reason next to the field", async (url, reason) => {
   await page.goto(`${dashboardUrl}/connect`);
   await page.getByLabel("Name").fill("Refused");
   await page.getByRole("radio", { name: "It receives pushes" }).check();
@@ -78,12 +78,12 @@ describe("with many workspaces", () => {
         name: `Numbered ${i}`,
         ownerEmail: i === 3 ? "third@example.com" : "",
       });
-      // Two workspaces of the same millisecond have no defined order.
+      // Workspaces that are created in the same millisecond have no defined order.
       await until("the clock has advanced", () => Date.now() > (createdAt?.getTime() ?? Infinity));
     }
   });
 
-  test("the list has pages, newest workspace first, and keeps its page", async () => {
+  test("the list has pages, starts with the newest workspace, and returns to the same page after a visit", async () => {
     const names = page.locator("tbody .row-link");
     await names.getByText(`Numbered ${MANY}`, { exact: true }).waitFor();
     expect(await names.count()).toBe(25);
@@ -103,7 +103,7 @@ describe("with many workspaces", () => {
     await page.getByRole("button", { name: "Newest" }).click();
     await page.getByText("Page 1").waitFor();
     await page.getByLabel("Show").selectOption("100");
-    // The number of a page appears before its rows.
+    // The page number appears before the rows of the page.
     await names.nth(MANY).waitFor();
     expect(await names.count()).toBe(MANY + 1);
   });
@@ -120,14 +120,14 @@ describe("with many workspaces", () => {
     expect(await row("Polls now").getByText("Poll", { exact: true }).count()).toBe(1);
   });
 
-  test("a search covers all workspaces, and shows their number", async () => {
+  test("a search covers all workspaces, and shows how many were searched and found", async () => {
     const box = page.getByRole("searchbox", { name: /^Search/ });
     await box.fill("numbered 3");
     await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
     await box.fill("third@");
     await page.getByText(/: 1 found\.$/).waitFor();
     expect(await page.locator("tbody .row-link").allInnerTexts()).toEqual(["Numbered 3"]);
-    // The search is in the address, so that it can be kept and shared.
+    // The search is in the address of the page, so that users can save and share the search.
     expect(page.url()).toContain("search=third");
     await box.fill("");
     await page.getByText("Page 1").waitFor();

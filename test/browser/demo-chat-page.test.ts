@@ -12,7 +12,7 @@ const browser = testBrowser();
 let demo: DemoChat;
 beforeAll(async () => {
   demo = await startDemoChat({ QUESTION_SECONDS: "60", LOBBY_SECONDS: "600" });
-  // With pushes, because the bridge polls only every two seconds.
+  // The bridge receives pushes in these tests, because it would poll only every two seconds.
   const setter = await joinChat(demo.url, "Setter");
   expect(await setter.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   setter.leave();
@@ -21,7 +21,7 @@ afterAll(() => demo.close());
 
 const join = (name: string, size = DESKTOP) => joinChatPage(browser, demo.url, name, size);
 
-test("each tab is a separate member, and after a reload the same member with the same posts", async () => {
+test("each tab is a separate member, and shows the same member and posts after a reload", async () => {
   const dot = await join("Dot");
   await dot.type("**still** here");
   await dot.sees("here");
@@ -67,7 +67,7 @@ test("text typed while a message is being sent is the next message; unsent text 
   expect(await field.inputValue()).toBe("three\nfour");
 });
 
-/** Publishes a message, or an update if it has an id. Returns the message's id. */
+/** Publishes a message, or an update if `message` has an id. Returns the id of the message. */
 async function show(message: MessageInit): Promise<string> {
   const content = (message?.id === undefined ? create : update)("general", message);
   const [result] = await publish(demo.service.clients, { workspaceId: demo.workspace.id, content });
@@ -133,14 +133,14 @@ test("the keyboard reaches all controls, and the focus is always visible", async
     "Send",
   ]);
 
-  // On a phone the bridge's panel covers the chat: it gets the focus, and returns it when it closes.
+  // On a phone, the bridge's panel covers the chat. The panel gets the focus when opened, and the button when closed.
   await page.getByRole("button", { name: /^Bridge/ }).focus();
   await page.keyboard.press("Enter");
   await untilFocused(page, "The bridge");
   await page.keyboard.press("Escape");
   expect(await focusedWords(page)).toMatch(/^Bridge/);
 
-  // A button that disappears when it is pressed leaves the focus on its message.
+  // When a pressed button disappears, the message of the button gets the focus.
   await page.getByRole("button", { name: "Start a game" }).click();
   await seesInGame("opens a game");
   await game.getByRole("button", { name: /^Start$/ }).focus();
@@ -157,7 +157,7 @@ test("the page that asks for a name is accessible", async () => {
   await expectUsable(page, "joining");
 });
 
-/** Fails unless the page is accessible and fits, in both themes, for Ada at a desktop and Bob on a phone. */
+/** Fails unless the page is accessible and fits, in both themes, for Ada on a desktop and Bob on a phone. */
 async function expectUsableFor([ada, bob]: readonly [ChatPlayer, ChatPlayer], name: string): Promise<void> {
   await expectUsable(ada.page, name, [DESKTOP]);
   await expectUsable(bob.page, name, [PHONE]);
