@@ -55,12 +55,15 @@ describe("docker-compose.yml", () => {
     for (const condition of waitingFor(name)) expect(condition).toBe("service_healthy");
   });
 
-  test.each(["secrets", "demo-workspace"])("%s runs once, and its dependents wait for its end", (name) => {
-    expect(file.services[name]).not.toHaveProperty("restart");
-    expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
-  });
+  test.each(["secrets", "demo-workspace"])(
+    "%s runs once, and its dependents wait until it has succeeded",
+    (name) => {
+      expect(file.services[name]).not.toHaveProperty("restart");
+      expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
+    },
+  );
 
-  test("publishes distinct ports on loopback only, and neither those of Redis nor the SMTP port", () => {
+  test("publishes distinct ports on loopback only, and no port of Redis or SMTP", () => {
     const published = services.flatMap(([, { ports = [] }]) => ports);
     expect(published.length).toBeGreaterThan(0);
     for (const port of published) expect(port).toMatch(/^127\.0\.0\.1:[\d-]+:\d+$/);
@@ -150,7 +153,7 @@ describe("the Dockerfile", () => {
     expect(folders.split(" ").toSorted()).toEqual([...new Set(mounted)].toSorted());
   });
 
-  test("needs no package at run time that is not in its image", () => {
+  test("at run time, needs only packages that are in its image", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
     const where = "-rhoE --include=*.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];

@@ -10,8 +10,8 @@ import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
-// Runs the programs of the containers without containers, on free ports, with the settings and the secret files of
-// docker-compose.yml.
+// Runs the programs of docker-compose.yml without containers, on free ports. The settings and secret files are the same as
+// in the containers.
 
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 const folder = testFolder();
 
-/** Translates a setting of a container to this machine. */
+/** Adapts a setting of a container to this machine. */
 function local(text: string): string {
   return text
     .replaceAll("/secrets", folder)
@@ -60,7 +60,7 @@ function environmentOf(name: string): Record<string, string> {
   return { ...ours, ...Object.fromEntries(all.map(([key, value]) => [key, local(value)])) };
 }
 
-/** Runs a program that works once, or that operators run, and returns its output. */
+/** Runs the program of a container to its end, and returns its output. */
 function runOnce(name: string, ...more: readonly string[]): string {
   const { command = [], entrypoint = [] } = services[name] ?? {};
   const args = [...entrypoint.slice(1), ...command, ...more];
@@ -105,7 +105,7 @@ test("the health check succeeds only if a process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace; only owners can read files other than Redis's", () => {
+test("a later start keeps keys, tokens, passwords and the workspace; only owners can read secret files, except Redis's", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");
