@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => demo.close());
 const observeUrl = () => new URL("/observe", demo.targetUrl);
 
-/** Requests what the chat shows, without a signature if `signature` is null. */
+/** Requests everything that the chat shows. If `signature` is null, the request has no signature. */
 async function ask(signature: string | null, query = "", method: "GET" | "POST" = "GET") {
   const ca = readFileSync(demo.certPath, "utf8");
   const client = createHttpClient(observeUrl(), { ca, timeoutMs: HANG_MS });
@@ -30,12 +30,12 @@ async function ask(signature: string | null, query = "", method: "GET" | "POST" 
 
 const signed = (query: string, t?: number) => signatureOf(demo.workspace.secret, query, t);
 
-/** Long timeouts, because 40 TLS connections may take 5 seconds on a busy machine. */
+/** Options for long timeouts, because 40 TLS connections can take 5 seconds on a busy machine. */
 const PATIENT = `--answer-within ${HANG_MS / 1000} --within ${HANG_MS / 1000}`;
 
-// The check waits 7 seconds until the bridge must have dropped a held update.
+// The check waits 7 seconds, after which the bridge must have dropped a held update.
 // contract: kit-hold-update, kit-unknown-kind, kit-unknown-fields
-test("the demo's bridge passes every rule, checked with the command of its README", async () => {
+test("the demo's bridge passes every rule when checked with the command in its README", async () => {
   const command = docBlocks("demo/chat/README.md", "sh").find((block) => block.includes("check-bridge"));
   const here = (command ?? "")
     .replace("export SIGNING_SECRET=…\n", "")
@@ -65,7 +65,7 @@ test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
   ["the method POST", () => signed(""), "", 404, "POST"],
 ])(
-  "a request with %s gets the shown messages only if its signature and method are valid",
+  "a request with %s is answered with the shown messages only if the signature and the method are valid",
   async (_how, signature, query, status, verb = "GET") => {
     const reply = await ask(signature(), query, verb);
     expect(reply.status).toBe(status);

@@ -43,7 +43,7 @@ const statusOf = async (path: string, options: SendOptions) => (await send(demo.
 
 // time: ordering
 // contract: kit-expired, kit-highest-update
-test("after a network cut the bridge drops expired events, and applies only the latest of several updates", async () => {
+test("after a network cut, the bridge drops expired events, and applies only the latest of several updates", async () => {
   const lounge = (text: string, seconds?: number) => ({
     workspaceId: workspaceId(),
     content: create("lounge", card(text)),
@@ -69,7 +69,7 @@ test("after a network cut the bridge drops expired events, and applies only the 
 });
 
 // contract: workspace-modes, poll-403
-test("the last poll before a target URL is set fetches held events; then events are pushed, and polls answered 403", async () => {
+test("the last poll before a target URL is set fetches held events; then events are pushed, and polls are answered 403", async () => {
   await post("held before");
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   await ada.sees("held before");
@@ -96,7 +96,7 @@ test("the address for pushes does not serve observations by default", async () =
 });
 
 // contract: retry-create, retry-never, push-missed
-test("during a network cut the mode cannot change, and pushes are retried, except those that never are", async () => {
+test("during a network cut, the mode cannot change; new messages are pushed again, but answer updates are not", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
   await ada.ask("PUT", "/link/cut", { isCut: true });
@@ -151,11 +151,11 @@ describe("the chat serves only its own page", () => {
     ["as localhost", { host: "localhost:1" }, 200],
     ["by a name that is listed", { host: "Chat.test" }, 200],
     ["by a name that is not listed", { host: "rebound.example" }, 403],
-  ])("opened %s", async (_how, headers, status) => {
+  ])("the page is served only under its own hosts: opened %s", async (_how, headers, status) => {
     expect(await statusOf("/", { headers })).toBe(status);
   });
 
-  test("requests of another site's page, or without a valid key, are rejected", async () => {
+  test("requests from another site's page, or without a valid key, are rejected", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
     expect(await statusOf("/api/join", { method: "POST", headers })).toBe(403);
     expect(await statusOf("/api/stream", {})).toBe(401);
@@ -164,7 +164,7 @@ describe("the chat serves only its own page", () => {
   });
 });
 
-test("a chat clears its target URL when it stops, and after a kill the next chat clears it", async () => {
+test("a chat clears its target URL when it stops; if it was killed, the next chat clears the URL", async () => {
   await ada.ask("PUT", "/link/mode", { mode: "push" });
   expect(await demo.chat.stop()).toBe(0);
   expect(await targetUrl()).toBe("");
@@ -181,7 +181,7 @@ test("a chat clears its target URL when it stops, and after a kill the next chat
   expect(await last.stop()).toBe(0);
 });
 
-test("the chat keeps the target URL of another bridge, and shows that its polls are answered 403", async () => {
+test("the chat keeps the target URL of another bridge, and shows that polls are answered 403", async () => {
   // No further event is published, so no push is sent to this URL.
   await demo.service.workspaces.setTargetUrl(workspaceId(), "https://8.8.8.8/events");
   const chat = await demo.startAgain();

@@ -35,7 +35,7 @@ test.each([
     },
     ["CORE_TOKEN"],
   ],
-])("the %s names all faulty settings without their values", (program, faulty, missing) => {
+])("the %s names all faulty settings, but not their values", (program, faulty, missing) => {
   const { status, stderr } = run(program, faulty);
   expect(status).toBe(78);
   for (const name of [...Object.keys(faulty), ...missing])
@@ -45,8 +45,8 @@ test.each([
 
 test.each([
   ["an unknown token", "no-such-token-anywhere"],
-  ["a token of another role", TOKENS.edge],
-])("the game reports %s as the reason that it cannot start, and exits with 1", (_name, token) => {
+  ["a token with another role", TOKENS.edge],
+])("the game reports %s as the reason why it cannot start, and exits with 1", (_name, token) => {
   const { status, stderr } = run("game", {
     CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
     CORE_TOKEN: token,

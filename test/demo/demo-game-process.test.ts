@@ -35,7 +35,7 @@ const isReady = ({ healthPort }: Pick<TestProcess, "healthPort">): Promise<boole
 test("an event redelivered after a crash does not publish its message twice, and its game continues", async () => {
   const group = "trivia-crash";
   const chat = await newChat();
-  // Acts as a process that dies between its publish and its ack.
+  // This consumer acts as a game that dies after publishing a message, before acking the event.
   const dying = await startConsumer(service.clients.games, { group, consumer: "one" }).opened();
   await chat.command("ann", "start");
   const [delivery] = await dying.sees(1);
@@ -55,7 +55,7 @@ test("an event redelivered after a crash does not publish its message twice, and
   expect(chat.shown.filter(({ type }) => type === "message.create")).toHaveLength(1);
 });
 
-test("on SIGTERM the program ends its games, announces that in their channels, and exits with 0", async () => {
+test("on SIGTERM, the program ends its games, announces the end in their channels, and exits with 0", async () => {
   const game = await newGame({ FOLLOW_GROUP: "trivia-stop" });
   const chat = await newChat();
   for (const channel of ["c1", "c2"]) {

@@ -39,7 +39,7 @@ afterAll(async () => {
 const newChat = async () => openChat(service.url, await service.workspaces.make());
 
 // contract: text-escaped, outbound-channel
-test("games of several channels and workspaces run at once, each in one message, and offer a rematch", async () => {
+test("games in several channels and workspaces run at the same time, each in one message, and offer a rematch", async () => {
   const [chat, other] = await Promise.all([newChat(), newChat()]);
   const games = [playThrough(other, "c1"), playThrough(chat, "c1"), playThrough(chat, "c2")] as const;
   const [first, ...others] = await Promise.all(games);
