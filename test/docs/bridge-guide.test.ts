@@ -15,7 +15,7 @@ import { textEvent } from "../harness/service";
 import { HANG_MS, until } from "../harness/wait";
 
 const GUIDE = "docs/bridge-guide.md";
-/** Timeout in ms; the first compilation of Go takes long. */
+/** Timeout in ms. The first compilation with Go takes long. */
 const COMPILE_MS = 400_000;
 
 const push = sharedPush();
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => consumer.cancel());
 
-/** Saves the guide's program whose first line has this name. */
+/** Saves the guide's program that has `name` in its first line. */
 const save = (language: string, name: string) =>
   writeFileSync(join(folder, name), docProgram(GUIDE, language, name));
 
@@ -94,7 +94,7 @@ testWith(["python3", "--version"])(
   },
 );
 
-// The check waits 7 seconds until the bridge must have dropped a held update.
+// The check waits 7 seconds, after which the bridge must have dropped a held update.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

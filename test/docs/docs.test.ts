@@ -70,7 +70,7 @@ describe("the links of", () => {
   });
 });
 
-/** Files that readers create as a page instructs. */
+/** Files that a page tells its readers to create. */
 const MADE_BY_READERS: ReadonlySet<string> = new Set(["demo/dice.ts", "dist/demo/dice.js"]);
 
 test.each(eachPage)("%s names only existing files", (path, { prose }) => {
@@ -94,7 +94,7 @@ describe("settings", () => {
   const table = (option: string) =>
     spawnSync(process.execPath, ["scripts/settings-table.mjs", option], { cwd: ROOT, encoding: "utf8" });
 
-  test("in the tables of the operator guide are those that the programs read", () => {
+  test("in the tables of the operator guide are exactly the settings that programs read", () => {
     const { status: code, stderr } = table("--check");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
@@ -130,7 +130,7 @@ describe("commands", () => {
     expect(programs.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test("every npx command on a page is installed, or a command of the kit or this package", () => {
+  test("every npx command on a page is installed, or belongs to the kit or to this package", () => {
     const [kit, own] = ["bridge/package.json", "package.json"].map(
       (path) => JSON.parse(readFileSync(join(ROOT, path), "utf8")) as { bin?: object },
     );
