@@ -11,10 +11,10 @@ module.exports = {
   modulePathIgnorePatterns: ["<rootDir>/dist"],
   globalSetup: "<rootDir>/test/harness/global-setup.ts",
   globalTeardown: "<rootDir>/test/harness/global-teardown.ts",
-  // The tests start real processes besides the workers, so two workers suit a machine of two cores.
+  // The tests start real processes besides the workers, so two workers suit a machine with two cores.
   maxWorkers: 2,
   workerIdleMemoryLimit: "512MB",
-  // Ends only tests that hang.
+  // Milliseconds. Only tests that hang reach this limit.
   testTimeout: 120_000,
   reporters: ["default", "<rootDir>/test/harness/closing-line.js"],
 };

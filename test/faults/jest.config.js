@@ -2,7 +2,7 @@ const { join } = require("node:path");
 const { tmpdir } = require("node:os");
 const base = require("../../jest.config.js");
 
-// The workers inherit this variable, and the table's reporter reads it.
+// The workers inherit this variable, and table-reporter.js reads it.
 process.env.FAULTS_TABLE ??= join(tmpdir(), `cb-faults-${process.pid}.jsonl`);
 
 /** @type {import("jest").Config} */
