@@ -35,7 +35,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.RESOURCE_EXHAUSTED:
       return new CliFailure(
         EXIT.OUT_OF_REACH,
-        `core at ${address} is unavailable (${details}): check that core runs, CORE_ADDRESS or --core, and ` +
+        `core at ${address} is unavailable (${details}): check that core runs, and check CORE_ADDRESS or --core, and ` +
           "CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
     case status.UNAUTHENTICATED:

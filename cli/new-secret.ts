@@ -4,14 +4,17 @@ import type { CreateWorkspaceResponse } from "../proto/gen/chatbridge/v1/workspa
 import { CliFailure } from "./failure";
 import { EXIT } from "./exit-code";
 
-/** The destination of a new signing secret. Core returns a secret only once, so the user must choose it first. */
+/**
+ * The destination of a new signing secret. Core returns a secret only once, so the user must
+ * choose the destination before the secret is created.
+ */
 export interface SecretOptions {
   readonly showSecret?: boolean;
   readonly secretFile?: string;
 }
 
 const OWNER_ONLY = 0o600;
-/** Bytes reserved in the file before the call. Every secret is shorter. */
+/** Bytes reserved in the file before a secret is created. Every secret is shorter. */
 const ROOM_BYTES = 1024;
 
 export function addSecretOptions(command: Command): Command {

@@ -14,7 +14,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Returns a value as one line of JSON without characters that control a terminal. A parser returns the same value. */
+/** Returns a value as one line of JSON, in which characters that control a terminal are escaped. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (character) =>
     character

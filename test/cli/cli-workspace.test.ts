@@ -51,7 +51,7 @@ test.each(WITHOUT_PLACE)("%s does nothing without --show-secret or --secret-file
   expect(stderr).toMatch(/--show-secret or --secret-file/);
 });
 
-test("no secret is created if its file exists or the disk is full", async () => {
+test("no secret is created if the secret file exists or the disk is full", async () => {
   const { id, secret } = await api.make();
   const [taken, full] = [join(folder, "taken"), join(folder, "full")];
   writeFileSync(taken, "mine");
