@@ -28,10 +28,10 @@ export interface PrivateRedisOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Settings with which a write is on disk before Redis answers it, and no key is evicted to free memory. */
+/** Settings with which every write is on disk before Redis answers, and no key is evicted to free memory. */
 const DURABLE = "--appendonly yes --appendfsync always --maxmemory-policy noeviction".split(" ");
 
-/** Milliseconds within which Redis must be ready. Redis needs long to load a large append-only file. */
+/** Milliseconds within which Redis must be ready. Redis takes a long time to load a large append-only file. */
 const READY_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 10;

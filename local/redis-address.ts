@@ -6,7 +6,7 @@ import { freePort } from "./listen-addresses";
 
 /** The address of a private Redis. */
 export interface RedisAddress {
-  /** Value for REDIS_URL. A password protects a port; the permissions of its folder protect a socket. */
+  /** Value for REDIS_URL. A port is protected by a password, and a socket by the permissions of its folder. */
   readonly url: string;
   /** Command-line arguments of the server. */
   readonly settings: readonly string[];

@@ -35,7 +35,7 @@ const INSTALLERS: readonly Installer[] = [
 ];
 
 const NEEDED = "Redis 7 or Valkey is needed";
-const OR_SET = "or set REDIS_URL to a running one";
+const OR_SET = "or set REDIS_URL to a running server";
 
 /**
  * Resolves to the command of a Redis server on this machine. If none is installed and
@@ -83,13 +83,13 @@ async function findOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Resolves to the words that make a command run as root; undefined if the user cannot become root. */
+/** Resolves to the prefix that runs a command as root; undefined if the user cannot become root. */
 async function rootRights(): Promise<readonly string[] | undefined> {
   if (process.getuid?.() === 0) return [];
   return (await attempt(["sudo", "-n", "true"])).fault === undefined ? ["sudo", "-n"] : undefined;
 }
 
-/** Runs a command without input. Resolves to its output, or to the last line of its output as `fault` if it fails. */
+/** Runs a command without input. Resolves to its output or, on failure, to the last line of its output as `fault`. */
 async function attempt(
   [command = "", ...args]: readonly string[],
   signal?: AbortSignal,

@@ -92,7 +92,9 @@ export async function runService(settings: StartSettings, over: AbortController)
     const signIn = await signInLink(dashboard, kept.tokens.operator);
     signal.throwIfAborted();
     if (settings.demo) {
-      say(`game and chat: starting${certificate === undefined ? ", without pushes: they need openssl" : ""}`);
+      say(
+        `game and chat: starting${certificate === undefined ? ", without pushes, which need openssl" : ""}`,
+      );
       const [socketPath, targetUrl] = [SWITCH_SOCKET, chatTargetUrl(listen)];
       const { id: workspaceId, secret } = workspace;
       closeLast.unshift(await startTargetUrlSwitch({ socketPath, operator, workspaceId, targetUrl }));

@@ -37,7 +37,7 @@ test.each<Row>([
 ])("%s, npm start fails with one line that says what to do", async (_what, scripts, words) => {
   const run = await start({ env: { PATH: pathWith(scripts) } });
   expect(await run.exited).toBe(1);
-  const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to a running one.\n`;
+  const line = `Redis 7 or Valkey is needed${words}, or set REDIS_URL to a running server.\n`;
   expect(run.printedErrors()).toBe(line);
   await nothingIsLeft(run.folder);
 });

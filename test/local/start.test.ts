@@ -134,7 +134,7 @@ test("with REDIS_URL, no Redis is started; without openssl, the chat only polls,
   expect(await paste(page, "report")).toContain("202 Accepted");
   expect(living(run.folder).some(({ command }) => PARTS.redis.test(command))).toBe(false);
 
-  expect(run.printed()).toContain("· game and chat: starting, without pushes: they need openssl\n");
+  expect(run.printed()).toContain("· game and chat: starting, without pushes, which need openssl\n");
   const ada = await joinChat(fact(page, "chat"), "Ada");
   expect(ada.link().whyFixed).toMatch(/certificate/);
   expect(await ada.ask("PUT", "/link/mode", { mode: "push" })).toBe(409);
