@@ -20,7 +20,7 @@ const STALE_AFTER_MS = 5 * 60_000;
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
-/** Starts the game. Resolves when it follows events. Rejects if core rejects it or `stopping` is aborted before. */
+/** Starts the game. Resolves when it follows events. Rejects if core rejects it or `stopping` is aborted first. */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { group, consumer } = config;
   const pictures = await listenForPictures(config.picturesListen);

@@ -92,7 +92,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
   );
 }
 
-/** Returns a few words for the state of the bridge, with their tone. */
+/** Returns the tone and the words for the state of the bridge. */
 export function linkWords({
   mode,
   isCut,

@@ -49,7 +49,7 @@ export interface MessagePostProps {
   onReply(post: number): void;
 }
 
-/** A message from the service. Every kind except `text` is shown as a card, also an unknown kind. */
+/** A message from the service. Every kind except `text` is shown as a card, including unknown kinds. */
 export function MessagePost({ post, client, onReply }: MessagePostProps) {
   const { message, edits } = post;
   const article = useRef<HTMLElement>(null);

@@ -31,7 +31,7 @@ const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX
 const MODE = bodyOf({ mode: { enum: ["poll", "push"] } });
 const CUT = bodyOf({ isCut: { type: "boolean" } });
 
-/** Adds `POST /join`, which adds a member and returns their key. */
+/** Adds `POST /join`, which adds a member and returns the member's key. */
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
   app.post<{ Body: { name: string } }>("/join", JOIN, ({ body }, reply) => {
     const name = body.name.trim();

@@ -9,7 +9,7 @@ export interface Posting {
   readonly output: Output;
 }
 
-/** Returns the event to publish. `messageId` is the message to update, and is used only by updates. */
+/** Returns the event to publish. `messageId` is the id of the message to update; other outputs ignore it. */
 export function toOutboundEvent(
   { workspaceId, idempotencyKey, output }: Posting,
   messageId: string,

@@ -25,7 +25,7 @@ const MESSAGES_MAX = 20_000;
 export function createPublisher({ core, group, log, onUnknownWorkspace }: PublisherOptions) {
   const ids = new LRUCache<string, string>({ max: MESSAGES_MAX });
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
-  /** By workspace, a promise that resolves when all outputs so far are handled. */
+  /** One promise per workspace, which resolves when all outputs so far are handled. */
   const pending = new Map<string, Promise<void>>();
   /** The newest pending update, by message. It shows everything, so older updates are not published. */
   const updates = new Map<string, Output>();
@@ -37,7 +37,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       const message = messageUpdatedBy(workspaceId, output);
       if (updates.get(message) !== output) return false;
       updates.delete(message);
-      // If core has rejected the message itself, there is no id to update, so the update is dropped.
+      // If core has rejected the message itself, there is no message id, so the update is dropped.
       return messageIdOf(workspaceId, output) !== undefined;
     });
     for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)
@@ -87,7 +87,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
   return {
     /**
      * Resolves when the outputs are stored, rejected or dropped. The same `cause`
-     * has the same idempotency keys. So the outputs of an event are published once,
+     * gives the same idempotency keys. So the outputs of an event are published once,
      * even if the event is redelivered after a crash. The keys contain the group,
      * because other games share the workspace. The keys contain the type, because
      * the outputs can differ after a crash. Without the type, core could answer a

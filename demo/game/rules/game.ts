@@ -120,7 +120,7 @@ function addPlayer(game: Game, { id, name }: Member): void {
   game.players.set(id, { id, name, points: game.players.get(id)?.points ?? 0 });
 }
 
-/** Shows all pending changes within a phase, but not within `UPDATE_GAP_MS` of the last update. */
+/** Shows a change within a phase. If the last update is less than `UPDATE_GAP_MS` ago, a later `tick` shows it. */
 function showSoon(game: Game, turn: Turn): void {
   game.isStale = true;
   if (turn.nowMs >= game.shownAtMs + UPDATE_GAP_MS) show(game, turn);

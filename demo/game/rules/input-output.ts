@@ -21,7 +21,7 @@ export type ActionInput = FromMember & {
 export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
-  /** Ref of the message that this message answers; null for a message of another game; undefined without a reply. */
+  /** Ref of the message that this reply answers; null for another game's message; undefined if this is no reply. */
   readonly replyTo: string | null | undefined;
 };
 

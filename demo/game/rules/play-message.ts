@@ -43,7 +43,7 @@ function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInp
   );
 }
 
-/** Parses a number, in which spaces, commas or underscores can separate thousands; undefined for other text. */
+/** Parses a number. Spaces, commas or underscores can separate thousands. Returns undefined for other text. */
 function readNumber(text: string): number | undefined {
   const digits = text.trim().replaceAll(/(?<=\d)[ ,_](?=\d{3}(?:\D|$))/g, "");
   return NUMBER_FORM.test(digits) ? Number(digits) : undefined;
