@@ -154,7 +154,7 @@ test("the first link skips to the content of the page", async () => {
   await until("the focus is on the content", () => page.evaluate<boolean>(hasArrived));
 });
 
-test("screen readers are notified of changes of health and of finished actions", async () => {
+test("screen readers are notified when the health changes and when an action is finished", async () => {
   const bridge = await push.bridge();
   const { page } = visitor;
   await page.goto(`${dashboardUrl}${pageOf(bridge.workspaceId)}`);

@@ -109,7 +109,7 @@ test("a test event of a push workspace shows each step, the status code and the 
   await bridge.nth(1);
 });
 
-test("times are in the reader's time zone, with the exact UTC time on hover", async () => {
+test("times are in the user's time zone, with the exact UTC time on hover", async () => {
   const bridge = await push.bridge();
   await push.ping(bridge.workspaceId);
   const [{ at } = { at: undefined }] = await push.logged(bridge.workspaceId, 1);

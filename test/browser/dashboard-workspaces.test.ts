@@ -120,7 +120,7 @@ describe("with many workspaces", () => {
     expect(await row("Polls now").getByText("Poll", { exact: true }).count()).toBe(1);
   });
 
-  test("a search covers all workspaces, and shows how many were searched and found", async () => {
+  test("a search covers all workspaces, and shows how many workspaces it searched and found", async () => {
     const box = page.getByRole("searchbox", { name: /^Search/ });
     await box.fill("numbered 3");
     await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();

@@ -133,7 +133,8 @@ test("the keyboard reaches all controls, and the focus is always visible", async
     "Send",
   ]);
 
-  // On a phone, the bridge's panel covers the chat. The panel gets the focus when opened, and the button when closed.
+  // On a phone, the bridge's panel covers the chat. Opening the panel moves the focus to the panel, and closing the
+  // panel moves the focus back to the button.
   await page.getByRole("button", { name: /^Bridge/ }).focus();
   await page.keyboard.press("Enter");
   await untilFocused(page, "The bridge");

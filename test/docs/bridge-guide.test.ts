@@ -55,7 +55,7 @@ testWith(["openssl", "version"], ["curl", "--version"])(
     const env = { PATH: process.env["PATH"], ...environmentOf(workspace) };
     const printed = execFileSync("sh", ["-c", command], { cwd: folder, env, encoding: "utf8" });
     expect(printed).toBe('{"ok":true}\n202\n');
-    await until("the game receives it", () => consumer.seen.some(({ text }) => text === "help"));
+    await until("the game receives the event", () => consumer.seen.some(({ text }) => text === "help"));
   },
 );
 
@@ -76,7 +76,7 @@ testWith(["python3", "--version"])(
     await until("the bridge shows all events", () => bridge.output().includes("dm:u1: for you alone\n"));
     expect(bridge.output()).toBe("c1: while you were away\nc1 (edited): newer\ndm:u1: for you alone\n");
     bridge.type("from Python");
-    await until("the game receives it", () => consumer.seen.some(({ text }) => text === "from Python"));
+    await until("the game receives the line", () => consumer.seen.some(({ text }) => text === "from Python"));
     const cursor = join(folder, "cursor.txt");
     const isKept = () => existsSync(cursor) && /^\d+$/.test(readFileSync(cursor, "utf8"));
     await until("the bridge has saved its cursor", isKept);
@@ -128,7 +128,7 @@ testWith(["go", "version"])(
   COMPILE_MS,
 );
 
-test("the check accepts the guide's JSON of an observation", async () => {
+test("the check accepts the guide's example of an observation", async () => {
   const [observation = ""] = docBlocks(GUIDE, "json");
   const host = await plainHost((_request, response) => response.end(observation));
   const url = new URL(host.url);
