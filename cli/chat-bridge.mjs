@@ -2,7 +2,7 @@
 // The entry point of `npx chat-bridge`. It runs the built command, or says how to build it.
 import { existsSync } from "node:fs";
 
-/** `EX_CONFIG` of sysexits.h. */
+/** The exit code `EX_CONFIG` of sysexits.h. */
 const NOT_SET_UP = 78;
 const main = new URL("../dist/cli/main.js", import.meta.url);
 

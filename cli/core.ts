@@ -18,7 +18,8 @@ const CHANNEL = {
   // On an idle stream, only pings reveal that core has disconnected without closing the connection.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // The default wait grows to 2 minutes. That is too long for a tail, which continues after a restart of core.
+  // The default wait between two connection attempts grows to 2 minutes. That is too long for a tail, which continues
+  // after a restart of core.
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 

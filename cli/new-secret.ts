@@ -91,7 +91,7 @@ function keep({ at, path }: NewFile, { signingSecret, workspace }: CreateWorkspa
     write(at, `${signingSecret}\n`);
     closeSync(at);
   } catch (error) {
-    // The new secret is already active, and the bridge needs it. Printing it is the last resort.
+    // The new secret is already active, and the bridge needs it. Printing the secret is the last resort.
     throw new CliFailure(
       EXIT.CANNOT_WRITE,
       `workspace ${workspace?.id ?? ""} has a new signing secret, but ${path} cannot be written ` +
