@@ -12,7 +12,7 @@ export interface RedisAddress {
   readonly settings: readonly string[];
 }
 
-/** Maximum length of a socket's path that works on all systems. */
+/** Maximum characters of a socket's path that all systems support. */
 const SOCKET_PATH_MAX = 100;
 /** A path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
