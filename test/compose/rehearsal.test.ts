@@ -10,8 +10,8 @@ import { testFolder } from "../harness/folder";
 import { freePort, startProcess, type TestProcess } from "../harness/processes";
 import { until } from "../harness/wait";
 
-// Runs the programs of docker-compose.yml without containers, on free ports. The settings and secret files are the same as
-// in the containers.
+// Runs the programs of docker-compose.yml without containers, on free ports. The settings and the secret files are the
+// same as in the containers.
 
 const { services } = readComposeFile();
 const SECRETS = ["kept", "redis", "core", "edge", "game", "chat", "operator"];

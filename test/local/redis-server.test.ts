@@ -53,7 +53,7 @@ exec ${REAL_SERVER} "$@"`,
   await stop(run);
 });
 
-asRoot("the package manager installs a missing Redis, once", async () => {
+asRoot("the package manager installs a missing Redis only once", async () => {
   const notes = join(newFolder(), "notes");
   const env = { PATH: pathWith({ "apt-get": fakeAptGet(notes) }), ...NO_DEMO };
   const first = await start({ env });
