@@ -75,7 +75,7 @@ test("core logs no token, whether valid or unknown", () => {
     expect(outputOf(service.core)).not.toContain(secret);
 });
 
-test("a role may have several tokens; a core without tokens starts on loopback and rejects every call", async () => {
+test("a role can have several tokens; a core without tokens starts on loopback and rejects every call", async () => {
   const redis = await startTestRedis();
   const [rotating, bare] = await Promise.all([
     startCore(redis.url, { CORE_TOKENS: `game=old-token-of-games, game=${TOKENS.game}` }),

@@ -19,7 +19,7 @@ const FIVE_MINUTES_MS = 5 * 60 * 1000;
 const NOBODY = "11111111-2222-4333-8444-555555555555";
 
 // contract: secret-shown-once
-test("the answer to creating a workspace has its secret, and no later answer has it", async () => {
+test("the answer that creates a workspace contains its secret, and later answers do not", async () => {
   const body = { name: "Made here", ownerEmail: "ada@example.com" };
   const made = await ask("/workspaces", { method: "POST", body });
   const { workspace, signingSecret } = made.json as { workspace: { id: string }; signingSecret: string };
@@ -94,7 +94,7 @@ describe("searching", () => {
     expect(found.workspaces.map((each) => each.id)).toContain(id);
   });
 
-  test("answers how many workspaces it searched, and that there are no more", async () => {
+  test("answers the number of searched workspaces, and no further page", async () => {
     let total = 0;
     for (let page = await workspaces.list(1_000); ; page = await workspaces.list(1_000, page.nextPageToken)) {
       total += page.workspaces.length;
@@ -109,7 +109,7 @@ describe("searching", () => {
   });
 });
 
-test("health is answered for the ids of existing workspaces only", async () => {
+test("health is answered only for the ids of existing workspaces", async () => {
   const [one, other] = [await workspaces.make(), await workspaces.make()];
   const answer = await ask(`/health?ids=${one.id},${NOBODY},${other.id}`);
   expect(answer.json).toEqual({
@@ -137,7 +137,7 @@ describe("watching a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("sends its health at once and after each change, each poll, and an event when it is deleted", async () => {
+  test("immediately sends its health, then its health after each change, each poll and its deletion", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("the health arrives", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
@@ -157,7 +157,7 @@ describe("watching a workspace", () => {
   });
 
   // time: ordering
-  test("reports at once that core is unavailable, stays open, and sends the health again when core is back", async () => {
+  test("immediately reports that core is unavailable, stays open, and sends the health when core is available again", async () => {
     const { id } = await workspaces.make();
     const core = await startCore(service.redis.url);
     const alone = await startDashboardEdge(core.port);
@@ -182,7 +182,7 @@ describe("watching a workspace", () => {
     await alone.edge.stop();
   });
 
-  test("ends when its user signs out", async () => {
+  test("ends when the user signs out", async () => {
     const { id } = await workspaces.make();
     const mine = await signIn(service.dashboardUrl);
     const watched = await watch(id, mine);

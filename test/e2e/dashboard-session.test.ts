@@ -39,7 +39,7 @@ describe("signing in", () => {
     expect(answer.body.toString()).not.toContain(TOKENS.operator);
   });
 
-  test("behind TLS sets a Secure cookie bound to its host, and tells browsers to use only https", async () => {
+  test("behind TLS sets a Secure cookie for this host only, and tells browsers to use only https", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "ops.example" };
     const answer = await askApi(behindTls.url, "/session", {
       method: "POST",
@@ -50,7 +50,7 @@ describe("signing in", () => {
       expect.stringMatching(/^__Host-dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
     ]);
     expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
-    // The operator sets the address of the service for bridges, as `PUBLIC_URL`.
+    // The operator sets `PUBLIC_URL`, the address of the service for bridges.
     expect(answer.json).toMatchObject({ publicUrl: "https://hooks.example" });
   });
 
@@ -121,7 +121,7 @@ describe("a session", () => {
 
 describe("the dashboard's listener:", () => {
   test.each(["/", "/connect", "/workspaces/11111111-2222-4333-8444-555555555555", "/docs"])(
-    "%s is a page without inline scripts and styles, which no site may frame",
+    "%s is a page without inline scripts and styles, and no site can frame the page",
     async (path) => {
       const { status, headers, body } = await send(service.dashboardUrl, path);
       const policy = String(headers["content-security-policy"]);
@@ -141,7 +141,7 @@ describe("the dashboard's listener:", () => {
   }
 
   test.each(["/", "/docs"])(
-    "the files of %s are named by a hash, cached for a year, and below 500 KB",
+    "each file of %s has a hash in its name, is cached for a year, and is smaller than 500 KB",
     async (page) => {
       const assets = await assetsOf(page);
       expect(assets).toHaveLength(2);

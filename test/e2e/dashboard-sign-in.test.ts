@@ -39,18 +39,18 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** Returns a new address for each attempt; there are enough to retry until core is back. */
+  /** Returns a new address for each attempt. The addresses suffice for retries until core is available. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;
   }
-  /** Signs in from an address, as a proxy reports it: the limit of attempts is per address. */
+  /** Signs in from an address that a proxy reports, because the number of attempts is limited per address. */
   const useFrom = (from: string, body: { readonly code: string } | { readonly token: string }) =>
     askApi(url, "/session", { method: "POST", body, headers: { "x-forwarded-for": from } });
   const use = async (code: string): Promise<number> => (await useFrom(newPlace(), { code })).status;
 
   // time: smoke
-  test("stays valid when, after ten attempts from one address in a minute, the next is answered 429, even with that link", async () => {
+  test("stays valid when it is used from an address whose attempts are answered 429, after ten in a minute", async () => {
     const code = await newCode();
     const guesser = "203.0.113.1";
     for (let i = 0; i < 5; i++) {
@@ -120,7 +120,7 @@ describe("a session ends after two hours without use", () => {
     expect(await ask(cookie, `/health?ids=${workspace.id}`)).toBe(401);
   });
 
-  test("and an open watch does not count as use, and ends with the session", async () => {
+  test("and an open watch does not count as use; the watch ends with the session", async () => {
     const cookie = await signIn(url);
     const watch = await new Promise<IncomingMessage>((resolve, reject) => {
       httpRequest(`${url}/api/workspaces/${workspace.id}/watch`, { headers: { cookie } }, resolve)

@@ -14,7 +14,7 @@ afterAll(() => service.close());
 
 let requests = 0;
 
-/** Repeats the same request until it is accepted, so an event that was stored but not answered is stored once. */
+/** Repeats the same request until it is accepted. An event is stored once, even if its first answer is lost. */
 async function typeUntilAccepted(workspace: TestWorkspace, text: string): Promise<void> {
   const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
   await until(
@@ -29,7 +29,7 @@ const createWhenBack = (): Promise<TestWorkspace> =>
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
   until(`${what} arrives`, () => attemptsOf(seen).some((each) => what.test(each)));
 
-test("a stream stays open when Redis restarts empty, and its group gets the events accepted from then on", async () => {
+test("a stream stays open when Redis restarts empty, and its group gets events that are accepted later", async () => {
   const consumer = await followers.start(service.clients, { group: "empty" }).opened();
   await typeUntilAccepted(await service.workspaces.make(), "before");
   await consumer.sees(1);
@@ -43,7 +43,7 @@ test("a stream stays open when Redis restarts empty, and its group gets the even
   expect(consumer.end).toBeUndefined();
 });
 
-test("a stream opened while Redis is unavailable ends with UNAVAILABLE, and one opened later gets events", async () => {
+test("a stream opened while Redis is unavailable ends with UNAVAILABLE, and a stream opened later gets events", async () => {
   await service.redis.kill();
   const early = followers.start(service.clients, { group: "later" });
   expect((await early.ended()).code).toBe(status.UNAVAILABLE);

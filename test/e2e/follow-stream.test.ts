@@ -93,7 +93,7 @@ test("streams that are cancelled or closed leave nothing behind in core", async 
     else consumer.halfClose();
     await consumer.ended();
   }
-  // A stream that was still a member would keep its shards, and their events would not reach `last`.
+  // If a closed stream were still a member, the events of its shards would not reach `last`.
   const last = await start({ group, consumer: "last" }).opened();
   last.ackAll();
   const workspaces = await Promise.all(Array.from({ length: 8 }, () => service.workspaces.make()));
@@ -140,7 +140,7 @@ describe("a stream over the limit", () => {
   });
 });
 
-test("a consumer that does not read is sent only what the connection buffers, and the rest when it reads", async () => {
+test("a consumer that does not read is sent only as much as the connection buffers; the rest follows when it reads", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

@@ -24,7 +24,7 @@ async function laterOnesCame(): Promise<void> {
 }
 
 // time: ordering
-test("the events of a workspace arrive in order, each at one consumer of each group", async () => {
+test("the events of a workspace arrive in order; in each group, one consumer gets each event", async () => {
   const groups = await Promise.all(
     [followers.newGroup(), followers.newGroup()].map((group) =>
       Promise.all(["a", "b"].map((consumer) => start({ group, consumer }).opened())),

@@ -111,7 +111,7 @@ test("core and the edge stop with exit code 0 while clients keep connections ope
 const LARGE = "\u{1f600}".repeat(4_000);
 const LARGE_BYTES = 12_000;
 
-/** Makes Redis hold back writes until `release`; `untilCallWaits` waits for a large one. */
+/** Makes Redis delay writes until `release` is called; `untilCallWaits` waits until a large write is delayed. */
 async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; release(): Promise<void> }> {
   const store = await openTestStore(service.redis.url);
   const admin = (...command: string[]) => store.redis.command("", ["CLIENT", ...command]);
@@ -133,7 +133,7 @@ async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; relea
   };
 }
 
-/** Starts a relay to core that can hold back the bytes that core sends. */
+/** Starts a relay to core that can delay the bytes that core sends. */
 async function startHoldingRelay(corePort: number) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
@@ -174,7 +174,7 @@ async function startHoldingRelay(corePort: number) {
 }
 
 // time: ordering
-test("core finishes a call in progress before it stops, and rejects new ones", async () => {
+test("core finishes a call in progress before it stops, and rejects new calls", async () => {
   const core = await startCore(service.redis.url);
   const [own, late] = [connectToCore(core.port), connectToCore(core.port)];
   const hold = await holdWrites();
@@ -204,7 +204,7 @@ function messageRequest(text: string): Buffer {
 }
 
 // time: ordering
-test("an edge that stops finishes a request in progress, answers the next on its connection, and accepts no connections", async () => {
+test("a stopping edge finishes a request in progress, answers the next request on that connection, and accepts no new connections", async () => {
   const relay = await startHoldingRelay(service.core.port);
   const edge = await startEdge(relay.port);
   let connection: Socket | undefined;

@@ -55,7 +55,7 @@ test("a core that starts without Redis is live but not ready, and becomes ready 
   expect((await probe({ healthPort }, "/other"))?.[0]).toBe(404);
 });
 
-test("gRPC's health service answers without a token whether core is ready, for core and each of its services", async () => {
+test("gRPC's health service needs no token, and reports whether core and each of its services are ready", async () => {
   const { port } = await core;
   const health = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const check = (service: string) =>

@@ -14,7 +14,7 @@ const padded = (bytes: number) => EVENT.padEnd(bytes, " ");
 
 const postBody = (body: string | Buffer, headers = {}) => post(service.url, workspace, body, { headers });
 
-/** The head of a POST; the test writes the body itself. */
+/** Returns the head of a POST; the test writes the body. */
 function head(signed: string, framing: string): string {
   return (
     `POST /hooks/${workspace.id} HTTP/1.1\r\nHost: bridge.test\r\n` +
@@ -109,7 +109,7 @@ test.each<[string, string, string | undefined]>([
     `{"${"n".repeat(60_000)}":1,${EVENT.slice(1)}`,
     "n".repeat(256),
   ],
-])("a body that is JSON is checked by its fields, however unusual: %s", async (_what, body, field) => {
+])("the fields of a JSON body are validated, however unusual the body is: %s", async (_what, body, field) => {
   expectRefusal(await postBody(body), 400, field);
 });
 

@@ -71,9 +71,9 @@ test.each<[string, () => string, readonly number[]]>([
 });
 
 // The limits of an address and of all bridges together are tested in test/unit/unsent-pages.test.ts.
-test("a bridge that reads no pages reaches only its own workspace's limit of unsent pages", async () => {
+test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // The largest pages: five of them are within a workspace's limit.
+  // Pages of these events have the largest size. Five such pages are within a workspace's limit.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
@@ -111,13 +111,13 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   await edge.stop();
 });
 
-test("headers of the largest size from one address do not break the lanes that all addresses share", async () => {
+test("the largest headers from one address do not break the lanes that all addresses share", async () => {
   const brokenLanes = async () => {
     const metrics = await readMetrics(service.edge);
     return valueOf(metrics, "chatbridge_edge_lanes_opened_total") - valueOf(metrics, "chatbridge_edge_lanes");
   };
   const brokenBefore = await brokenLanes();
-  // The largest head that is allowed; it doubles in UTF-8.
+  // The largest allowed head. Its signature takes twice as many bytes in UTF-8.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );
@@ -135,17 +135,17 @@ test("headers of the largest size from one address do not break the lanes that a
     const [first] = (await once(socket, "data")) as [Buffer];
     return Number(first.subarray(9, 12).toString());
   });
-  // All requests arrive at once.
+  // All requests arrive at the same time.
   for (const socket of sockets) socket.write(bytes);
   const statuses = await Promise.all(answered);
   for (const socket of sockets) socket.destroy();
-  // The number of requests over the limit of the address depends on how long they take.
+  // Timing determines how many requests exceed the limit of the address.
   expect(statuses).toContain(404);
   expect(statuses.filter((status) => status !== 404 && status !== 429)).toEqual([]);
   expect(await brokenLanes()).toBe(brokenBefore);
 });
 
-/** Bytes that followers cannot decode as an `InboundEvent`: invalid within a text, a channel or a command. */
+/** Bytes that followers cannot decode as an `InboundEvent`: a text, a channel or a command is invalid. */
 const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
   Buffer.from(hex, "hex"),
 );
@@ -158,7 +158,7 @@ function receiveOf(number: number, event: Buffer): Uint8Array {
   return nested(1, Buffer.concat([call, nested(2, nested(5, event))]));
 }
 
-test("each invalid call on a lane is rejected by itself, and core logs nothing about it", async () => {
+test("each invalid call on a lane gets its own fault, and core does not log the call", async () => {
   const client = new BridgeServiceClient(`127.0.0.1:${service.core.port}`, credentials.createInsecure());
   const { path, responseDeserialize } = BridgeServiceService.lane;
   const same = (bytes: Buffer): Buffer => bytes;

@@ -10,7 +10,7 @@ const workspace = freshWorkspace(service);
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const ID = "{id}";
 
-/** Returns a path of the tables with the workspace's id filled in. */
+/** Returns a path of the tables below with the workspace's id in place of `ID`. */
 const pathOf = (path: string) => path.replace(ID, workspace.id);
 const signed = () => ({ "Service-Signature": signatureOf(workspace.secret, EVENT) });
 
@@ -21,7 +21,7 @@ async function expectEnded(bytes: string | Buffer, status: number): Promise<void
   for (const answer of answers) expectRefusal({ ...answer, body: Buffer.from(answer.body) }, status);
 }
 
-/** Fails when an answer has a CORS header or `Allow`. */
+/** Fails if an answer has a CORS header or the header `Allow`. */
 function expectNoCors(headers: object): void {
   expect(Object.keys(headers).filter((name) => /^(access-control-|allow$)/.test(name))).toEqual([]);
 }
@@ -50,7 +50,7 @@ describe("an unknown path is answered 404:", () => {
     expectNoCors(answer.headers);
   });
 
-  test("POST with a body that is not JSON, or too large", async () => {
+  test("POST with a body that is too large, or is not JSON", async () => {
     for (const body of ["{", "x".repeat(100_000)]) {
       expectRefusal(await send(service.url, "/nowhere", { method: "POST", body }), 404);
     }
@@ -98,34 +98,37 @@ test.each([
   ["that the client closes", "HTTP/1.1", { Connection: "close" }, { connection: "close" }],
   ["of HTTP/1.0", "HTTP/1.0", {}, { connection: "close" }],
   ["of HTTP/1.0 that is kept open", "HTTP/1.0", { Connection: "keep-alive" }, KEPT],
-])("browsers on a connection %s get only these headers", async (_which, version, sent, connection) => {
-  const ask = async (method: string, path: string, headers: object, body = "") => {
-    const all = { Origin: "https://evil.test", ...headers, ...sent };
-    const request = rawRequest(method, pathOf(path), all, body).toString();
-    const bytes = request.replace("HTTP/1.1", version);
-    return (await exchange(service.url, bytes, { until: 1 })).answers;
-  };
-  const answer = (status: number, contentType: string, body: string, headers = {}) => {
-    const all = {
-      "content-type": contentType,
-      "content-length": String(body.length),
-      ...connection,
-      ...headers,
+])(
+  "a browser gets no CORS headers, and only the expected headers, on a connection %s",
+  async (_which, version, sent, connection) => {
+    const ask = async (method: string, path: string, headers: object, body = "") => {
+      const all = { Origin: "https://evil.test", ...headers, ...sent };
+      const request = rawRequest(method, pathOf(path), all, body).toString();
+      const bytes = request.replace("HTTP/1.1", version);
+      return (await exchange(service.url, bytes, { until: 1 })).answers;
     };
-    return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
-  };
-  expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
-  const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
-  const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
-  expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
-    answer(200, "application/json", page, {
-      "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
-      "service-workspace": workspace.id,
-    }),
-  );
-  const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
-  expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
-});
+    const answer = (status: number, contentType: string, body: string, headers = {}) => {
+      const all = {
+        "content-type": contentType,
+        "content-length": String(body.length),
+        ...connection,
+        ...headers,
+      };
+      return [{ status, headers: { ...all, date: expect.stringMatching(/ GMT$/) }, body }];
+    };
+    expect(await ask("POST", `/hooks/${ID}`, signed(), EVENT)).toEqual(answer(202, TEXT, '{"ok":true}'));
+    const page = '{"events":[],"next":null,"hasMore":false,"gap":false}';
+    const signature = { "Service-Signature": signatureOf(workspace.secret, "") };
+    expect(await ask("GET", `/hooks/${ID}/events`, signature)).toEqual(
+      answer(200, "application/json", page, {
+        "service-signature": expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+        "service-workspace": workspace.id,
+      }),
+    );
+    const notFound = '{"statusCode":404,"message":"no such path or workspace","error":"Not Found"}';
+    expect(await ask("GET", "/", {})).toEqual(answer(404, TEXT, notFound));
+  },
+);
 
 test.each([
   ["a query string", (id: string) => `/hooks/${id}?after=1`],

@@ -52,11 +52,14 @@ test.each<[string, number, (text: string) => object]>([
 // contract: post-202, post-unplayed, inbound-command-text, inbound-dm-channel
 test.each<[string, object]>([
   ["an action", ACTION],
-  ["a message that answers nothing in play", MESSAGE],
-  ["an empty text of a command, which asks for help", { ...COMMAND, text: "" }],
+  ["a message that no game expects", MESSAGE],
+  ["a command with an empty text, which asks for help", { ...COMMAND, text: "" }],
   ["a channel id that begins with DM: in capitals", { ...COMMAND, channel: "DM:u1" }],
   ["a replyTo of null", { ...MESSAGE, replyTo: null }],
-  ["a press in the member's own DM, as an object", { ...ACTION, channel: { id: "dm:u1", name: "x" } }],
+  [
+    "an action in the member's own DM, with the channel as an object",
+    { ...ACTION, channel: { id: "dm:u1", name: "x" } },
+  ],
   ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
 ])("%s is accepted", (_what, event) => expectAccepted(event));
 
@@ -68,7 +71,7 @@ test.each<[string, object | string, string | undefined]>([
   ["an unknown field of a channel", { ...COMMAND, channel: { id: "c", topic: "x" } }, "channel.topic"],
   ["an unknown field of a user", { ...COMMAND, user: { ...USER, avatar: "x" } }, "user.avatar"],
   ["a command without text", { ...COMMAND, text: undefined }, "text"],
-  ["a message's empty text", { ...MESSAGE, text: "" }, "text"],
+  ["a message with an empty text", { ...MESSAGE, text: "" }, "text"],
   ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
   ["an unknown field beside an invalid one", { extra: 1, ...COMMAND, text: 1 }, "text"],
   ["a DM on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],

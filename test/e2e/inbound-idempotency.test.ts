@@ -6,7 +6,7 @@ import { expectRefusal } from "../harness/refusals";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// The time for which an id is remembered is tested in test/store/append.test.ts.
+// The time for which core stores an id is tested in test/store/append.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const other = freshWorkspace(service, beforeEach);
@@ -36,7 +36,7 @@ async function accepted(event: object | string, to = workspace, headers = {}): P
   expect([status, body.toString()]).toEqual([202, '{"ok":true}']);
 }
 
-/** Sends one more event; fails unless the game received exactly these texts, in this order, before it. */
+/** Sends a last event; fails unless the game received exactly these texts, in this order, before that event. */
 async function expectReceived(expected: readonly string[], { id, secret } = workspace): Promise<void> {
   const last = `last ${randomUUID()}`;
   await accepted(guess(last), { id, secret });
@@ -46,7 +46,7 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 }
 
 // contract: repeat-id
-describe("a request whose id repeats an earlier one is answered 202 and ignored", () => {
+describe("a request that repeats an earlier id is answered 202 and ignored", () => {
   test("however it is signed, and whatever its body and type", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
@@ -78,7 +78,7 @@ describe("a request whose id repeats an earlier one is answered 202 and ignored"
   });
 });
 
-test("the id of a rejected request is not remembered, and a repeat must pass all checks to be ignored", async () => {
+test("the id of a rejected request is not stored, and a repeated request is answered 202 only if it passes all checks", async () => {
   const event = guess("one", "r1");
   const wrong = signed(event, 0, { ...workspace, secret: "wrong" });
   for (let round = 0; round < 2; round++) {
@@ -92,7 +92,7 @@ test("the id of a rejected request is not remembered, and a repeat must pass all
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("a request without an id is ignored only when it is the very same signed request, however its signature is written", async () => {
+test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request, however its signature is written", async () => {
   const body = JSON.stringify(guess("one"));
   const { "Service-Signature": header } = signed(body, 5);
   const [t = "", mac = ""] = header.split(",v1=");
@@ -106,7 +106,7 @@ test("a request without an id is ignored only when it is the very same signed re
   await expectReceived(["one", "one", "one", "one"]);
 });
 
-test("a request with an id and a request without one never repeat each other", async () => {
+test("a request with an id never counts as a repeat of a request without an id, or the other way round", async () => {
   const t = nowSeconds() - 5;
   const plain = JSON.stringify(guess("one"));
   await accepted(plain, workspace, { "Service-Signature": signatureOf(workspace.secret, plain, t) });

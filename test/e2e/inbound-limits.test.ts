@@ -27,8 +27,8 @@ const addressKey = (address: string): string => keyOf(store, address, "ip");
 const workspaceKey = (): string => keyOf(store, workspace.id, "rate");
 
 /**
- * Makes a limit remember `count` requests, the last of them now. The others have times an hour ahead, so that they
- * still count when the test ends.
+ * Makes a limit count `count` requests. The last request has the current time. The times of all other requests are
+ * an hour ahead, so these requests still count when the test ends.
  */
 async function fill(key: string, count: number): Promise<void> {
   const now = await redisNowUs(store);
@@ -52,7 +52,7 @@ const command = (id = `r${++events}`) => ({
 });
 const INVALID = { ...command(), user: {} };
 
-/** An unsigned request to a workspace that does not exist. */
+/** Sends an unsigned request to a workspace that does not exist. */
 const nowhere = (options: SendOptions, url = service.url): Promise<Answer> =>
   send(url, `/hooks/${randomUUID()}`, { method: "POST", body: "{}", ...options });
 const forwarded = (address: string) => ({ "X-Forwarded-For": address, Forwarded: `for=${address}` });
@@ -68,7 +68,7 @@ function expectLimited(answer: Answer): void {
 describe("at most 500 requests a second from one IP address", () => {
   // time: controlled
   // contract: check-2, order, error-429
-  test("the 500th request passes and later ones are answered 429; check 1 comes before, and its failures do not count", async () => {
+  test("the 500th request passes and later requests are answered 429; requests that fail check 1 do not count", async () => {
     const from = freshAddress();
     const expectBodyRefused = async () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);
@@ -109,7 +109,7 @@ describe("at most 500 requests a second from one IP address", () => {
     for (const url of [service.url, otherUrl]) expectLimited(await nowhere({ from }, url));
   });
 
-  test("a trusted proxy sets the address, in any notation; a client cannot set its own", async () => {
+  test("a trusted proxy sets the address, in any notation; a client cannot set its own address", async () => {
     const from = freshAddress();
     await fill(addressKey(from), ADDRESS_LIMIT);
     await fill(addressKey("2001:db8:1::7"), ADDRESS_LIMIT);
@@ -126,7 +126,7 @@ describe("at most 500 requests a second from one IP address", () => {
 describe("at most 250 signed requests a second for one workspace", () => {
   // time: controlled
   // contract: check-6, poll-counts-limits, error-429
-  test("posts, repeats and polls count together, and requests after the 250th are answered 429, from every address", async () => {
+  test("posts, repeats and polls count together, and requests after the 250th are answered 429 at every address", async () => {
     await fill(workspaceKey(), WORKSPACE_LIMIT - 3);
     const repeated = command();
     for (let i = 0; i < 2; i++) expect((await post(service.url, workspace, repeated)).status).toBe(202);
@@ -141,7 +141,7 @@ describe("at most 250 signed requests a second for one workspace", () => {
 
   // time: controlled
   // contract: order
-  test("wrong signatures and old timestamps come before this limit and do not count; invalid fields come after and count", async () => {
+  test("wrong signatures and old timestamps are rejected before this limit and do not count; invalid fields are rejected after it and count", async () => {
     const body = command();
     const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");

@@ -12,7 +12,7 @@ const workspace = freshWorkspace(service);
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
-/** Bodies that pass or fail checks 1 and 7. Checks 2 and 6, the limits: inbound-limits.test.ts. */
+/** Bodies that pass or fail checks 1 and 7. Checks 2 and 6, the limits, are tested in inbound-limits.test.ts. */
 const BODIES = {
   good: JSON.stringify(EVENT),
   invalid: JSON.stringify({ ...EVENT, user: {} }), // check 7
@@ -59,7 +59,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is empty", () => ""],
   ["without a timestamp", (right) => right.replace(/^t=\d+,/, "")],
   ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
-  ["under another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
+  ["for another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
   ["sent in two headers", (right) => [right, right]],
 ])("a signature %s is answered 401", async (_what, headerOf) => {
   const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
@@ -85,7 +85,7 @@ test("the signature is checked over the exact bytes of the body, with the worksp
 test("an unknown, native, disconnected or deleted workspace is answered 404, with the same bytes for every reason", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
-  // Both are served first, so the test would notice an answer from a stale cache.
+  // Both workspaces are served first, so the test would notice an answer from a stale cache.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
   await workspaces.disconnect(disconnected.id);
   await workspaces.delete(deleted.id);

@@ -44,7 +44,7 @@ async function restartCore(): Promise<void> {
   await untilAnswered(202);
 }
 
-/** Fails unless requests are answered as they must be while no event can be stored. */
+/** Fails unless requests get the right answers while no event can be stored. */
 async function expectOutage(): Promise<void> {
   await untilAnswered(503);
   for (let i = 0; i < 3; i++) {
@@ -52,7 +52,7 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // The edge makes check 1 and answers unknown paths without core.
+  // The edge performs check 1, and answers unknown paths, without core.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
@@ -70,7 +70,7 @@ async function postThrough(change: () => Promise<unknown>): Promise<void> {
   await until("posts are answered 503", () => seen.has(503));
   changed.abort();
   await Promise.all(senders);
-  // The posts are sent as fast as possible, so they may exceed the workspace's limit.
+  // The posts are sent as fast as possible, so they can exceed the workspace's limit.
   expect([...seen].filter((each) => ![202, 429, 503].includes(each))).toEqual([]);
 }
 
@@ -116,11 +116,11 @@ test("while core is unavailable, posts are answered 503 with Retry-After and the
   await until("operators are served", () => service.workspaces.get(workspace.id).catch(() => undefined));
 });
 
-test("a core that stops answers the calls that it has accepted, and the edge answers the others 503", async () => {
+test("a stopping core answers the calls that it has accepted, and the edge answers other requests with 503", async () => {
   await postThrough(async () => expect(await core.stop()).toBe(0));
   await restartCore();
 });
 
-test("an outage logs no error, and no secret, signature, text or name of the requests", () => {
+test("during an outage no error is logged, and no secret, signature, text or name of the requests", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

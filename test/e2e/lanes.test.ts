@@ -15,24 +15,24 @@ import { LANE_METHOD } from "../../proto/lane-method";
 import { until } from "../harness/wait";
 
 const MB = 1_048_576;
-/** The most calls of a message to core, and the most answers of a message to the edge. */
+/** Maximum calls in a message to core, and maximum answers in a message to the edge. */
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
 
-/** The ends of lanes in the edge and in core, over a real connection; each test sets how core answers a poll. */
+/** Answers the polls that reach core; each test sets this function. The lanes use a real connection. */
 let answerPoll: LaneCalls["poll"];
 let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** The ends of the opened lanes in core, and in the edge. */
+/** The opened lanes: their ends in core, and their ends in the edge. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
-/** The most bytes of answers that core has held at once. */
+/** The highest number of bytes of unsent answers that core has held. */
 let mostHeld: number;
 const report = jest.fn();
-/** The number of calls in each message to core, and of answers in each message to the edge. */
+/** The number of calls in each message to core, and the number of answers in each message to the edge. */
 let asked: number[];
 let answered: number[];
 
@@ -77,7 +77,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** Returns `load`, and keeps the highest of its `answerBytes` in `mostHeld`. */
+/** Returns `load`, and from then on keeps the highest value of its `answerBytes` in `mostHeld`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -112,7 +112,7 @@ function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<str
     if (outcome?.$case !== "page") throw new Error("the answer is not a page");
     return outcome.value.workspaceId;
   });
-  // A test that fails does not await its other calls, which must not be unhandled rejections.
+  // A failed test does not await its other calls. Their failures must not be unhandled rejections.
   asking.catch(() => undefined);
   return asking;
 }
@@ -136,7 +136,7 @@ async function askAll(all: readonly string[]): Promise<void> {
 /** Polls until a lane is open again. */
 const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("the calls of one turn of the event loop are sent together, in messages of at most 32, and so are their answers", async () => {
+test("the calls of one turn of the event loop are sent together, in messages of at most 32 calls, and so are the answers", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
@@ -166,7 +166,7 @@ test("a slow call does not delay the other calls of its message", async () => {
   expect(await slow).toBe("slow");
 });
 
-test("each call gets its own answer, whenever it is made and however long it takes", async () => {
+test("each call gets its own answer, whenever the call is made and however long the answer takes", async () => {
   await start();
   answerPoll = async (request) => {
     for (let turns = Number(request.workspaceId.split("/")[1]); turns > 0; turns--) {
@@ -192,7 +192,7 @@ test("each call gets its own answer, whenever it is made and however long it tak
   );
 });
 
-test("a call over the limit of calls or bytes fails at once, and calls are accepted again when others are answered", async () => {
+test("a call over the limit of calls or bytes fails immediately, and calls are accepted again when pending calls are answered", async () => {
   await start({ inProgressMax: 3, bytesMax: 100 });
   const release = holdPolls(() => true);
   const large = ask("large", 90);
@@ -205,7 +205,7 @@ test("a call over the limit of calls or bytes fails at once, and calls are accep
   expect(await ask("again", 100)).toBe("again");
 });
 
-test("core accepts no more calls from an edge that does not read its answers, and answers all of them when it reads", async () => {
+test("core accepts no more calls from an edge that does not read answers, and answers all calls when the edge reads again", async () => {
   await start();
   const polled = jest.fn();
   answerPoll = async (request) => {
@@ -228,7 +228,7 @@ test("core accepts no more calls from an edge that does not read its answers, an
     () => edge.readableLength > 15 && streams[0]?.isPaused() === true && streams[0].readableLength > 0,
   );
   expect(lanesOfCore.answerBytes).toBeGreaterThanOrEqual(8 * MB);
-  // The calls whose answers reach the limit, and those that the streams of both ends buffer.
+  // Core has accepted the calls whose answers reach the limit, and the calls whose answers the streams buffer.
   expect(polled.mock.calls.length).toBeLessThan(200);
   edge.resume();
   await until("all calls are answered", () => pages.length >= 400 && lanesOfCore.calls === 0);
@@ -241,7 +241,7 @@ test("core accepts no more calls from an edge that does not read its answers, an
 test.each([
   ["one lane holds 32 MB", 1, 32],
   ["all lanes together hold 256 MB", 10, 256],
-])("%s at most of answers that edges do not read", async (_what, count, bound) => {
+])("%s of unread answers at most", async (_what, count, bound) => {
   await start({ lanes: count });
   const release = holdPolls(() => true, MB);
   const asking = Promise.allSettled(names(count * MESSAGE_MAX * 2).map((name) => ask(name)));
@@ -256,7 +256,7 @@ test.each([
   expect(mostHeld).toBeLessThanOrEqual(bound * MB);
 });
 
-test("a lane holds at most 64 MB of its calls' bodies, and a call beyond that fails at once", async () => {
+test("the bodies of a lane's calls are at most 64 MB in total, and a call over that limit fails immediately", async () => {
   await start({ lanes: 1, bytesMax: Infinity });
   const release = holdPolls(() => true);
   const body = "x".repeat(MB);
@@ -268,7 +268,7 @@ test("a lane holds at most 64 MB of its calls' bodies, and a call beyond that fa
   expect(await ask("again", MB, body)).toBe("again");
 });
 
-test("a call that breaks a rule fails with its own fault, and core does not log it as a bug", async () => {
+test("a call that breaks a rule fails with a fault, which core does not log; core logs a bug", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
   await expect(ask("wrong")).rejects.toThrow("core answered with a fault");
@@ -301,7 +301,7 @@ test("a call that is not answered within its deadline fails, and its late answer
   expect(await ask("next")).toBe("next");
 });
 
-test("the calls of a lane that breaks fail at once, and later calls use a new lane", async () => {
+test("when a lane breaks, its calls fail immediately, and later calls use a new lane", async () => {
   await start({ lanes: 1 });
   answerPoll = async (request) =>
     request.workspaceId === "broken" ? new Promise<never>(() => undefined) : pageFor(request);
@@ -341,10 +341,10 @@ test.each([1, 2])("with %d lanes, close() settles every call, including unsent o
   release();
 });
 
-test("a core that stops answers the calls in progress, and then closes the lane", async () => {
+test("a stopping core answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });
   const release = holdPolls(() => true);
-  // Enough calls that the last message is full when the last call is answered.
+  // With this number of calls, the last message is full when the last call is answered.
   const all = names(2 * MESSAGE_MAX);
   const asking = askAll(all);
   await until("the calls are in progress", () => lanesOfCore.calls === all.length);

@@ -14,7 +14,7 @@ import {
 const LOG_MAX = 1_000;
 const PUSH_QUEUE_MAX = 100;
 const PUSH_QUEUE_MAX_BYTES = 1_000_000;
-/** Entries of each node of a stream, whatever their size: Redis trims only whole nodes. */
+/** Entries in each node of a stream, whatever the size of the entries. Redis trims only whole nodes. */
 const NODE = 100;
 const SHARD_OF_ALL = 0;
 
@@ -74,15 +74,23 @@ async function follow(record: WorkspaceRecord, group: string, read: number, acke
 const lost = (reason: "size" | "age"): number =>
   dropped.filter((each) => each.reason === reason).reduce((sum, { count }) => sum + count, 0);
 
-// Each log gets 300 events over its limit, which are three whole nodes.
+// Each log gets 300 events more than its limit: three whole nodes.
 test.each<[string, readonly (readonly [group: string, read: number, acked: number])[], object[]]>([
-  ["what a group has not read", [["g", 0, 0]], [{ count: 300, group: "g" }]],
-  ["what a group has not acked", [["g", 400, 0]], [{ count: 300, group: "g" }]],
-  ["what a group that acked some has not acked or read", [["g", 250, 100]], [{ count: 200, group: "g" }]],
-  ["what a group that acked all it read has not read", [["g", 150, 150]], [{ count: 150, group: "g" }]],
-  ["nothing when a group has acked all", [["g", 400, 400]], []],
+  ["events that a group has not read", [["g", 0, 0]], [{ count: 300, group: "g" }]],
+  ["events that a group has not acked", [["g", 400, 0]], [{ count: 300, group: "g" }]],
   [
-    "what the slowest of several groups has not acked",
+    "events that a group has not acked, if it acked some events",
+    [["g", 250, 100]],
+    [{ count: 200, group: "g" }],
+  ],
+  [
+    "events that a group has not read, if it acked all events that it read",
+    [["g", 150, 150]],
+    [{ count: 150, group: "g" }],
+  ],
+  ["no events, if a group has acked all events", [["g", 400, 400]], []],
+  [
+    "events that the slowest of several groups has not acked",
     [
       ["quick", 400, 400],
       ["slow", 50, 50],
@@ -90,8 +98,8 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
     ],
     [{ count: 250, group: "slow" }],
   ],
-  ["all events without a group", [], [{ count: 300, group: undefined }]],
-])("a full log counts as dropped %s", async (_what, groups, lost) => {
+  ["all events, if there is no group", [], [{ count: 300, group: undefined }]],
+])("a full log counts these dropped events: %s", async (_what, groups, lost) => {
   const record = await addWorkspace(store);
   for (const [group] of groups) await store.followLog.open(group);
   await fill(record, LOG_MAX - 1);
@@ -104,7 +112,7 @@ test.each<[string, readonly (readonly [group: string, read: number, acked: numbe
   expect((await store.backlog.read(shardOf(record))).inboundEvents).toBe(LOG_MAX);
 });
 
-test("a log over its limit of bytes drops its oldest events, and counts each", async () => {
+test("a log over its limit of bytes drops its oldest events, and counts each dropped event", async () => {
   await store.redis.command("", ["CONFIG", "SET", "stream-node-max-bytes", "4096"]);
   const bytesMax = 100_000;
   const small = await openTestStore(redis.url, {
@@ -136,7 +144,7 @@ test("events older than 24 hours are dropped from the log, and each is counted o
   expect(lost("age")).toBe(2 * NODE);
   await fill(record, 5 * NODE);
   await append(record);
-  // The 100 events that the group has read are already dropped and counted; it has read none of the others.
+  // The 100 events that the group has read are already dropped and counted. It has read no other events.
   expect(lost("age")).toBe(2 * NODE);
   const { inboundEvents } = await store.backlog.read(shardOf(record));
   expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
@@ -176,7 +184,7 @@ test.each([
 });
 
 // time: controlled
-test("the backlog of a shard has the numbers of unread and unacked events of each group, and the time of the oldest", async () => {
+test("a shard's backlog has the number of unread and unacked events of each group, and the time of the oldest event", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

@@ -27,7 +27,7 @@ const core = async (name: string, labels = ""): Promise<number> =>
 const edge = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(service.edge), name, labels);
 
-/** Waits until a value has grown by `by` since `before`; fails when it has grown by more. */
+/** Waits until a value has grown by `by` since `before`; fails if the value has grown by more. */
 async function grows(read: () => Promise<number>, before: number, by = 1): Promise<void> {
   await until("the value has grown", async () => (await read()) >= before + by);
   expect(await read()).toBe(before + by);
@@ -38,7 +38,7 @@ const base = (): string => service.url;
 const make = () => service.workspaces.make();
 
 type Ask = () => Promise<{ status: number }>;
-/** Posts to, or polls, a new workspace; `claims` replaces its id or secret in the request. */
+/** Returns a function that makes a workspace, and posts to it; `claims` replaces the id or secret in the request. */
 const posting =
   (event: object | string, claims: Partial<TestWorkspace> = {}): Ask =>
   async () =>
@@ -107,7 +107,7 @@ test.each([
     core("chatbridge_core_answers_total", `call="receive",answer="${limit}-limit"`);
   const before = await counted();
   await until("a request is answered 429", async () => {
-    // As if `count` requests had arrived within the last second.
+    // Fills the limit as if `count` requests had arrived just now.
     const now = String(await redisNowUs(store));
     await store.redis.command("", ["DEL", key]);
     await store.redis.command("", ["RPUSH", key, ...Array.from({ length: count }, () => now)]);
@@ -117,7 +117,7 @@ test.each([
 });
 
 // time: smoke
-test("requests that the edge answers 429 without asking core are counted", async () => {
+test("requests that the edge answers 429 without a call to core are counted", async () => {
   const from = "127.0.0.10";
   const requests = Buffer.concat(Array<Buffer>(75).fill(rawRequest("POST", "/hooks/nobody", {}, "{}")));
   const early = (): Promise<number> => edge("chatbridge_edge_shield_refusals_total");
@@ -126,7 +126,7 @@ test("requests that the edge answers 429 without asking core are counted", async
   const asked = (): Promise<number> =>
     core("chatbridge_core_answers_total", 'call="receive",answer="address-limit"');
   const before = [await refused(), await asked()] as const;
-  await until("the edge answers some 429 without core", async () => {
+  await until("the edge answers 429 without a call to core", async () => {
     await Promise.all(Array.from({ length: 8 }, () => exchange(base(), requests, { until: 75, from })));
     return (await early()) > 0;
   });
@@ -150,7 +150,7 @@ test("published and followed events are counted, and metrics say how far each gr
   expect(await core("chatbridge_core_follow_unread", own)).toBe(3);
   expect(await core("chatbridge_core_follow_unacked", own)).toBe(2);
   const age = (): Promise<number> => core("chatbridge_core_follow_oldest_seconds", own);
-  // The age is measured by the service clock, which follows Redis's and may be slightly behind.
+  // The age is measured with the service clock, which follows Redis's clock and can be slightly behind it.
   const aged = await until("the oldest event has an age", async () => {
     const seconds = await age();
     return seconds > 0 && seconds;
@@ -199,7 +199,7 @@ test("calls to Redis are timed by function, and the requests that share a call a
   expect(await core(batch, '_count function="page"')).toBe(calls + 1);
 });
 
-test("no calls are in progress when all are answered, and every shard is held", async () => {
+test("when all calls are answered, no call counts as in progress; core holds every shard", async () => {
   await until("all shards are held", async () => (await core("chatbridge_core_shards_held")) === 16);
   for (const name of ["chatbridge_core_lane_calls", "chatbridge_core_lane_bytes"])
     expect(await core(name)).toBe(0);
@@ -214,17 +214,17 @@ test("a metric says how far sequences run ahead of the clock", async () => {
   const { id } = await make();
   await publish(service.clients, textEvent(id, "now"));
   expect(await ahead()).toBeLessThan(1);
-  // As if Redis's clock had been an hour ahead at the last sequence.
+  // Sets the last sequence as if Redis's clock had been an hour ahead.
   const state = keyOf(store, id, "st");
   await store.redis.command(state, ["HSET", state, "sequence", String((Date.now() + 3_600_000) * 1_000)]);
   await publish(service.clients, textEvent(id, "then"));
   const seconds = await ahead();
   expect(seconds).toBeGreaterThan(3_000);
-  // The metric uses the service clock, which follows Redis's and may be slightly behind.
+  // The metric uses the service clock, which follows Redis's clock and can be slightly behind it.
   expect(seconds).toBeLessThan(3_602);
 });
 
-test("while core is unavailable, the edge counts failed calls, and afterwards the lanes that it opens again", async () => {
+test("the edge counts the calls that fail while core is unavailable, and the lanes that it opens afterwards", async () => {
   const workspace = await make();
   const opened = await edge("chatbridge_edge_lanes_opened_total");
   expect(opened).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ afterAll(() => push.close());
 const read = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(push.service.core), `chatbridge_core_push_${name}`, labels);
 
-test("attempts are counted by result, with their duration and the lateness of retries, and drops by reason", async () => {
+test("attempts are counted by result, and drops by reason; durations and the lateness of retries are measured", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) => status(attempt === 1 || body.includes("dropped") ? 500 : 204));
   await push.publish(textEvent(bridge.workspaceId, "x"), cardUpdate(bridge.workspaceId, "dropped"));
@@ -32,7 +32,7 @@ test("attempts are counted by result, with their duration and the lateness of re
   ]);
 });
 
-test("an event over the queue's limit is dropped as overloaded, counted and logged; waiting and current pushes are measured", async () => {
+test("an event over the queue's limit is dropped as overloaded, counted and logged; pushes that wait or are in progress are measured", async () => {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
   await push.publish(...textEvents(bridge.workspaceId, QUEUE_MAX));

@@ -39,7 +39,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A metric as it is documented. */
+/** The documented properties of a metric. */
 interface Row {
   readonly name: string;
   readonly type: string;
@@ -72,12 +72,12 @@ function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
 
 const byName = (a: Row, b: Row): number => a.name.localeCompare(b.name);
 
-test("docs/metrics.md has every metric of core and the edge, with its type, labels and help text, and no others", () => {
+test("docs/metrics.md has every metric of core and the edge, with its type, labels and help text, and no other metric", () => {
   expect(documented("Core").toSorted(byName)).toEqual(told(core).toSorted(byName));
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
-/** The names of series in a text: our own, and those of the process and Node.js. */
+/** The names of series in a text: series of this service, of the process and of Node.js. */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }
@@ -89,7 +89,7 @@ function isTold(name: string): boolean {
   return (metric(core) ?? metric(edge)) !== undefined;
 }
 
-test("every metric that the Grafana dashboard names exists, and the dashboard has each of our own", () => {
+test("the Grafana dashboard shows every metric of core and the edge, and only metrics that exist", () => {
   const dashboard = readFileSync(join(ROOT, "ops/grafana/chat-bridge.json"), "utf8");
   const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join("\n");
@@ -100,7 +100,7 @@ test("every metric that the Grafana dashboard names exists, and the dashboard ha
   expect(ours.filter((name) => !shown.has(name))).toEqual([]);
 });
 
-test("every metric that docs/metrics.md names exists", () => {
+test("docs/metrics.md names only metrics that exist", () => {
   const names = namesIn(readFileSync(join(ROOT, "docs/metrics.md"), "utf8"));
   expect(names.length).toBeGreaterThan(30);
   expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);

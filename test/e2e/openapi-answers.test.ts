@@ -19,7 +19,7 @@ const ID = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
-/** How core answers the next call: with this refusal, or with success. */
+/** Returns the refusal that answers the next call to core; undefined if the call succeeds. */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
 const page = { body: Buffer.from(PAGE), signature: SIGNATURE, workspaceId: ID };
@@ -78,7 +78,7 @@ const REFUSALS: readonly (readonly [name: keyof typeof Refusal, status: number, 
   ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)],
 ];
 
-test("there is a row for every refusal of core", () => {
+test("every refusal of core is tested", () => {
   const all = Object.keys(Refusal).filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED");
   expect(REFUSALS.map(([name]) => name)).toEqual(all);
 });
@@ -138,7 +138,7 @@ test("the document describes the answers to requests that are not HTTP, and to h
   await expectEnded(rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) }), 431);
 });
 
-/** The HTTP server of the edge. */
+/** Returns the HTTP server of the edge. */
 async function findServer(): Promise<Server> {
   const started = channel("http.server.request.start");
   const found = new Promise<Server>((resolve) => {

@@ -11,7 +11,7 @@ const { service } = push;
 
 // Inbound events are tested in test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
 const document = openApiDocument();
-/** The contract that rejects undocumented fields. */
+/** The contract of the document; it also rejects undocumented fields. */
 const closed = contractOf(document, true);
 
 const buttons = [
@@ -73,7 +73,7 @@ test("pushes match the document's webhooks to the last field", async () => {
   expect([...types].toSorted()).toEqual(Object.keys(document.webhooks).toSorted());
 });
 
-test("the dashboard's listener serves the document, with the address for bridges, without a session", async () => {
+test("the dashboard's listener serves the document without a session, with the service's address for bridges", async () => {
   const publicUrl = "https://hooks.example";
   const { edge, url } = await startDashboardEdge(service.core.port, { PUBLIC_URL: publicUrl });
   const answer = await fetch(`${url}/openapi.json`);

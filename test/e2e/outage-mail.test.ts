@@ -41,14 +41,14 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Publishes an event to each workspace, and lets five minutes pass for it. */
+/** Publishes an event to each workspace, and makes five minutes pass for each workspace. */
 async function startOutages(workspaces: readonly MailedWorkspace[]): Promise<void> {
   for (const { id } of workspaces) await publish(service.clients, textEvent(id, "hello"));
   await Promise.all(workspaces.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));
 }
 
 let owners = 0;
-/** Makes workspaces, each with its own owner, whose outages start now; they are spread over the shards. */
+/** Makes workspaces, each with its own owner, and starts their outages. The workspaces are on various shards. */
 async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
   const failing: MailedWorkspace[] = [];
   for (let i = 0; i < count; i++)
@@ -64,7 +64,7 @@ const mailsTo = (workspaces: readonly MailedWorkspace[]) =>
 const mailed = (workspaces: readonly MailedWorkspace[], count: number): Promise<boolean> =>
   until(`${count} emails`, () => mailsTo(workspaces).length >= count);
 
-/** Waits until core has checked every shard again, and has sent an email from each that became due only now. */
+/** Waits until core has checked every shard again: makes an email due in each shard, and waits for these emails. */
 async function laterMailsCame(): Promise<void> {
   for (const witness of witnesses) await poll(service.url, witness);
   const before = mailsTo(witnesses).length;
@@ -96,7 +96,7 @@ test("the owner is emailed once per outage, and again in the next outage", async
 
 // time: ordering
 // contract: health-mail-once
-test("with three cores, each owner is emailed once, even when one core is killed meanwhile", async () => {
+test("with three cores, each owner is emailed once, even if one core is killed meanwhile", async () => {
   const others = await Promise.all([1, 2].map(() => startCore(service.redis.url, settings)));
   const failing = await makeOutages(20);
   await mailed(failing, 1);
@@ -104,14 +104,14 @@ test("with three cores, each owner is emailed once, even when one core is killed
   const recipients = () => new Set(mailsTo(failing).flatMap(({ to }) => to));
   await until("all owners are emailed", () => recipients().size === failing.length);
   await laterMailsCame();
-  // An email that was sent, but not recorded before its core died, may be sent again with the same Message-ID.
+  // If a core dies before it records an email as sent, the email can be sent again with the same Message-ID.
   const ids = mailsTo(failing).map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
   expect(new Set(ids).size).toBe(failing.length);
   await others[0]?.stop();
 });
 
 // time: ordering
-test("an email that the server rejects for good is dropped, logged and counted, and delays no other email", async () => {
+test("an email that the server permanently rejects is dropped, logged and counted, and delays no other email", async () => {
   mail.behave({ refuse: 550, to: /-0@/ });
   const failing = await makeOutages(6);
   const refused = failing.filter(({ ownerEmail }) => /-0@/.test(ownerEmail)).map(({ id }) => id);

@@ -16,7 +16,7 @@ let due: PollDue;
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
-  // All at the same time, because core looks for failing workspaces once a second.
+  // Both workspaces fail at the same time, because core looks for failing workspaces only once a second.
   failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   await Promise.all(failing.map(fail));
 });
@@ -30,7 +30,7 @@ async function health({ id } = workspace): Promise<PollHealth> {
 const publishTexts = (...texts: readonly string[]) =>
   publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
 
-/** Publishes an event, and lets five minutes pass for its workspace. */
+/** Publishes an event to a workspace, and makes five minutes pass for the workspace. */
 async function fail(of: TestWorkspace): Promise<void> {
   await publish(service.clients, textEvent(of.id, "one"));
   await due.pass(of.id, FIVE_MINUTES_MS);
@@ -58,7 +58,7 @@ test("a poll workspace is failing once its oldest event has waited 5 minutes wit
 
 // time: ordering
 // contract: health-healthy
-test("a poll makes a failing workspace healthy, and gives its remaining events another 5 minutes; a rejected poll does not", async () => {
+test("a poll makes a failing workspace healthy, and gives its remaining events another 5 minutes; a rejected poll does neither", async () => {
   Object.assign(workspace, failing[0]);
   await publishTexts("two");
   expect((await poll(service.url, workspace, "limit=0")).status).toBe(400);
@@ -83,7 +83,7 @@ test("a poll after the newest event leaves no event waiting", async () => {
 });
 
 // time: ordering
-test("setting a target URL ends the outage; when it is cleared, waiting events have another 5 minutes", async () => {
+test("setting a target URL ends the outage; when the URL is cleared, waiting events have another 5 minutes", async () => {
   Object.assign(workspace, failing[1]);
   await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();

@@ -36,7 +36,7 @@ async function publishTexts(texts: readonly string[], of = workspace): Promise<r
 
 const textsOf = ({ events }: Page): readonly string[] => events.map(({ message }) => message.text);
 
-/** Writes held events as if each had been published one of these `hours` ago; returns their cursors. */
+/** Writes a held event for each of `hours`, as if published that many hours ago; returns the events' cursors. */
 async function heldSince(...hours: readonly number[]): Promise<readonly string[]> {
   const now = await redisNowUs(store);
   const events = hours.map((ago) => ({
@@ -86,7 +86,7 @@ describe("with 120 held events", () => {
     ["limit=100", 100],
     ["limit=%31%30", 10],
     ["%6Cimit=3", 3],
-  ])("?%s answers the %i oldest, at every poll", async (query, count) => {
+  ])("?%s answers the %i oldest events, at every poll", async (query, count) => {
     for (let polls = 0; polls < 2; polls++) await expectEvents(query, 0, count);
   });
 
@@ -113,7 +113,7 @@ test.each([
   ["limit=1;after=0", "limit"],
   ["a+b=1", "a b"],
   ["__proto__=1", "__proto__"],
-  // The answer has the first invalid parameter: `after`, then `limit`, then unknown ones in the order sent.
+  // The answer has the first invalid parameter: `after`, then `limit`, then unknown parameters in the order sent.
   ["x=1&limit=0&after=0&after=0", "after"],
 ])("?%s is answered 400 with the field %s", async (query, field) => {
   const answer = await poll(service.url, workspace, query);
@@ -122,7 +122,7 @@ test.each([
 });
 
 // contract: poll-next
-test("next equals the sent after, exactly as it was sent, when no event is newer", async () => {
+test("when no event is newer, next is the value of after, exactly as it was sent", async () => {
   const [cursor = ""] = await publishTexts(["a"]);
   for (const after of [cursor, `0${cursor}`, `00${cursor}`, String(Number(cursor) + 1)]) {
     expect(await page(`after=${after}`)).toEqual(empty(after));

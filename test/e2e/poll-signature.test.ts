@@ -22,7 +22,7 @@ function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[
 
 // time: smoke
 // contract: poll-signed-response, signature-format, signature-hmac
-describe("a page carries a signature and its workspace:", () => {
+describe("a page carries a signature and the id of its workspace:", () => {
   test("over its exact bytes, with the workspace's secret", async () => {
     expectSigned(await poll(service.url, workspace), workspace, workspace.secret);
     await publish(service.clients, textEvent(workspace.id, 'ünïcode 🎉 \u2028 "quoted" </script>'));
@@ -31,13 +31,13 @@ describe("a page carries a signature and its workspace:", () => {
     }
   });
 
-  test("with the workspace in lower case, when the poll has it in capitals", async () => {
+  test("with the id in lower case, if the poll has the id in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
   // contract: rotation-inbound, rotation-outbound
-  test("with one entry for each active secret, the newest first, and a poll may be signed with any of them", async () => {
+  test("with one entry for each active secret, newest first, and a poll can be signed with any active secret", async () => {
     const { id, secret } = await service.workspaces.make();
     const secrets = [secret];
     for (let rotations = 1; rotations <= 3; rotations++) {

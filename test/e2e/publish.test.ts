@@ -32,7 +32,7 @@ interface Envelope {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** Publishes events to a new workspace; fails unless a poll serves them in order, as the publish call answered. */
+/** Publishes events to a new workspace; fails unless a poll serves the published events, in order. */
 async function hold(...events: readonly EventInit[]): Promise<readonly Envelope[]> {
   const workspace = await service.workspaces.make();
   const ofWorkspace = events.map((event) => ({ ...event, workspaceId: workspace.id }));
@@ -74,7 +74,7 @@ test("in one call with 100 events of the largest size, sequences are increasing 
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(HANG_MS);
 });
 
-test("a refused event is answered at its index and does not affect the others; a workspace id may be in any letter case", async () => {
+test("a refused event is answered at its index and does not affect other events; a workspace id can be in any letter case", async () => {
   const workspace = await service.workspaces.make();
   const deep = Array.from({ length: 40 }).reduce<object>((inner) => ({ inner }), {});
   const results = await publish(
@@ -159,7 +159,7 @@ const KINDS =
   "leaderboard category_champs async_announcement async_question async_results icebreaker icebreaker_results " +
   "small_talk kyt_reveal weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board " +
   "hangman_end drawing_invite schedule_creator schedule_list prefs";
-/** Kinds of messages that are valid for hours. */
+/** Kinds of messages that never expire. */
 const NEVER_STALE =
   /^(async_|icebreaker|small_talk|kyt_reveal|weekly_digest|anagram|wordgame_|hangman_|schedule_)/;
 
@@ -186,7 +186,7 @@ test("a message of each kind arrives with the name and the lifetime of its kind"
 
 // time: controlled
 // contract: envelope-expires-at
-test("a game may set a lifetime of 1 second to 24 hours for any type and kind", async () => {
+test("a game can set a lifetime of 1 second to 24 hours for any type and kind", async () => {
   const lasting: MessageInit = { kind: MessageKind.ANAGRAM, text: "hi" };
   const held = await hold(
     { content: create("c1"), lifetime: { seconds: 1 } },

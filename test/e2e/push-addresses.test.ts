@@ -47,7 +47,7 @@ async function attempt(service: PushService, { workspaceId }: PushedBridge): Pro
   return delivery;
 }
 
-/** A bridge whose name has a public address when the URL is set, and `addresses` from then on. */
+/** Returns a bridge whose name has a public address when the URL is set, and `addresses` afterwards. */
 async function movedBridge(service: PushService, addresses: readonly string[]): Promise<PushedBridge> {
   const bridge = await service.bridge({ polls: true });
   service.names.set(bridge.name, ["8.8.8.8"]);
@@ -81,7 +81,7 @@ test.each([
 );
 
 // contract: push-https
-test("a target URL that is rejected is not set; without DNS_SERVERS the system looks up its name", async () => {
+test("a rejected target URL is not set; without DNS_SERVERS, the system looks up the name of a target URL", async () => {
   await withCore(push.service.redis.url, {}, async ({ workspaces }) => {
     const { id } = await workspaces.make();
     for (const [url, why] of [
@@ -95,7 +95,7 @@ test("a target URL that is rejected is not set; without DNS_SERVERS the system l
   });
 });
 
-test("a connection goes to the addresses that were checked, because its name is looked up once", async () => {
+test("a connection goes to the addresses that were checked, because a name is looked up once per connection", async () => {
   const bridge = await push.bridge();
   const decoy = await push.bridge({ host: "127.0.0.2", port: bridge.port, polls: true });
   const lookups = push.names.lookups(bridge.name);
@@ -120,14 +120,14 @@ test("a name that changes to a private address is rejected from the next connect
   expect(bridge.requests).toHaveLength(2);
 });
 
-test("when one of several addresses does not accept the connection, another is tried", async () => {
+test("if one of several addresses does not accept the connection, another address is tried", async () => {
   const bridge = await push.bridge();
   push.names.set(bridge.name, ["127.0.0.77", "127.0.0.1"]);
   expect(await attempt(push, bridge)).toMatchObject({ result: SUCCESS, address: "127.0.0.1" });
 });
 
 test.each([
-  ["an IP address sends no server name in TLS", () => "127.0.0.1", () => undefined],
+  ["an IP address is not sent as the server name in TLS", () => "127.0.0.1", () => undefined],
   [
     "a name that ends with a dot is sent without the dot in TLS",
     (name: string) => `${name}.`,
@@ -154,7 +154,7 @@ test.each<readonly [string, () => ReceiverOptions]>([
   expect(bridge.requests).toEqual([]);
 });
 
-test("PUSH_CA adds a root certificate; core ignores root certificates and proxies of the environment", async () => {
+test("PUSH_CA adds a root certificate; core ignores root certificates and proxies in the environment", async () => {
   const bridge = await rootless.bridge();
   expect(await attempt(rootless, bridge)).toMatchObject({ result: TLS, address: "127.0.0.1" });
   expect(bridge.requests).toEqual([]);

@@ -5,10 +5,10 @@ import { create, dm, ephemeral, update, type ContentInit } from "../harness/cont
 import { cardUpdate, eventIdOf, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
 
-/** An update with a message id for each row, so that no row waits for another. */
+/** Returns an update. Each row has its own message id, so that no row waits for another row. */
 const updated = (row: number, kind: MessageKind) =>
   update("c1", { id: `msg_01J0ABCDEFGHJKMNPQRSTVWX${String(row).padStart(2, "0")}`, kind, text: "x" });
-/** Events, and the number of their attempts when all fail. Every kind: test/unit/retry.test.ts. */
+/** Events, each with its number of attempts if all fail. Every kind is tested in test/unit/retry.test.ts. */
 const ROWS: readonly (readonly [name: string, attempts: number, content: ContentInit])[] = [
   ["message.create", 3, create("c1")],
   ["message.create of an answer count", 3, create("c1", { kind: MessageKind.ANSWER_UPDATE, text: "x" })],
@@ -24,7 +24,7 @@ const push = sharedPush();
 
 // time: smoke
 // contract: retry-create, retry-phase, retry-never, retry-same-id, push-missed
-test("a failed event is retried twice with the same bytes, if its type and kind are retried, and then dropped", async () => {
+test("a failed event whose type and kind are retried is retried twice with the same bytes, and then dropped", async () => {
   const [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);
@@ -56,7 +56,7 @@ test("a failed event is retried twice with the same bytes, if its type and kind 
 test.each([
   ["reset", reset()],
   ["closed without an answer", closeWithoutAnswer()],
-])("an event without retries is sent once, even when its reused connection is %s", async (_name, broken) => {
+])("an event without retries is sent once, even if its reused connection is %s", async (_name, broken) => {
   const bridge = await push.bridge();
   await push.publish(textEvent(bridge.workspaceId, "before"));
   await push.logged(bridge.workspaceId, 1);
@@ -71,7 +71,7 @@ test.each([
 });
 
 // time: ordering
-test("a workspace does not wait for another workspace of the same bridge, nor for a bridge that does not answer", async () => {
+test("a workspace does not wait for another workspace of the same bridge, or for a bridge that does not answer", async () => {
   const [bridge, dead] = await Promise.all([push.bridge(), push.bridge()]);
   const other = await push.workspaces.make({ targetUrl: bridge.url });
   bridge.behave(({ headers }) => (headers["service-workspace"] === other.id ? status(204) : sayNothing()));
@@ -81,7 +81,7 @@ test("a workspace does not wait for another workspace of the same bridge, nor fo
   await push.publish(...textEvents(other.id, 20));
   const log = await push.logged(other.id, 20);
   expect(log.map(({ status: code }) => code)).toEqual(Array(20).fill(204));
-  // Their first attempts are still in progress, and end only at the deadline of 5 seconds.
+  // The first attempts of the other two workspaces are still in progress, until the deadline of 5 seconds.
   const stuck = await Promise.all([bridge, dead].map(({ workspaceId }) => push.deliveries(workspaceId)));
   expect(stuck).toEqual([[], []]);
 });

@@ -12,12 +12,12 @@ const SHARDS = 16;
 const push = sharedPush();
 const store = testStore({ redisUrl: push.service.redis.url });
 
-/** The logged reason for each of `count` dropped events of a workspace. */
+/** Returns the logged reasons of `count` dropped events of a workspace. */
 async function reasons({ workspaceId }: PushedBridge, count: number): Promise<readonly unknown[]> {
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }
 
-/** A bridge with 16 unanswered requests, which is the most at once; four more events wait. */
+/** Returns a bridge with 16 unanswered requests, the maximum at the same time; four more events wait. */
 async function busyBridge(lifetime = {}): Promise<PushedBridge & { readonly held: HeldAnswers }> {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
@@ -41,14 +41,14 @@ async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<v
 }
 
 // time: ordering
-test("an event is dropped, with a logged reason, when its workspace is disconnected or deleted before an attempt, or it expires", async () => {
+test("an event is dropped, with a logged reason, if it expires, or its workspace is disconnected or deleted, before an attempt", async () => {
   const bridges = await Promise.all([busyBridge(), busyBridge(), busyBridge({ lifetime: { seconds: 1 } })]);
   const [disconnected, deleted, expired] = bridges;
   await push.workspaces.disconnect(disconnected.workspaceId);
   await push.workspaces.delete(deleted.workspaceId);
-  // First attempts read their workspace again after 50 ms, too.
+  // After 50 ms, first attempts also read their workspace again.
   await sleep(1_000);
-  // Failed attempts would be retried.
+  // These attempts fail, so they would be retried.
   for (const { held } of [disconnected, deleted]) held.release(500);
   expired.held.release(204);
   const lines = async ({ workspaceId }: PushedBridge, count: number) =>

@@ -26,12 +26,12 @@ interface Row {
   readonly what: string;
   readonly arrange: (bridge: PushedBridge) => unknown;
   readonly options?: () => ReceiverOptions;
-  /** Either of two results where the timing decides. */
+  /** The result of the push, or the possible results if timing decides. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
-  /** The address of the bridge. A connection that breaks early may have none. */
+  /** The address of the bridge. It is absent for a connection that might break before it has an address. */
   readonly address?: string;
-  /** The step of a test event that fails, and its message for the owner. */
+  /** The failed step of a test event, and the step's message for the owner. */
   readonly step: PushStep | readonly PushStep[];
   readonly words: RegExp;
 }
@@ -58,8 +58,8 @@ const atAnswer = { address: LOOPBACK, step: PushStep.STATUS };
 const broken: Kind = { ...atAnswer, result: BODY, words: /broke off or was not HTTP/ };
 const refused = (code: number, words: RegExp): Kind => ({ ...atAnswer, result: STATUS, status: code, words });
 const FAILURES: readonly Row[] = [
-  row("has a name that DNS does not know", name("NXDOMAIN"), unnamed, { words: /looked up.*spelling/ }),
-  row("has a name that DNS never answers for", name("silence"), unnamed),
+  row("has a name that does not exist in DNS", name("NXDOMAIN"), unnamed, { words: /looked up.*spelling/ }),
+  row("has a name for which DNS never answers", name("silence"), unnamed),
   row("has a name without an address", name([]), unnamed),
   row("has a private address", name(["10.0.0.1"]), {
     result: REFUSED_ADDRESS,
@@ -82,8 +82,8 @@ const FAILURES: readonly Row[] = [
     options: () => ({ certificate: push.ca.issueExpired(["*.bridge.test"]) }),
     words: /CERT_HAS_EXPIRED.*the certificate has expired/,
   }),
-  row("resets the connection instead of an answer", answer(reset()), broken),
-  row("answers bytes that are not HTTP", answer(garbage()), broken),
+  row("resets the connection instead of answering", answer(reset()), broken),
+  row("answers with bytes that are not HTTP", answer(garbage()), broken),
   row(
     "answers with endless headers",
     answer(raw(`HTTP/1.1 200 OK\r\nX-Huge: ${"x".repeat(1_000_000)}\r\n\r\n`)),
@@ -91,7 +91,7 @@ const FAILURES: readonly Row[] = [
   ),
   row("switches protocols", answer(raw(UPGRADE)), broken),
   row("closes the connection within its headers", answer(breakOff(OK + LENGTH)), broken),
-  row("answers two different lengths", answer(raw(`${OK}${LENGTH}Content-Length: 0\r\n\r\n`)), broken),
+  row("answers with two different lengths", answer(raw(`${OK}${LENGTH}Content-Length: 0\r\n\r\n`)), broken),
   row("answers 500", answer(status(500)), refused(500, /answered 500 where any 2xx is expected/)),
   row("redirects", answer(redirect("https://x.test/", 307)), refused(307, /307.*redirects are not followed/)),
 ];
@@ -105,7 +105,7 @@ const STALLS: readonly Row[] = [
   row("reads the request, then sends nothing", answer(sayNothing()), unanswered),
   row("sends its headers byte by byte", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
   row("sends interim answers only", answer(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n", 300)), unanswered),
-  // Long after the deadline, because a core that stalls at the deadline may see the answer before its timer.
+  // This is long after the deadline: a core that stalls at the deadline might see the answer before its timer fires.
   row("answers after a minute", answer(status(200, { afterMs: 60_000 })), unanswered),
 ];
 
@@ -131,7 +131,7 @@ function expectOutcome({ line, test }: Outcome, row: Row): void {
   }
   expect([step].flat()).toContain(test.failedStep);
   expect(test.failure).toMatch(words);
-  // The steps that were done are exactly those before the failed step.
+  // The completed steps are exactly the steps before the failed step.
   expect(test.steps.map((each) => each.step)).toEqual(STEPS.slice(0, STEPS.indexOf(test.failedStep)));
 }
 
@@ -153,7 +153,7 @@ describe("an attempt and a test event fail when the bridge", () => {
 });
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n";
-/** Answers with a complete head and a 2xx status. More forms: test/unit/push-answer.test.ts. */
+/** Answers with a complete head and a 2xx status. More forms are tested in test/unit/push-answer.test.ts. */
 const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Behaviour])[] = [
   ["sends 100 Continue first", 204, raw(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}\r\n`)],
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],

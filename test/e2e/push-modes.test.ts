@@ -6,7 +6,7 @@ import { until } from "../harness/wait";
 
 const PUBLISHERS = 8;
 const AT_ONCE = 4;
-/** The fewest events that must be pushed, and the fewest that must be held. */
+/** Minimum number of events that must be pushed, and minimum number of events that must be held. */
 const EACH_WAY = 20;
 
 const push = sharedPush();
@@ -53,13 +53,13 @@ test("each event that is published while the mode changes is either pushed or he
     }
   });
   await bridge.waitFor(EACH_WAY + 1);
-  // To polling and back during calls to publish; the workspace ends in poll mode.
+  // The mode changes to polling and back while events are published. In the end it is polling.
   for (const change of [clearUrl, setUrl, clearUrl, setUrl, clearUrl]) {
     const before = ids.length;
     await until("more are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
     await change(bridge);
   }
-  // From now on all events are held, except those whose publish calls were in progress at the change.
+  // From now on all events are held, except events whose publish calls were in progress at the change.
   const before = ids.length;
   await until("more are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
   changed.abort();
@@ -73,14 +73,14 @@ test("each event that is published while the mode changes is either pushed or he
   const ways = [...pushedTo(bridge), ...held.map(({ id }) => id)];
   expect(ways.toSorted()).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(ids.length);
-  // Both happened often enough, and a poll serves the held events in order.
+  // Enough events were pushed, enough events were held, and a poll serves the held events in order.
   expect(Math.min(bridge.requests.length, held.length)).toBeGreaterThan(EACH_WAY);
   const sequences = held.map(({ sequence }) => sequence);
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
 });
 
 // contract: mode-to-push, mode-to-poll, poll-latest
-test("when a target URL is set, only later events are pushed; when it is cleared, held events and cursors are as before", async () => {
+test("when a target URL is set, only later events are pushed; clearing the URL does not change held events and cursors", async () => {
   const [bridge, pushedFirst] = await Promise.all([push.bridge({ polls: true }), push.bridge()]);
   const { workspaceId } = bridge;
   const held = [...(await push.publish(...textEvents(workspaceId, 2)))];
@@ -98,7 +98,7 @@ test("when a target URL is set, only later events are pushed; when it is cleared
     hasMore: false,
   });
   expect(pushedTo(bridge)).toEqual([pushed?.eventId]);
-  // Events that are pushed before a workspace ever held an event leave its latest cursor at 0.
+  // If a workspace has never held an event, its latest cursor is 0, even if events were pushed.
   await push.publish(textEvent(pushedFirst.workspaceId, "pushed"));
   await push.logged(pushedFirst.workspaceId, 1);
   await clearUrl(pushedFirst);

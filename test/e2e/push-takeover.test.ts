@@ -47,10 +47,10 @@ const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: P
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
 
 // time: ordering
-test("another core makes the remaining attempts of a core that hangs, and the old leases have no effect when it resumes", async () => {
+test("when a core hangs, another core makes its remaining attempts; the old leases have no effect when the first core resumes", async () => {
   const ids = await untilShared();
-  // Each workspace gets two events: the third attempt of one is due while the core hangs, and the first attempt of the
-  // other is in progress. Both leave seconds to halt the core.
+  // Each workspace gets two events. While the core hangs, the third attempt of one event is due, and the first attempt
+  // of the other event is in progress. The test has a few seconds to halt the core.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("under way") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
@@ -88,7 +88,7 @@ test("another core makes the remaining attempts of a core that hangs, and the ol
 });
 
 // time: ordering
-test("a core that stops finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
+test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
   // The first attempt of every other event fails, whichever core makes it.

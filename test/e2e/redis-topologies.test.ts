@@ -11,7 +11,7 @@ import { verifyPush } from "../harness/verify-push";
 import { until } from "../harness/wait";
 import { createWorkspaceApi } from "../harness/workspace-api";
 
-/** Enough workspaces that every master of a cluster has some. */
+/** Number of workspaces; each master of a cluster has some of them. */
 const WORKSPACES = 12;
 
 // contract: post-202, poll-signed-response
@@ -92,7 +92,7 @@ describe.each([
       await receiver.waitFor(2 * WORKSPACES);
       for (const { id, secret, eventIds } of pushed) {
         const requests = receiver.requests.filter(({ headers }) => headers["service-workspace"] === id);
-        // Two first attempts may be in progress at the same time, so either may arrive first.
+        // Two first attempts can be in progress at the same time, so either attempt can arrive first.
         expect(requests.map(eventIdOf).toSorted()).toEqual(eventIds.toSorted());
         for (const request of requests) expect(verifyPush(request, [secret]).workspace).toBe(id);
       }

@@ -8,7 +8,7 @@ const service = sharedService();
 const BUF = join(__dirname, "../../node_modules/.bin/buf");
 const TRANSPORT = ["--protocol", "grpc", "--http2-prior-knowledge", "--reflect"];
 
-/** Runs buf's gRPC client, whose only schema is the one from reflection; returns everything that it prints. */
+/** Runs buf's gRPC client, which gets its schema only from reflection; returns everything that the client prints. */
 function curl(path: string, token: string, ...args: readonly string[]): Promise<string> {
   const header = token === "" ? [] : ["--reflect-header", `authorization: Bearer ${token}`];
   const url = `http://127.0.0.1:${service.core.port}${path}`;
@@ -39,7 +39,7 @@ test("with a token of any role, both versions of reflection list the services an
   }
 });
 
-test("reflection alone is enough to make a call, including the well-known types", async () => {
+test("reflection alone is enough to make a call that uses well-known types", async () => {
   const message = { kind: "MESSAGE_KIND_CARD", text: "a card", data: { a: [1, { b: null }] } };
   const workspaceId = "11111111-2222-4333-8444-555555555555";
   const request = { events: [{ workspaceId, messageCreate: { channel: "c1", message }, lifetime: "90s" }] };

@@ -20,7 +20,7 @@ import { TOKENS } from "../harness/processes";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-/** Long enough for a call, short enough to wait for. */
+/** Timeouts; `silentMs` is long enough for a call, and short enough for a test. */
 const PATIENCE: Patience = { silentMs: 2_000, pingEveryMs: 60_000, pongWithinMs: 60_000 };
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** Starts core's listener with polls that answer nothing and lanes that stay open. */
+/** Starts core's listener. Polls are answered with an empty response, and lanes stay open. */
 async function start(options: Partial<ListenerOptions & Patience> = {}) {
   const services: Pick<BridgeServiceServer, "poll" | "lane"> = {
     poll: (_call, callback) => callback(null, PollResponse.create()),
@@ -89,7 +89,7 @@ test("connections without an authorized call are closed, and a connection with s
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // The next connections open later than that of `client`, so it would be closed before them.
+  // The next connections open after the connection of `client`, which would therefore be closed first.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [
@@ -110,7 +110,7 @@ test("connections without an authorized call are closed, and a connection with s
 });
 
 // time: ordering
-test("calls that need no token delay the closing of their connection, but do not prevent it", async () => {
+test("calls that need no token delay the closing of their connection, but do not prevent the closing", async () => {
   const rpc = await start();
   const { health, check } = healthOf(rpc);
   await check();
@@ -182,7 +182,7 @@ test("the streams of a client that answers no ping are closed, and closing the l
   await rpc.close();
 });
 
-test("closing a listener closes connections without a call at once, and closing it twice is harmless", async () => {
+test("closing a listener immediately closes connections without a call, and closing the listener twice is harmless", async () => {
   const rpc = await start({ silentMs: 60_000 });
   const silent = await open(rpc);
   const closed = [rpc.close(), rpc.close()];

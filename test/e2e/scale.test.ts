@@ -30,13 +30,13 @@ const join = (core: 0 | 1, open: Parameters<typeof FollowOpen.create>[0]): Promi
 /** Types the same texts in every workspace, through the first edge. */
 async function typeEverywhere(...texts: readonly string[]): Promise<void> {
   const typeIn = async (workspace: TestWorkspace): Promise<void> => {
-    // An edge leaves a halted or killed core for the other core only after a while.
+    // An edge switches from a halted or killed core to the other core only after a while.
     for (const text of texts) await until("the text is accepted", () => type(pair.urls[0], workspace, text));
   };
   await Promise.all(workspaces.map(typeIn));
 }
 
-/** The distinct texts of each workspace that any of the consumers received. */
+/** Returns, for each workspace, the distinct texts that the consumers received. */
 function firstComings(...consumers: readonly Consumer[]): readonly (readonly string[])[] {
   const seen = consumers.flatMap((consumer) => consumer.seen);
   return workspaces.map(({ id }) => [
@@ -87,7 +87,7 @@ test("a group's shards are spread evenly over its consumers, and move when a con
     await until("the other consumer has all events", () =>
       firstComings(a).every((came) => came.includes("5")),
     );
-    // Compares ids, because a core that resumes may still accept requests that an edge sent to it before.
+    // Compares ids, because a resumed core might still accept requests that an edge sent while the core was halted.
     const moved = new Set(a.seen.map(({ id }) => id));
     halted.child.kill("SIGCONT");
     await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);

@@ -44,7 +44,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   ["core", FAULTY_CORE, Object.keys(FAULTY_CORE)],
   ["edge", FAULTY_EDGE, Object.keys(FAULTY_EDGE)],
   ["demo/game", { CORE_TOKEN: "value-tokén" }, ["CORE_TOKEN"]],
-])("%s with %j exits with 78 and one message that lists all faults", async (name, settings, faulty) => {
+])("%s with %j exits with code 78 and one message that lists all faults", async (name, settings, faulty) => {
   const { code, stdout, stderr } = await run(name, settings);
   expect([code, stdout]).toEqual([78, ""]);
   const [title, ...faults] = stderr.trimEnd().split("\n");

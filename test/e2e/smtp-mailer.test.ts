@@ -31,14 +31,14 @@ test.each<[string, MailBehaviour, string]>([
   ["has no space for the message", { refuse: 452, at: "message" }, "refused for now"],
   ["shuts down", { refuse: 421 }, "away"],
   ["requires a login first", { refuse: 530 }, "away"],
-  ["does not know the sender, which is the same for all emails", { refuse: 550, at: "sender" }, "away"],
-])("the outcome of an email is right for a server that %s", async (_what, behaviour, outcome) => {
+  ["rejects the sender, which all emails have in common", { refuse: 550, at: "sender" }, "away"],
+])("an email has the right outcome if the server %s", async (_what, behaviour, outcome) => {
   server = await startMailServer();
   server.behave(behaviour);
   expect(await outcomeOf(server.url)).toBe(outcome);
 });
 
-test("an email to an invalid address is rejected for good", async () => {
+test("an email to an invalid address is permanently rejected", async () => {
   server = await startMailServer();
   expect(await outcomeOf(server.url, { ...MAIL, to: "nobody" })).toBe("refused for good");
 });

@@ -63,7 +63,7 @@ describe("disconnecting and connecting", () => {
 
 // time: controlled
 // contract: rotation-inbound
-test("up to four secrets are valid, listed newest first with their expiry, 24 hours after rotation", async () => {
+test("up to four secrets are valid and listed, newest first; old secrets expire 24 hours after rotation", async () => {
   const { id, secret } = await api.make();
   const secrets = [secret];
   for (let i = 0; i < 3; i++) secrets.unshift((await api.rotate(id)).signingSecret);
@@ -110,7 +110,7 @@ describe("at rest", () => {
     ]);
   }
 
-  test("signing secrets are encrypted, and no file of Redis contains one in any form", async () => {
+  test("signing secrets are encrypted, and no file of Redis contains a secret in any form", async () => {
     const workspace = await own.workspaces.make({ name: "a name to be found" });
     const { signingSecret } = await own.workspaces.rotate(workspace.id);
     await publish(own.clients, textEvent(workspace.id, "a text to be found"));

@@ -83,12 +83,12 @@ describe("a new workspace", () => {
     await expectRejected(api.create(request), INVALID_ARGUMENT, field);
   });
 
-  test("is rejected with a blank name, and with characters that change the text around them", async () => {
+  test("is rejected if its name is blank, or has characters that change the text around them", async () => {
     for (const name of BAD_NAMES) await expectRejected(api.create({ name }), INVALID_ARGUMENT, "name");
     await expectRejected(api.create({ ownerEmail: "ann@\u202ea.example" }), INVALID_ARGUMENT, "owner_email");
   });
 
-  test("may have a name of 128 characters, and an email address of 254", async () => {
+  test("can have a name of 128 characters, and an email address of 254 characters", async () => {
     const ownerEmail = `${"a".repeat(244)}@b.example`;
     const name = "\u{1f600}".repeat(128);
     expect(await api.make({ name: "\u200fשלום 👨\u200d👩\u200d👧" })).toHaveProperty("id");
@@ -97,7 +97,7 @@ describe("a new workspace", () => {
 });
 
 describe("updating", () => {
-  test("changes the fields that are set, and no others", async () => {
+  test("changes only the fields that are set", async () => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     for (const [change, ownerEmail] of [
       [{ name: "new" }, "old@a.example"],
@@ -137,7 +137,7 @@ describe("updating", () => {
 });
 
 // contract: poll-403, workspace-modes
-test("a workspace with a target URL is pushed to, and its polls are answered 403; one without polls", async () => {
+test("a workspace with a target URL is pushed to, and its polls are answered 403; a workspace without a target URL polls", async () => {
   const targetUrl = "https://8.8.8.8/events?a=b";
   const { id, secret, ...made } = await api.make({ targetUrl });
   expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });
@@ -185,7 +185,7 @@ test("a workspace is found by its id in any letter case", async () => {
 });
 
 describe("listing", () => {
-  /** Makes a workspace that is newer than all others, because two that are made at the same time have no order. */
+  /** Makes a workspace that is newer than all others, because workspaces of the same time have no order. */
   const makeNewer = (): Promise<string> =>
     until("a newer workspace is made", async () => {
       const [newest] = (await api.list(1)).workspaces;
