@@ -16,7 +16,7 @@ function createSharedLimit() {
 
 // time: controlled
 // contract: check-2
-test("the edge refuses no request that the shared limit would admit, and refuses a flood without asking core", () => {
+test("the edge rejects no request that the shared limit would admit, and rejects a flood without calls to core", () => {
   const bursts = fc.array(
     fc.record({ gapMs: fc.integer({ min: 0, max: 1500 }), count: fc.integer({ min: 1, max: 700 }) }),
     { minLength: 1, maxLength: 8 },
@@ -42,7 +42,7 @@ test("the edge refuses no request that the shared limit would admit, and refuses
         shield.admitted("192.0.2.1", now);
       }
     }
-    // Here every answer is known before the next request, so core is asked only about requests that it admits.
+    // In this test, each answer arrives before the next request, so core admits each request that reaches it.
     expect(asked).toBe(admitted);
   });
 });
@@ -57,7 +57,7 @@ test("Retry-After is in whole seconds, at least 1, and each address is counted s
   expect(shield.refuse("192.0.2.1", 1000)).toBeUndefined();
 });
 
-test("memory is bounded: an address is forgotten after very many others, and core decides about it again", () => {
+test("memory is bounded: after requests from many other addresses, the edge asks core about an address again", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
   for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);

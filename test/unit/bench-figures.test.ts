@@ -97,7 +97,7 @@ test("the load has enough addresses and workspaces to reach no limit", () => {
   expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
 });
 
-test("the requests of the load have one length, and each names the address of its workspace", () => {
+test("all requests of the load have the same length, and each request has the address of its workspace", () => {
   const workspaces = numbers.map((number) => ({
     id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
     secret: "secret",

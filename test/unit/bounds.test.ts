@@ -19,9 +19,9 @@ import {
 import { newWorkspace } from "../harness/new-workspace";
 import { until } from "../harness/wait";
 
-// Tests of the bounds in docs/metrics.md that no other test exceeds.
+// These tests exceed the bounds in docs/metrics.md that no other test exceeds.
 
-test("an edge keeps 1,000 sessions and 100 sign-in links, and ends the least recently used ones", () => {
+test("an edge keeps at most 1,000 sessions and 100 sign-in links, and ends the least recently used", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
   const [first, second] = [begin("a"), begin("b")];
   for (let i = 0; i < 998; i++) begin("c");
@@ -33,7 +33,7 @@ test("an edge keeps 1,000 sessions and 100 sign-in links, and ends the least rec
   expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
 });
 
-test("an edge counts the sign-in attempts of 10,000 addresses, and forgets the one that tried longest ago", () => {
+test("an edge counts the sign-in attempts of 10,000 addresses, and then forgets the address with the oldest attempt", () => {
   const { refuse } = createSignInLimit();
   const places = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
   for (let i = 0; i < 11; i++) refuse("192.0.2.1");
@@ -113,7 +113,7 @@ describe("a watch of a workspace", () => {
     expect(stream.writableLength).toBeLessThan(1_300);
   });
 
-  test("is refused past 1,000 watches, and accepted when another has ended", async () => {
+  test("is rejected if 1,000 watches are open, and accepted when another watch has ended", async () => {
     const watch = watchesOf(0);
     const [first] = Array.from({ length: 1_000 }, () => open(watch));
     const late = open(watch);
@@ -143,7 +143,7 @@ describe("a dashboard page with live updates", () => {
   });
   beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
   afterAll(() => app.close());
-  /** Opens a page that requests live updates, and reads none of them until `resume()` is called. */
+  /** Opens a page that requests live updates, but reads no updates until `resume()` is called. */
   function open() {
     const page = connect({ host: "127.0.0.1", port: (app.server.address() as AddressInfo).port });
     page.on("error", () => undefined).write("GET /workspaces/w/watch HTTP/1.1\r\nHost: e\r\n\r\n");
@@ -163,7 +163,7 @@ describe("a dashboard page with live updates", () => {
     page.destroy();
   });
 
-  test("is answered 503 past 200 pages, and accepted when another has disconnected", async () => {
+  test("is answered 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
     const pages = Array.from({ length: 200 }, open);
     await until("all watch", () => cores.size === 200);
     const answerOf = async () => (await app.inject("/workspaces/w/watch")).statusCode;
@@ -171,7 +171,7 @@ describe("a dashboard page with live updates", () => {
     pages.pop()?.destroy();
     await until("the page has disconnected", () => cores.size === 199);
     pages.push(open());
-    await until("there are 200 again", () => cores.size === 200);
+    await until("200 pages are connected again", () => cores.size === 200);
     for (const page of pages) page.destroy();
     await until("all have disconnected", () => cores.size === 0);
   });

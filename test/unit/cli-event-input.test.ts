@@ -67,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
   ["a type that cannot be published", { type: "ping", message: MESSAGE }, /^type .*message\.create/],
   ["a button with two actions", { message: { ...MESSAGE, buttons: [[TWICE]] } }, /^message\.buttons\.0\.0 /],
   ["a list", [], /^the event must be object/],
-])("%s is refused, and the error names the place", (_what, value, words) => {
+])("%s is rejected, and the error names the place", (_what, value, words) => {
   const failure = { exitCode: EXIT.DATA, message: expect.stringMatching(words) as string };
   expect(() => checkEvent(value)).toThrow(expect.objectContaining(failure) as Error);
 });

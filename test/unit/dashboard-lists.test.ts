@@ -11,7 +11,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first, has each run of polls once with its highest count, and polls never displace pushes", () => {
+test("the log is newest first, and has each run of polls once, with its highest count; polls never displace pushes", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -19,7 +19,7 @@ test("the log is newest first, has each run of polls once with its highest count
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // No delivery newer than the oldest kept one is missing.
+  // No delivery that is newer than the oldest kept delivery is missing.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });
@@ -42,14 +42,14 @@ test.each([
 describe("the last hour by the minute", () => {
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-  test("counts each push of the hour in its minute, and no other", () => {
+  test("counts each push of the hour in its minute, and no other push", () => {
     const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
     forAll(anyAge, (ages) => {
       const pushes = ages.map((age) => delivery({ at: ago(age) }));
       const { minutes, success } = minuteBuckets(pushes, NOW);
       const hour = Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60);
       expect(minutes).toEqual(hour);
-      // A push from the future comes from a clock that is ahead of this one, and counts as just made.
+      // A push with a time in the future was logged by a clock that is ahead, and counts as made now.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
       const of = within.map((at) => Math.floor(at / 60_000) * 60);
       const counts = minutes.map((each) => of.filter((minute) => minute === each).length);
@@ -63,7 +63,7 @@ describe("the last hour by the minute", () => {
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
       delivery({ eventType: "poll", polls: 1, attempt: 0, latencyMs: 0 }),
-      // Polls from before the workspace had a target URL.
+      // The workspace was polled before it had a target URL.
       ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", polls: 1, attempt: 0, at: ago(age) })),
     ];
     const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);

@@ -4,7 +4,7 @@ let nowMs = 0;
 const limit = () => createSignInLimit(() => nowMs);
 
 // time: controlled
-test("an address may try to sign in ten times within a minute, and then not until the minute is over", () => {
+test("an address can try to sign in ten times within a minute, and then again when the minute is over", () => {
   const { refuse } = limit();
   for (let i = 0; i < 10; i++) expect(refuse("192.0.2.1")).toBeUndefined();
   expect(refuse("192.0.2.1")).toBe(60);
@@ -15,7 +15,7 @@ test("an address may try to sign in ten times within a minute, and then not unti
   expect(refuse("192.0.2.1")).toBeUndefined();
 });
 
-test("the addresses of one IPv6 network count as one, and their attempts are forgotten after a sign-in", () => {
+test("the addresses of one IPv6 network count as one address, and its attempts are forgotten after a sign-in", () => {
   const { refuse, forget } = limit();
   for (let i = 0; i < 10; i++) expect(refuse(`2001:db8:0:1::${i}`)).toBeUndefined();
   expect(refuse("2001:db8:0:1:ffff::")).toBe(60);

@@ -70,7 +70,7 @@ describe("health in words", () => {
     expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);
   });
 
-  test("of a push workspace that recovered says when, and gives no advice", () => {
+  test("of a push workspace that recovered says when it recovered, and gives no advice", () => {
     const lastFailure = delivery({ at: ago(15 * 60_000), result: "connect", status: 0 });
     const [lastSuccess, first] = [delivery({ at: ago(2_000) }), delivery({ at: ago(13 * 60_000) })];
     const poll = delivery({ eventType: "poll", polls: 1, at: ago(14 * 60_000) });

@@ -35,7 +35,7 @@ test("a page shows posts in order, each once and in its latest version", () => {
   });
 });
 
-test("posts for one member alone, or in a DM, are seen by that member only", () => {
+test("posts for one member, or in a member's DM, are shown to that member only", () => {
   const ids = fc.constantFrom("a", "b");
   const conversations = fc.constantFrom("general", "dm:a", "dm:b");
   forAll(ids, conversations, fc.option(ids), (reader, conversation, onlyFor) => {
@@ -103,7 +103,7 @@ test("the wire log shortens signatures and long bodies, and omits unknown header
 
 const SECRETS = ["the new secret", "the old secret"];
 
-test("an observation has the end of a long chat, in little over 1 MiB: oldest first, edited messages in place", () => {
+test("an observation has the newest messages of a long chat, in little over 1 MiB, oldest first, with edits in place", () => {
   const mib = 1024 * 1024;
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {

@@ -43,7 +43,7 @@ test("a question shows its picture and its buttons, and does not reveal the answ
 });
 
 // contract: text-escaped
-test("member names and question text are escaped; a right answer earns points, and an earlier one earns more", () => {
+test("member names and question text are escaped; a right answer earns points, and an earlier right answer earns more", () => {
   expect(texts(table().command("bob", "start"))).toContain("\\*Bob\\*\\|\\~");
   const here = table();
   here.command("ann", "start");
@@ -72,15 +72,18 @@ test("a number question awaits a reply, accepts only numbers, and the closest an
   expect(end).toEqual(["message.update", "ann", "bob"]);
 });
 
-test.each([1, 2, 5, 15])("a game of %i draws questions by its seed, and a number question last", (count) => {
-  const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
-  const drawn = draw("a");
-  expect(draw("a")).toEqual(drawn);
-  expect(draw("b")).not.toEqual(drawn);
-  expect(new Set(drawn.map((question) => JSON.stringify(question))).size).toBe(count);
-  const numberAt = drawn.flatMap(({ kind }, i) => (kind === "number" ? [i] : []));
-  expect(numberAt).toEqual(count >= 2 ? [count - 1] : []);
-});
+test.each([1, 2, 5, 15])(
+  "a game of %i questions draws them by its seed, and ends with a number question",
+  (count) => {
+    const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
+    const drawn = draw("a");
+    expect(draw("a")).toEqual(drawn);
+    expect(draw("b")).not.toEqual(drawn);
+    expect(new Set(drawn.map((question) => JSON.stringify(question))).size).toBe(count);
+    const numberAt = drawn.flatMap(({ kind }, i) => (kind === "number" ? [i] : []));
+    expect(numberAt).toEqual(count >= 2 ? [count - 1] : []);
+  },
+);
 
 test("every picture of a question exists", () => {
   const names = bank.choices.flatMap(({ picture }) => picture ?? []);

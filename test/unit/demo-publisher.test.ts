@@ -66,7 +66,7 @@ const shown = ({ events }: Call): readonly string[] =>
     return `${idempotencyKey} ${id ?? ""} ${text ?? ""}`;
   });
 
-test("a failed call is retried with the same keys before anything else; an update waits for its message's id", async () => {
+test("a failed call is retried with the same keys before any other call; an update waits for its message's id", async () => {
   const { publish, call, settled } = start();
   const all = [publish([CREATE])];
   const first = await call(0);

@@ -20,7 +20,7 @@ const RULES: Rules = {
 const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const WORKSPACE_ID = "11111111-2222-3333-4444-555555555555";
 
-/** A game's id is that of the event that opened it. Every run begins with the game e0. */
+/** Ids of games: a game has the id of the event that opened it. Every run begins with the game e0. */
 const anyGame = fc.oneof(
   { weight: 4, arbitrary: fc.constant("e0") },
   fc.nat(12).map((n) => `e${n}`),
@@ -35,7 +35,7 @@ interface Step {
   readonly input: (eventId: string) => Input;
 }
 
-/** A step of any member: a press of any button, or a typed text, of which some have a meaning. */
+/** A step of any member: a press of any button, or any typed text. Some presses and texts have a meaning. */
 const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),

@@ -34,7 +34,7 @@ test.each<[string, object, object]>([
   ["message.ephemeral", { channel: "c1", user: "u1" }, { channel: "c1", user: "u1", message: MESSAGE }],
   ["dm.create", { user: "u1" }, { user: "u1", message: MESSAGE }],
   ["ping", {}, {}],
-])("the envelope of %s has the common fields, its own and no others", (type, content, own) => {
+])("the envelope of %s has only the common fields and the fields of its type", (type, content, own) => {
   expect(JSON.parse(render({ type, ...content, message: BODY } as OutboundContent))).toStrictEqual({
     id: HEAD.eventId,
     type,

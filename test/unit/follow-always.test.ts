@@ -19,7 +19,7 @@ type Step =
   | { do: "away"; ms: number }
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
-/** At most `max` ms; often as short as a call, so that steps happen while a call is in progress. */
+/** At most `max` ms. The time is often as short as a call, so that steps happen while a call is in progress. */
 const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
 const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -75,7 +75,7 @@ async function take(group: Group, step: Step): Promise<void> {
 /** Opens one more consumer, and acks every delivered event until none is unacked. */
 async function settle(group: Group): Promise<void> {
   group.open("last");
-  // At most 240 events, which a window of 1 delivers one at a time.
+  // There are at most 240 events, and a window of 1 delivers one event at a time.
   for (let i = 0; i < 300 && group.memory.unacked > 0; i++) {
     await pass(500);
     for (const stream of group.alive()) group.ack(stream, ...stream.delivered);
@@ -86,13 +86,13 @@ async function settle(group: Group): Promise<void> {
 test.each([
   ["streams open, stop, ack and crash", steps()],
   [
-    "streams do so and the store is unavailable at times",
+    "streams open, stop, ack and crash, and the store is sometimes unavailable",
     steps(
       fc.record({ do: fc.constant("away" as const), ms: lasting(6_000) }),
       fc.record({ do: fc.constant("cut" as const), consumer, ms: lasting(6_000) }),
     ),
   ],
-])("while %s, events are in order by workspace, within the window, and never lost", async (_how, run) => {
+])("events are in order by workspace, within the window and never lost while %s", async (_how, run) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
       // Drops the timers that a failed run left.

@@ -17,7 +17,7 @@ function startGroup(window = 10): Group {
 
 // time: controlled
 describe("one stream", () => {
-  test("gets an overdue event again, with the later ones of its workspace and a higher attempt number", async () => {
+  test("gets an overdue event again, with the later events of its workspace and a higher attempt number", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a", "a", "b", "a");
@@ -27,7 +27,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
   });
 
-  test("is not kept from other shards by a busy one, however small the window", async () => {
+  test("gets the events of other shards while one shard is busy, however small the window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
     group.memory.append("c");
@@ -48,7 +48,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets events that were read for it in a lost answer, and no event twice", async () => {
+  test("gets the events of an answer that was lost, and no event twice", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
@@ -65,7 +65,7 @@ describe("one stream", () => {
     }
   });
 
-  test("reads a lost shard from its beginning when it gets the shard back, although no other stream holds it", async () => {
+  test("reads a lost shard from the beginning when it gets the shard back, even if no other stream holds the shard", async () => {
     const group = startGroup();
     const cut = group.open("c");
     await pass(1_000);
@@ -86,7 +86,7 @@ describe("one stream", () => {
     expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
   });
 
-  test("gets neither new events nor redeliveries while it is behind, and then continues in order", async () => {
+  test("gets neither new events nor redeliveries while its client reads too slowly, and then continues in order", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -101,7 +101,7 @@ describe("one stream", () => {
     expect(group.faults).toEqual([]);
   });
 
-  test("continues where it was when the store is available again", async () => {
+  test("continues at the same event when the store is available again", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -117,7 +117,7 @@ describe("one stream", () => {
 
 // time: controlled
 describe("several streams of a group", () => {
-  test("share the shards: the first keeps its shards until their events are acked, and then each has its part", async () => {
+  test("share the shards: the first stream keeps all shards until their events are acked, and then each stream has its share", async () => {
     const group = startGroup();
     const first = group.open("c1");
     await group.append("a", "c");
@@ -127,12 +127,12 @@ describe("several streams of a group", () => {
     group.ack(first, ...first.delivered);
     await pass(2_500);
     await group.append("a", "c", "d", "e");
-    // The first of two streams has shards 0 and 2, the second 1 and 3. Acked events are not redelivered.
+    // The first stream has shards 0 and 2, and the second has 1 and 3. Acked events are not redelivered.
     expect(seen(first).slice(2).toSorted()).toEqual(["a1/1", "d0/1"]);
     expect(seen(second).toSorted()).toEqual(["c1/1", "e0/1"]);
   });
 
-  test("a stream that never acks loses the shards that now belong to another", async () => {
+  test("a stream that never acks loses the shards that now belong to another stream", async () => {
     const group = startGroup();
     const stuck = group.open("c1");
     await group.append("c");
@@ -141,7 +141,7 @@ describe("several streams of a group", () => {
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("an overdue event whose shard now belongs to another leaves the window with the later ones of its workspace", async () => {
+  test("an overdue event leaves the window, with the later events of its workspace, if its shard belongs to another stream", async () => {
     const group = startGroup(2);
     const first = group.open("c1");
     group.memory.append("c");
@@ -155,7 +155,7 @@ describe("several streams of a group", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event that becomes overdue while its shard moves is redelivered if the next holder leaves first", async () => {
+  test("an event that becomes overdue while its shard moves is redelivered if the next holder of the shard leaves first", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);
@@ -168,7 +168,7 @@ describe("several streams of a group", () => {
     expect([seen(stream), seen(passing)]).toEqual([["c0/1", "c0/2"], []]);
   });
 
-  test("a newer stream of the same consumer replaces the older one", async () => {
+  test("a newer stream of the same consumer replaces the older stream", async () => {
     const group = startGroup();
     const older = group.open("c");
     await group.append("a");
@@ -177,7 +177,7 @@ describe("several streams of a group", () => {
     expect([older.ended, newer.ended, seen(newer)]).toEqual(["replaced", undefined, ["a0/2"]]);
   });
 
-  test("an older stream whose first join got no answer does not replace the newer one", async () => {
+  test("an older stream whose first join got no answer does not replace the newer stream", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const older = group.open("c");
@@ -190,7 +190,7 @@ describe("several streams of a group", () => {
     }
   });
 
-  test("a newer stream whose first join was lost replaces the older one", async () => {
+  test("a newer stream whose first join was lost replaces the older stream", async () => {
     const group = startGroup();
     const older = group.open("c");
     await pass(500);

@@ -65,8 +65,13 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a key that is half a character", "idempotency_key", /UTF-8/, field(6, Buffer.from("é").subarray(0, 1))],
   ["a workspace that is not UTF-8", "workspace_id", /UTF-8/, field(1, NOT_UTF8)],
   ["a lifetime of 2^63-1 seconds", "lifetime", /duration/, field(7, duration(MAX_INT64))],
-  ["a lifetime with nanos below a second", "lifetime", /duration/, field(7, duration(5n, -(2n ** 31n)))],
-  ["a lifetime with nanos over a second", "lifetime", /duration/, field(7, duration(5n, 10n ** 9n))],
+  [
+    "a lifetime with nanos of less than minus one second",
+    "lifetime",
+    /duration/,
+    field(7, duration(5n, -(2n ** 31n))),
+  ],
+  ["a lifetime with nanos of a whole second", "lifetime", /duration/, field(7, duration(5n, 10n ** 9n))],
   ["a lifetime with two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
   ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
   ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
@@ -105,7 +110,7 @@ test("valid events are read as the generated code reads them, with data of up to
   });
 });
 
-test("at most 100 events of a request are read, and a request that is cut off is faulty", () => {
+test("at most 100 events of a request are read, and a request that is cut off is invalid", () => {
   const many = request(...Array.from({ length: 150 }, () => good));
   const read = GAME_METHODS.publishEvents.requestDeserialize(many);
   expect(read).toMatchObject({ message: { count: 150, events: { length: 100 } } });
@@ -113,7 +118,7 @@ test("at most 100 events of a request are read, and a request that is cut off is
   expect(cut).toMatchObject({ fault: { field: "" } });
 });
 
-test("an opening message is refused with the field of its ack deadline if that is not a valid duration", () => {
+test("an opening message is refused with the field of its ack deadline if the deadline is not a valid duration", () => {
   const open = (deadline: Uint8Array) => Buffer.from(field(1, field(4, deadline)));
   const refused = GAME_METHODS.follow.requestDeserialize(open(duration(MAX_INT64)));
   expect(refused).toMatchObject({ fault: { field: "open.ack_deadline" } });

@@ -34,7 +34,7 @@ test("any text is either not a delivery id or names an existing shard", () => {
   });
 });
 
-test("forgetting a shard forgets its unacked events, and no others", () => {
+test("forgetting a shard forgets only the unacked events of this shard", () => {
   const inFlight = createInFlight(DEADLINE_MS);
   inFlight.add(0, entry("1-0"));
   inFlight.add(1, entry("1-0"));
@@ -43,7 +43,7 @@ test("forgetting a shard forgets its unacked events, and no others", () => {
 });
 
 // time: controlled
-test("an overdue event is redelivered with the later unacked ones of its workspace, in order", () => {
+test("an overdue event is redelivered with the later unacked events of its workspace, in order", () => {
   const inFlight = createInFlight(DEADLINE_MS);
   expect(inFlight.nextDeadline).toBe(Infinity);
   for (const id of ["8-0", "9-0", "9-5", "10-0"]) inFlight.add(0, entry(id));

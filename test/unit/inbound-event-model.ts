@@ -1,7 +1,7 @@
 import { readInboundEvent } from "../../edge/public/read-inbound-event";
 import { readJson } from "../../edge/public/read-json";
 
-/** How the edge judges a body: "valid", or the invalid field; undefined when the whole body is invalid. */
+/** Returns the edge's result for a body: "valid", or the invalid field; undefined if the whole body is invalid. */
 export function outcomeOf(body: unknown): string | undefined {
   const read = readInboundEvent(readJson(Buffer.from(JSON.stringify(body)))?.value);
   return read.$case === "event" ? "valid" : read.value.field;

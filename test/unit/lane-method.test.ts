@@ -15,7 +15,7 @@ import { forAll } from "../harness/for-all";
 
 const { requestSerialize, requestDeserialize } = BRIDGE_METHODS.lane;
 const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-/** Larger than the buffer into which a message is first written. */
+/** Bytes that do not fit in the buffer into which a message is first written. */
 const large = fc.constantFrom(16_500, 150_000).map((bytes) => new Uint8Array(bytes).fill(7));
 const page: fc.Arbitrary<PageAnswer> = fc.record({
   number,
@@ -44,8 +44,8 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
 test("core's answers decode like the answers that the generated code encodes", () => {
   forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
     const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
-    // `decode` runs at once, because the next message reuses the buffer. Both sides are encoded by the generated
-    // code, because an encoder may omit zeroes.
+    // `decode` runs immediately, because the next message reuses the buffer. The generated code encodes both sides,
+    // because an encoder can omit zeroes.
     const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });
@@ -96,7 +96,7 @@ test("core reads calls as the generated code does, except that events stay the b
   });
 });
 
-test("unknown fields in an event are kept, and unknown fields around it are left out", () => {
+test("unknown fields in an event are kept, and unknown fields around the event are left out", () => {
   const unknown = new BinaryWriter().tag(99, WireType.LengthDelimited).string("later").finish();
   const later = Buffer.concat([InboundEvent.encode(InboundEvent.create({ id: "r1" })).finish(), unknown]);
   const request = new BinaryWriter()

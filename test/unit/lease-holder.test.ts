@@ -76,7 +76,7 @@ function keepWorkingOn(...shards: readonly number[]): () => void {
 }
 
 // time: controlled
-test("a closing core hands over idle shards at once, and the others when the work on them has ended", async () => {
+test("a closing core releases idle shards immediately, and other shards when the work on them has ended", async () => {
   const finish = keepWorkingOn(2);
   const one = holders.start("one");
   const two = holders.start("two");
@@ -100,7 +100,7 @@ test.each(INTO_BEAT)(
   async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
-    // The first beat takes 2 ms, and the next one begins 750 ms after it.
+    // The first beat takes 2 ms, and the next beat begins 750 ms later.
     await pass(752 - 4 + ms);
     expect(sorted(one)).toEqual([0, 1, 2, 3]);
     const closed = one.close();
@@ -131,7 +131,7 @@ test("a lease that cannot be renewed counts as lost before another core can acqu
 });
 
 // time: controlled
-test("a lease that belongs to another core is lost at once, and the others are kept", async () => {
+test("a lease that belongs to another core is lost immediately, and other leases are kept", async () => {
   const one = holders.start("one");
   await pass(20_000);
   expect([sorted(one), holders.acquired.length]).toEqual([[0, 1, 2, 3], SHARDS]);
@@ -159,7 +159,7 @@ test("work that fails is reported, its lease is released, and the next beat star
 });
 
 // time: controlled
-test("however cores start and stop, no shard ever has two cores, and in the end each has one", async () => {
+test("however cores start and stop, no shard ever has two cores, and in the end each shard has one", async () => {
   const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(1_500), away: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
@@ -209,7 +209,7 @@ test("work that ends after its lease was lost does not release the next holder's
   holders.start("a");
   await pass(2_000);
   const other = holders.start("b");
-  // The new core gets its part; on shard 1 the work of the old core goes on for longer than the lease.
+  // The new core gets its share. On shard 1, the old core's work continues for longer than the lease.
   await pass(LEASE_MS + 200);
   void other.close();
   for (let ms = 0; ms < 6_000; ms += 100) {
@@ -220,12 +220,12 @@ test("work that ends after its lease was lost does not release the next holder's
 });
 
 // time: controlled
-test("a lease is over by the clock, whether or not its timer has fired", async () => {
+test("a lease expires according to the clock, whether or not its timer has fired", async () => {
   holders.start("a");
   await pass(1_000);
   const lease = holders.acquired[0]?.lease;
   expect(lease?.isOver()).toBe(false);
-  // As in a process that was suspended: the clock has advanced, but no timer has fired.
+  // The process might have been suspended: the clock has advanced, but no timer has fired.
   const later = performance.now() + LEASE_MS;
   const clock = jest.spyOn(performance, "now").mockReturnValue(later);
   expect([lease?.isOver(), lease?.over.aborted]).toEqual([true, false]);
@@ -233,7 +233,7 @@ test("a lease is over by the clock, whether or not its timer has fired", async (
 });
 
 // time: controlled
-test("a busy lease drains and is renewed while its shard is in another share, and is held again afterwards", async () => {
+test("a busy shard's lease drains and is renewed while the shard is in another core's share, and is then held again", async () => {
   const one = holders.start("a");
   await pass(1_000);
   const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;

@@ -24,18 +24,21 @@ test.each([
   ["exits", "process.exit(0)"],
   ["fails", "throw new Error('of a test')"],
   ["is killed", "process.kill(process.pid, 'SIGKILL')"],
-])("all entries of a process are written, in order, even if it %s right after", async (_how, end) => {
-  await Promise.all(
-    [2, 10_000].map(async (count) => {
-      const lines = (await run(count, end)).stdout.trim().split("\n");
-      const log = lines.map((line) => JSON.parse(line) as { process: string; i: number });
-      expect(log.map(({ i }) => i)).toEqual(Array.from({ length: count }, (_, i) => i));
-      expect(new Set(log.map((entry) => entry.process))).toEqual(new Set(["short"]));
-    }),
-  );
-});
+])(
+  "all entries of a process are written, in order, even if the process %s right after the last entry",
+  async (_how, end) => {
+    await Promise.all(
+      [2, 10_000].map(async (count) => {
+        const lines = (await run(count, end)).stdout.trim().split("\n");
+        const log = lines.map((line) => JSON.parse(line) as { process: string; i: number });
+        expect(log.map(({ i }) => i)).toEqual(Array.from({ length: count }, (_, i) => i));
+        expect(new Set(log.map((entry) => entry.process))).toEqual(new Set(["short"]));
+      }),
+    );
+  },
+);
 
-test("a process whose log cannot be written goes on, within its memory limit", async () => {
+test("a process whose log cannot be written continues, within its memory limit", async () => {
   // About 50 MB of entries.
   const { code, stderr } = await run(500_000, "process.exit(7)", "> /dev/full");
   expect([code, stderr]).toEqual([7, ""]);
@@ -61,7 +64,7 @@ describe("repeated entries", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
-  test("are written 100 times a minute for each level, message and place, and the rest is counted in one entry", () => {
+  test("are written 100 times a minute for each level, message and place, and one entry counts the rest", () => {
     start("info");
     repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
     repeat(100, () => log.error({ where: "b" }, "failed"));

@@ -3,7 +3,7 @@ import type { GroupBacklog, ShardBacklog } from "../../core/ports/store";
 import { byLabel, countsOf, createMetrics } from "../../runtime/metrics";
 import { parseMetrics } from "../harness/metrics";
 
-test("a histogram counts a value in each bucket whose bound it does not exceed, by label, and known labels start at zero", async () => {
+test("a histogram counts a value by label, in each bucket with an equal or higher bound; known labels start at zero", async () => {
   const metrics = createMetrics();
   const plain = metrics.histogram("plain_seconds", "words", [0.1, 1, 10]);
   for (const value of [0, 0.1, 0.5, 1, 1.5, 10, 20]) plain.observe(value);
@@ -71,7 +71,7 @@ describe("the backlog of a core's shards", () => {
   const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
   const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };
 
-  /** The metrics of a core that holds these shards: a function that returns the values of a metric. */
+  /** Reads the metrics of a core that holds these shards; returns a function that returns a metric's values. */
   async function read(shards: readonly (Partial<ShardBacklog> | "away")[]) {
     const metrics = createMetrics();
     addBacklogMetrics(metrics).begin({
@@ -92,7 +92,7 @@ describe("the backlog of a core's shards", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("a backlog is the sum over the held shards, and its age is the greatest of theirs", async () => {
+  test("a backlog is the sum over the held shards, and its age is the highest age of a shard", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },
@@ -109,7 +109,7 @@ describe("the backlog of a core's shards", () => {
     expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
   });
 
-  test("a group's counts are summed over the shards, and its age is the greatest of theirs", async () => {
+  test("a group's counts are summed over the shards, and its age is the highest age on a shard", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
     const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
     const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);
@@ -118,7 +118,7 @@ describe("the backlog of a core's shards", () => {
     expect(of("follow_oldest_seconds")).toEqual({ 'group="a"': 9, 'group="b"': 0 });
   });
 
-  test("groups after the 20th are summed as one, because games choose the names", async () => {
+  test("groups after the 20th are summed as one group, because games choose the names", async () => {
     const groups = Array.from({ length: 30 }, (_, i) => group(`g${i}`, { unread: 1 }));
     const unread = (await read([{ groups }, { groups }]))("follow_unread");
     expect(Object.keys(unread)).toHaveLength(21);

@@ -25,7 +25,7 @@ test("the document has the version of the contract, and passes the strict rules 
 });
 
 // contract: inbound-types, inbound-required, inbound-unknown-fields, inbound-dm-400, check-7
-test("the edge accepts exactly what the schema of inbound events allows, and names the first field at fault otherwise", () => {
+test("the edge accepts exactly what the schema of inbound events allows, and otherwise names the first invalid field", () => {
   const seen = { taken: 0, refused: 0 };
   const misses = events.chain(nearMissesOf);
   const body = fc.oneof<fc.MaybeWeightedArbitrary<unknown>[]>(
@@ -40,7 +40,7 @@ test("the edge accepts exactly what the schema of inbound events allows, and nam
     expect(outcome === "valid").toBe(documentAllows(given));
     seen[outcome === "valid" ? "taken" : "refused"]++;
   });
-  // Near misses must be near: some of them are still valid.
+  // Valid and invalid bodies must both be frequent, or the test would prove little.
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
 });
 
@@ -54,7 +54,7 @@ test("the schemas of the query parameters allow exactly what the edge accepts", 
   const edges = ["", "9".repeat(18), "9".repeat(19), ..."latest Latest 0 1 100 101 -1 1.5 1e1".split(" ")];
   const value = fc.oneof(fc.constantFrom(...edges), fc.integer().map(String), fc.string());
   forMany(1_000, fc.constantFrom("after", "limit"), value, (name, text) => {
-    // Limits with leading zeros are skipped: a schema knows numbers, not how they are written.
+    // Limits with leading zeros are skipped, because a schema describes numbers, not their notation.
     fc.pre(name !== "limit" || !/^0+[0-9]/.test(text));
     const given = name === "limit" && String(Number(text)) === text ? Number(text) : text;
     const { $case } = readPollQuery(new URLSearchParams({ [name]: text }).toString());

@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import * as fc from "fast-check";
 import { isInBlocks, whyNotPublic } from "../../core/domain/public-address";
 
-/** Addresses that are not public, by the reason. Some blocks have their first and their last addresses. */
+/** Addresses that are not public, by reason. They include the first and the last addresses of some blocks. */
 const REFUSED: Readonly<Record<string, string>> = {
   unspecified: "0.0.0.0 0.1.2.3 ::",
   loopback: "127.0.0.1 127.255.255.255 ::1 ::ffff:7f00:1 64:ff9b::127.0.0.1 2002:7f00:0001::",
@@ -49,7 +49,7 @@ test.each(PUBLIC.split(" "))("%s is public", (address) => {
   expect(whyNotPublic(address)).toBeUndefined();
 });
 
-test("an IPv6 address that carries an IPv4 address is judged by the IPv4 address", () => {
+test("an IPv6 address that carries an IPv4 address is public only if the IPv4 address is public", () => {
   fc.assert(
     fc.property(fc.ipV4(), (v4) => {
       const why = whyNotPublic(v4);

@@ -29,12 +29,12 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["a body with a length", `${OK}Content-Length: 2\r\n\r\nok`, 200, "ended"],
   ["a chunked body", `${CHUNKED}2;a=b\r\nok\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n`, 200, "ended"],
   ["another status", "HTTP/1.1 500 No\r\ncontent-length:0\r\n\r\n", 500, "ended"],
-  ["100 Continue before", `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 0\r\n\r\n`, 200, "ended"],
-  ["interim answers before", `${EARLY}${EARLY}HTTP/1.1 102 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n`, 204, "ended"],
+  ["a preceding 100 Continue", `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 0\r\n\r\n`, 200, "ended"],
+  ["preceding interim answers", `${EARLY}${EARLY}HTTP/1.1 102 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n`, 204, "ended"],
   ["a folded header", `${OK}X-A: b\r\n  c\r\n\td\r\nContent-Length:\r\n 2\r\n\r\nok`, 200, "ended"],
   ["equal lengths", `${OK}Content-Length: 2\r\ncontent-length: 2 , 2\r\n\r\nok`, 200, "ended"],
   ["a length of 0 with 204", "HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n", 204, "ended"],
-  // The connection is closed: the end of the answer is ambiguous, or bytes follow it.
+  // The connection is closed: the end of the answer is ambiguous, or bytes follow the answer.
   ["a length with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\n", 204, "spent"],
   ["a body with 204", "HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\nok", 204, "spent"],
   ["chunks with 204", "HTTP/1.1 204 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, "spent"],
@@ -48,23 +48,26 @@ const ANSWERS: readonly (readonly [what: string, text: string, status: number, s
   ["Connection: close", `${OK}Connection: X, Close\r\nContent-Length: 2\r\n\r\nok`, 200, "spent"],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "spent"],
   ["more than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(17 * KB)}`, 200, "spent"],
-  // The status is known, the body incomplete.
+  // The status is known, but the body is incomplete.
   ["less than its length", `${OK}Content-Length: 3\r\n\r\nok`, 200, "body"],
   ["less than 16 KB of a body", `${OK}Content-Length: 99999\r\n\r\n${"x".repeat(16 * KB)}`, 200, "body"],
-  ["a length past all numbers", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
+  ["a length too large for a number", `${OK}Content-Length: ${"9".repeat(400)}\r\n\r\nok`, 200, "body"],
   ["no last chunk", `${CHUNKED}2\r\nok\r\n`, 200, "body"],
-  ["a body until the end of the connection", `${OK}\r\nok`, 200, "body"],
+  ["a body that ends with the connection", `${OK}\r\nok`, 200, "body"],
   ["an encoding", `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 200, "body"],
-  // No status yet.
+  // The status is not known yet.
   ["an unfinished head", `${OK}Content-Length: 2\r\n`, 0, "head"],
   ["an unfinished status line", "HTTP/1.1 20", 0, "head"],
   ["interim answers only", EARLY + EARLY, 0, "head"],
 ];
 
 // contract: push-2xx
-test.each(ANSWERS)("an answer with %s is read the same in pieces of any size", (_what, text, ...read) => {
-  for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
-});
+test.each(ANSWERS)(
+  "the result of an answer with %s does not depend on the size of the pieces that arrive",
+  (_what, text, ...read) => {
+    for (const size of [text.length, 1, 2, 3, 7]) expect([size, readIn(size, text)]).toEqual([size, read]);
+  },
+);
 
 test.each([
   ["is not HTTP", "SSH-2.0-x\r\n\r\n", /status line/],
@@ -82,7 +85,7 @@ test.each([
   ["has more than 16 KB of headers", `${OK}X: ${"x".repeat(16 * KB)}\r\n\r\n`, /16 KB/],
   ["has headers without an end", `${OK}X: ${"x".repeat(16 * KB)}`, /16 KB/],
   ["has more than 16 KB of interim answers", EARLY.repeat(500), /16 KB/],
-])("an answer that %s is refused", (_what, text, why) => {
+])("an answer that %s is rejected", (_what, text, why) => {
   for (const size of [text.length, 1, 2, 3, 7]) expect(readIn(size, text)).toMatch(why);
 });
 
@@ -91,7 +94,7 @@ test.each([
   [5_000, "Keep-Alive: timeout=5, max=100"],
   [7_000, "keep-alive: max=100, Timeout=7"],
   [undefined, "Keep-Alive: 300"],
-])("a bridge keeps the connection for %p ms if it sends %p", (ms, header) => {
+])("the keep-alive time is %p ms if a bridge sends %p", (ms, header) => {
   const answer = createAnswer();
   answer.read(Buffer.from(`HTTP/1.1 204 X\r\n${header}\r\n\r\n`));
   expect(answer.keepAliveMs).toBe(ms);

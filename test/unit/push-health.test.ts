@@ -28,7 +28,7 @@ test.each([
   [upTo(20), 10, 19, 20],
   [upTo(100).toReversed(), 50, 95, 99],
   [upTo(1000), 500, 950, 990],
-])("the percentiles of %j", (latencies, p50, p95, p99) => {
+])("the latencies %j have the right percentiles", (latencies, p50, p95, p99) => {
   const deliveries = latencies.map((latencyMs) => delivery({ latencyMs }));
   expect(pushHealth(deliveries, NOW).latencyMs).toEqual({ p50, p95, p99 });
 });
@@ -41,7 +41,7 @@ test.each(FAILURES)("an attempt that failed with %s counts as an attempt, withou
 
 test.each([
   ...DROP_REASONS.map((result) => ({ result, status: undefined })),
-  // A poll from before the workspace had a target URL.
+  // The workspace was polled before it had a target URL.
   { eventType: "poll", eventId: "", status: 200 },
 ])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);
@@ -49,7 +49,7 @@ test.each([
 });
 
 // time: controlled
-test("the rate and the latencies cover the last hour, the last success and the last failure the whole log", () => {
+test("the rate and the latencies cover the last hour; the last success and the last failure cover the whole log", () => {
   const old = delivery({ atMs: NOW - HOUR - 1, latencyMs: 4_000 });
   const oldFailure = delivery({ atMs: NOW - 2 * HOUR, result: "status", status: 500 });
   expect(pushHealth([], NOW)).toEqual({ ...NONE, lastSuccess: undefined, lastFailure: undefined });

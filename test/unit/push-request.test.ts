@@ -15,7 +15,7 @@ const ATTEMPT: PushAttempt = {
 const DEADLINE_MS = 5_000;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n";
 
-/** A bridge played by the test, which holds the bridge's end of each connection. */
+/** Returns a bridge that the test simulates by hand. The test holds the bridge's end of each connection. */
 function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
   const sockets: Duplex[] = [];
   const unwritten: (() => void)[] = [];
@@ -60,11 +60,11 @@ afterEach(() => void jest.useRealTimers());
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-/** Bridges that do not answer in time, with the bytes that they send at once and every second. */
+/** Bridges that do not answer in time, with the bytes that they send immediately and then every second. */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],
   ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
-  ["sends a byte of a header a second", HEAD, "x"],
+  ["sends one byte of a header per second", HEAD, "x"],
 ];
 
 // time: controlled
@@ -133,7 +133,7 @@ test.each([
   ["", 3_999, "Keep-Alive: timeout=9\r\n", 7_000],
   ["Keep-Alive: timeout=60\r\n", 6_000, "", 4_000],
 ])(
-  "if one answer says %j and the next, %d ms later, says %j, the idle connection is closed %d ms after that",
+  "if one answer says %j and the next, %d ms later, says %j, the idle connection is closed %d ms after the second answer",
   async (first, laterMs, last, idleMs) => {
     const bridge = bridgeByHand();
     await bridge.push();
@@ -171,7 +171,7 @@ test("a connection is not reused while a request that was answered early is stil
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
-test("past the bound on kept connections, in total or to one origin, the oldest is closed", async () => {
+test("the oldest kept connection is closed if there are too many, in total or to one origin", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
@@ -201,6 +201,6 @@ test("the deadline of a pushed event is 5 seconds, including the DNS lookup", as
     failure: "timeout",
     detail: "the bridge did not accept a connection within 5 seconds",
   });
-  // Not awaited: closing ends in real time, and leaves nothing open.
+  // `close` is not awaited: it completes in real time, and leaves nothing open.
   void client.close();
 });

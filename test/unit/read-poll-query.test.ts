@@ -36,7 +36,7 @@ test.each([
   ["an invalid cursor and an invalid limit", "after", ["x=1&limit=0&after="]],
   ["an invalid limit and an unknown parameter", "limit", ["x=1&limit=0"]],
   ["two unknown parameters", "y", ["y=1&x=1"]],
-])("%s: refused with the field %j", (_what, field, queries) => {
+])("%s: rejected with the field %j", (_what, field, queries) => {
   expect(queries.map((query) => [query, outcome(query)])).toEqual(queries.map((query) => [query, field]));
 });
 

@@ -57,7 +57,7 @@ test.each([
   ["redis+sentinel://s1/events?master=x", "has an unknown parameter"],
   ["redis+cluster://c1/1", "has a database, but a cluster has none: remove it"],
   ["redis+cluster://c1,,c2", "has a host that is not host:port"],
-])("%s is refused: it %s", (url, fault) => {
+])("%s is rejected: it %s", (url, fault) => {
   expect(() => parseRedisUrl(url)).toThrow(fault);
 });
 

@@ -13,7 +13,7 @@ const GET = rawRequest("GET", "/");
 
 let server: Server;
 let client: Socket;
-/** The number of parsed requests, and the responses of the started ones. */
+/** The number of parsed requests, and the responses of the started requests. */
 let parsed: number;
 let started: ServerResponse[];
 
@@ -74,7 +74,7 @@ test("a request is never started if its connection closes before its turn", asyn
   expect(started).toHaveLength(1);
 });
 
-test("while a request waits, no more are read, and all are answered in the end", async () => {
+test("while a request waits, no more requests are read; in the end all are answered", async () => {
   await start((response) => {
     response.req.resume().on("end", () => setImmediate(() => response.end()));
   });

@@ -42,7 +42,7 @@ const within =
   () =>
     after(ms, outcome);
 
-/** Answers the attempts of each event in this order, and refuses any further ones. */
+/** Answers the attempts of each event in this order, and refuses further attempts. */
 function answerWith(answers: readonly Answer[]): void {
   shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
 }
@@ -60,14 +60,22 @@ test.each<readonly [name: string, answers: readonly Answer[], starts: readonly n
   ["is refused three times is dropped", [refused, refused, refused], [0, 1_000, 4_000]],
   ["is accepted at the second attempt is done", [refused, accepted], [0, 1_000]],
   ["is accepted at the third attempt is done", [refused, refused, accepted], [0, 1_000, 4_000]],
-  ["is refused after 2 s is retried 1 s and 4 s after that", [within(2_000, REFUSED)], [0, 3_000, 6_000]],
+  [
+    "is refused after 2 s is retried 1 s and 4 s after the refusal",
+    [within(2_000, REFUSED)],
+    [0, 3_000, 6_000],
+  ],
   ["gets no answer is retried 1 s and 4 s after the deadline", [unanswered], [0, 6_000, 9_000]],
   [
     "has its second attempt in progress at +4 s is retried as soon as that attempt fails",
     [refused, within(4_000, REFUSED)],
     [0, 1_000, 5_000 + SOON],
   ],
-  ["gets no second answer is retried at that deadline", [refused, unanswered], [0, 1_000, 6_000 + SOON]],
+  [
+    "gets no answer to its second attempt is retried at that attempt's deadline",
+    [refused, unanswered],
+    [0, 1_000, 6_000 + SOON],
+  ],
 ])("an event that %s", async (_name, answers, starts) => {
   expect(await attemptTimes(...answers)).toEqual(starts);
   const isFailed = answers[starts.length - 1] !== accepted;

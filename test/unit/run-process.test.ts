@@ -28,10 +28,13 @@ async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise
   return said;
 }
 
-test.each(["SIGTERM", "SIGINT"] as const)("on %s a process closes, logs it, exits with 0", async (signal) => {
-  const said = await stop(signal, async () => undefined);
-  expect(said).toEqual([["info", "stopping", { signal }], ["info", "stopped"], 0]);
-});
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "on %s a process closes, logs the stop and exits with 0",
+  async (signal) => {
+    const said = await stop(signal, async () => undefined);
+    expect(said).toEqual([["info", "stopping", { signal }], ["info", "stopped"], 0]);
+  },
+);
 
 test("a process that fails to close logs why and exits with 1", async () => {
   const err = new Error("it is stuck");

@@ -9,7 +9,7 @@ const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const CORE = { REDIS_URL: "redis://127.0.0.1:7000", SECRETS_KEY: KEY };
 const EDGE = { CORE_TOKEN: "edge-token-for-tests" };
 
-/** The faults of settings, one line each; none if they can be read. */
+/** Returns the faults that `read` finds in the settings; empty if the settings are valid. */
 function faults(read: () => unknown): readonly string[] {
   try {
     read();
@@ -80,7 +80,7 @@ describe("core", () => {
     ["PUSH_ALLOW", "10.0.0.0", /^PUSH_ALLOW .*CIDR/],
     ["LOG_LEVEL", "loud", /^LOG_LEVEL .*one of fatal, error/],
     ["CORE_TLS_CERT", "/nowhere/cert.pem", /^CORE_TLS_CERT .*cannot be read/],
-  ])("refuses %s when it is %j", (name, value, fault) => {
+  ])("rejects %s if it is %j", (name, value, fault) => {
     const found = faults(() => readCoreConfig({ ...CORE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     if (value.length > 4) expect(found.join("\n")).not.toContain(value);
@@ -92,7 +92,7 @@ describe("core", () => {
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
   });
 
-  test("accepts several tokens, also of one role, and tokens that contain an equals sign", () => {
+  test("accepts several tokens, even of the same role, and tokens that contain an equals sign", () => {
     const { tokens } = readCoreConfig({
       ...CORE,
       CORE_LISTEN: "[::]:1",
@@ -109,7 +109,7 @@ describe("core", () => {
 describe("the edge", () => {
   test.each([
     ["CORE_TOKEN", "two words", /^CORE_TOKEN .*blanks/],
-    // gRPC metadata cannot carry these characters, and its error would contain the token.
+    // gRPC metadata cannot carry these characters, and gRPC's error would contain the token.
     ["CORE_TOKEN", "s3cret-tokén", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "“a-token-of-the-edge”", /^CORE_TOKEN .*ASCII/],
     ["CORE_TOKEN", "a-token\u0007", /^CORE_TOKEN .*ASCII/],
@@ -126,7 +126,7 @@ describe("the edge", () => {
     ["DASHBOARD_LISTEN", "on", /^DASHBOARD_LISTEN /],
     ["PUBLIC_URL", "bridge.example", /^PUBLIC_URL /],
     ["PUBLIC_URL", "ftp://bridge.example", /^PUBLIC_URL /],
-  ])("refuses %s when it is %j", (name, value, fault) => {
+  ])("rejects %s if it is %j", (name, value, fault) => {
     const found = faults(() => readEdgeConfig({ ...EDGE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     expect(found.join("\n")).not.toContain(value);
@@ -180,7 +180,7 @@ describe("settings that name files", () => {
     ["core", "an authority without a certificate", ["CORE_TLS_CLIENT_CA"]],
     ["edge", "a certificate without its key", ["CORE_TLS_CA", "CORE_TLS_CERT"]],
     ["edge", "a certificate without an authority", ["CORE_TLS_CERT", "CORE_TLS_KEY"]],
-  ])("must be complete: %s refuses %s", (process, _what, names) => {
+  ])("must be complete: %s rejects %s", (process, _what, names) => {
     const files = Object.fromEntries(names.map((name) => [name, pem]));
     const read = () =>
       process === "core" ? readCoreConfig({ ...CORE, ...files }) : readEdgeConfig({ ...EDGE, ...files });

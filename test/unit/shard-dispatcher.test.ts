@@ -12,7 +12,7 @@ import {
   WORKSPACE,
 } from "../harness/test-shard";
 
-/** The remembered record of the workspace, and the record that the store has now. */
+/** The cached record of the workspace, and the record that the store has now. */
 const KNOWN = { ...WORKSPACE, targetUrl: "https://known.example/" };
 const NOW = { ...WORKSPACE, targetUrl: "https://now.example/" };
 const OTHER = "22222222-2222-4333-8444-555555555555";
@@ -24,7 +24,7 @@ const upFrom = (first: number, count: number) => Array.from({ length: count }, (
 
 const unanswered = () => after(5_000, TIMEOUT);
 
-/** Makes attempts wait for their answer; returns a function that answers one by its event id. */
+/** Makes attempts wait for their answers; returns a function that answers the attempt of an event id. */
 function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<void> {
   const waiting = new Map<string, (outcome: PushOutcome) => void>();
   shard().world.answer = ({ eventId }) => new Promise((resolve) => waiting.set(eventId, resolve));
@@ -63,7 +63,7 @@ describe("first attempts of a workspace", () => {
   });
 
   test("are dropped 10 s after publication, whenever this core reads them", async () => {
-    // One was published 11 s ago, and 17 were 8 s ago: 16 of those start at once, the last could start at 5 s.
+    // One event is 11 s old, and 17 events are 8 s old. Of these, 16 start immediately; the last could start at 5 s.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
     expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
@@ -84,7 +84,7 @@ describe("first attempts of a workspace", () => {
     expect([ids().length, overloaded()]).toEqual([48, 12]);
   });
 
-  test("are dropped as overloaded past 4 MB of their workspace, including retries, but not for another workspace", async () => {
+  test("are dropped as overloaded if their workspace has over 4 MB, including retries; other workspaces are unaffected", async () => {
     const queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
     queue.push(queued(21, { workspaceId: OTHER }));
     await shard().run(0, { answer: () => REFUSED, queue });
@@ -92,7 +92,7 @@ describe("first attempts of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("are read while the bytes in hand leave room, and again as soon as there is room", async () => {
+  test("are read until the events in memory reach the limit of bytes, and again as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
@@ -109,7 +109,7 @@ describe("first attempts of a workspace", () => {
     expect(ids().slice(count)).toEqual(eventIds(count + 1));
   });
 
-  test("are dropped as overloaded when 5,000 are already waiting", async () => {
+  test("are dropped as overloaded if 5,000 first attempts are already waiting", async () => {
     answerByHand();
     await shard().run(0, { queue: queuedMany(16 + 5_000 + 2) });
     const drops = shard().drops.map(({ eventId, reason }) => `${eventId} ${reason}`);
@@ -119,16 +119,19 @@ describe("first attempts of a workspace", () => {
   test.each([
     ["succeeds", OK],
     ["fails", REFUSED],
-  ])("wait until an earlier one for the same message %s, and so do later ones", async (_how, outcome) => {
-    const answer = answerByHand();
-    const update = queued(3, { messageId: "msg_1" });
-    await shard().run(500, { queue: [queued(1), queued(2), update, queued(4)] });
-    await answer("evt_2");
-    expect(ids()).toEqual(eventIds(1, 2));
-    await answer("evt_1", outcome);
-    // First attempts do not wait for a retry.
-    expect(ids()).toEqual(eventIds(1, 2, 3, 4));
-  });
+  ])(
+    "wait until an earlier attempt for the same message %s, and later first attempts wait too",
+    async (_how, outcome) => {
+      const answer = answerByHand();
+      const update = queued(3, { messageId: "msg_1" });
+      await shard().run(500, { queue: [queued(1), queued(2), update, queued(4)] });
+      await answer("evt_2");
+      expect(ids()).toEqual(eventIds(1, 2));
+      await answer("evt_1", outcome);
+      // First attempts do not wait for a retry.
+      expect(ids()).toEqual(eventIds(1, 2, 3, 4));
+    },
+  );
 
   test("do not wait for those of another workspace in the same shard", async () => {
     await shard().run(1, {
@@ -141,7 +144,7 @@ describe("first attempts of a workspace", () => {
   });
 });
 
-test("events in hand count their bytes until finished or abandoned, and an abandoned event is not accepted again", () => {
+test("events in memory count their bytes until finished or abandoned, and an abandoned event is not accepted again", () => {
   const inHand = createInHand();
   const [a, b] = [queued(1, { bytes: 10 }), queued(2, { bytes: WORKSPACE_BYTES_MAX - 5 })];
   expect([a, b, a].map((push) => inHand.take(push))).toEqual([true, true, false]);
@@ -160,17 +163,17 @@ test("an event is not dropped if the store is unavailable when its workspace mus
   expect([shard().attempts.length, shard().recorded.length, shard().drops]).toEqual([1, 1, []]);
 });
 
-test("while the store is unavailable an event is pushed by the last known record of its workspace", async () => {
+test("while the store is unavailable an event is pushed according to the last known record of its workspace", async () => {
   await shard().run(0, { workspace: "away", recalled: KNOWN });
   expect(shard().attempts).toMatchObject([{ url: KNOWN.targetUrl }]);
 });
 
 // time: controlled
 test.each([
-  ["the remembered one", 1, KNOWN.targetUrl],
-  ["another", 2, NOW.targetUrl],
+  ["the cached version", 1, KNOWN.targetUrl],
+  ["another version", 2, NOW.targetUrl],
 ])(
-  "a workspace whose version in the queue is %s is pushed to by the right record, and read again for a retry",
+  "if the queue has %s of a workspace, a push uses the right record, and a retry reads the record again",
   async (_which, version, first) => {
     const versions = new Map([[WORKSPACE.id, version]]);
     await shard().run(1_000, { answer: () => REFUSED, versions, recalled: KNOWN, workspace: NOW });
@@ -179,7 +182,7 @@ test.each([
 );
 
 // time: controlled
-test("a remembered record that the queue confirmed is used for 50 ms, like one that was read", async () => {
+test("a cached record that the queue confirmed is used for 50 ms, like a record from the store", async () => {
   const hold = answerByHand();
   const versions = new Map([[WORKSPACE.id, 1]]);
   await shard().run(49, { versions, recalled: KNOWN, workspace: NOW, queue: queuedMany(18) });
@@ -194,11 +197,14 @@ test.each([
   ["recorded", []],
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
-] as const)("an event to be held with the outcome %s counts as dropped: %j", async (held, reasons) => {
-  await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
-  expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);
-  expect(shard().drops.map(({ reason }) => reason)).toEqual(reasons);
-});
+] as const)(
+  "if holding an event has the outcome %s, the event is dropped with the reasons %j",
+  async (held, reasons) => {
+    await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
+    expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);
+    expect(shard().drops.map(({ reason }) => reason)).toEqual(reasons);
+  },
+);
 
 // time: controlled
 test("a store that lost the lease is asked again until the lease is acquired again", async () => {
@@ -223,7 +229,7 @@ test("attempts are made on time while the store is unavailable, and recorded in 
 });
 
 // time: controlled
-test("when the lease is lost, no attempt is made and none is recorded", async () => {
+test("when the lease is lost, no attempt is made or recorded", async () => {
   await shard().run(500, { answer: () => REFUSED, records: "away" });
   shard().lose();
   await shard().wait(10_000, { records: "taken" });
@@ -231,7 +237,7 @@ test("when the lease is lost, no attempt is made and none is recorded", async ()
 });
 
 // time: controlled
-test("an outcome that a store without the lease refused is recorded when the lease is acquired again", async () => {
+test("if a store that lost the lease rejects an outcome, the outcome is recorded when the lease is acquired again", async () => {
   await shard().run(2_000, { records: "refused" });
   expect([shard().attempts.length, shard().recorded]).toEqual([1, []]);
   await shard().wait(1_000, { records: "taken" });
@@ -240,12 +246,12 @@ test("an outcome that a store without the lease refused is recorded when the lea
 });
 
 // time: controlled
-test("entries of a store that took over with a clock behind are found, and none is pushed twice", async () => {
+test("after a failover to a store whose clock is behind, its entries are found, and no entry is pushed twice", async () => {
   await shard().run(500, {
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),
   });
-  // The new store lacks the lease for a moment. It then has another entry before the one that waits for its retry.
+  // The new store lacks the lease for a moment. It then has another entry before the entry that waits for a retry.
   await shard().wait(1_500, { lease: "forgotten" });
   shard().world.lease = "held";
   shard().world.queue.unshift(queued(3));

@@ -12,7 +12,7 @@ function startWatch() {
   const none: readonly string[] = [];
   const seen = { sent: [...none], tried: [...none], faults: [...none], refused: [...none] };
   const reports: unknown[] = [];
-  /** The errors of reading a workspace, by its id, and of sending its email, by the address. */
+  /** Errors of reading a workspace, by its id, and errors of sending an email, by its address. */
   const unreadable = new Map<string, Error>();
   const unsendable = new Map<string, Error>();
   const fail = (error: Error | undefined): void => {
@@ -63,7 +63,7 @@ function startWatch() {
     unreadable,
     unsendable,
     left: () => outbox.map(({ workspaceId }) => workspaceId),
-    /** Puts an email before all others, as a store with a clock behind does. */
+    /** Puts an email before all others, as a store whose clock is behind does. */
     putFirst: (workspaceId: string) => void outbox.unshift(mailOf(workspaceId, "0.5")),
     put: (...workspaceIds: readonly string[]) => void outbox.push(...workspaceIds.map((id) => mailOf(id))),
     async close() {
@@ -89,7 +89,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test("a permanently refused email is removed from the outbox, and the others are sent", async () => {
+test("a permanently rejected email is removed from the outbox, and other emails are sent", async () => {
   watch.unsendable.set("bad", refusal(true));
   watch.put("bad", "good", "better");
   await pass(2_000);
@@ -98,7 +98,7 @@ test("a permanently refused email is removed from the outbox, and the others are
   expect([watch.left(), watch.faults]).toEqual([[], []]);
 });
 
-test("temporarily refused emails, even more than are read at once, do not delay the others", async () => {
+test("temporarily rejected emails do not delay other emails, even if more are rejected than one read returns", async () => {
   const bad = named("bad", 2 * PAGE);
   for (const id of bad) watch.unsendable.set(id, refusal(false));
   watch.put(...bad, "good");
@@ -110,7 +110,7 @@ test("temporarily refused emails, even more than are read at once, do not delay 
 });
 
 // time: controlled
-test("a temporarily refused email is retried at growing intervals, up to a minute, until it is accepted", async () => {
+test("a temporarily rejected email is retried at growing intervals, up to a minute, until it is accepted", async () => {
   watch.unsendable.set("slow", refusal(false));
   watch.put("slow");
   await pass(15_500);
@@ -135,7 +135,7 @@ test("while the mail server is down, one email at a time is tried, at growing in
   expect([watch.sent.toSorted(), watch.left()]).toEqual([mails.toSorted(), []]);
 });
 
-test("neither an email whose attempts time out nor a workspace that cannot be read delays the others", async () => {
+test("an email whose attempts time out, or a workspace that cannot be read, does not delay other emails", async () => {
   watch.unsendable.set("hangs", new Error("timeout"));
   watch.unreadable.set("sealed", new Error("no key opens it"));
   watch.put("hangs", "sealed", "good", "better");
@@ -154,7 +154,7 @@ test("while the store is unavailable no email is sent, and none counts as failed
   expect(watch.sent).toEqual(["w0", "w1"]);
 });
 
-test("an email that sorts before those already tried, as after a failover, is sent", async () => {
+test("an email is sent even if it sorts before emails that were already tried, as after a failover", async () => {
   watch.unsendable.set("rests", refusal(false));
   watch.put("rests", "a");
   await pass(2_000);

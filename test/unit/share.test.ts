@@ -4,7 +4,7 @@ import { createShare } from "../../core/leases/share";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A share that joins with `join`, and whose shards in `hung` take 10 s to update. */
+/** Returns a share that joins with `join`. An update of a shard in `hung` takes 10 s. */
 function createTestShare(shards: number, join: () => Promise<readonly string[] | undefined>) {
   const mine = new Map<number, boolean>();
   const faults: unknown[] = [];
@@ -24,7 +24,7 @@ function createTestShare(shards: number, join: () => Promise<readonly string[] |
   return { share, mine, faults, hung, updated };
 }
 
-test("every shard belongs to exactly one member, and the members' parts differ by at most one shard", async () => {
+test("every shard belongs to exactly one member, and the members' shares differ by at most one shard", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 40 }),
@@ -49,7 +49,7 @@ test("every shard belongs to exactly one member, and the members' parts differ b
   );
 });
 
-test("three members divide seven shards by their order", async () => {
+test("three members divide seven shards according to the order of the members", async () => {
   for (const [place, part] of ["0 3 6", "1 4", "2 5"].entries()) {
     const alive = ["a", "b", "c"].map((name, i) => (i === place ? "me" : name));
     const { share, mine } = createTestShare(7, async () => alive);
@@ -59,7 +59,7 @@ test("three members divide seven shards by their order", async () => {
   }
 });
 
-test("while the register is unavailable, its last answer holds", async () => {
+test("while the register is unavailable, its last answer remains valid", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
     if (isAway) throw new Error("away");

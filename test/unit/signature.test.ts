@@ -16,7 +16,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** How the service judges a signature; asserts that the kit judges it alike, at the time that the signature names. */
+/** Returns the service's result for a signature; asserts that the kit has the same result at the signature's time. */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
@@ -29,7 +29,7 @@ const MAC = "ab".repeat(32);
 
 // contract: signature-hmac
 test.each(SIGNATURE_VECTORS)(
-  "the digest that openssl makes of $what is right only with its secret, timestamp and text",
+  "openssl's digest of $what is right only with its secret, timestamp and text",
   ({ secret, t, raw, mac }) => {
     const header = `t=${t},v1=${mac}`;
     const longer = Buffer.concat([Buffer.from(raw), Buffer.from(" ")]);
@@ -38,13 +38,13 @@ test.each(SIGNATURE_VECTORS)(
     expect(judged(header, raw, `${secret}x`)).toBe("wrong");
     expect(judged(`t=0${t},v1=${mac}`, raw, secret)).toBe("wrong");
     expect(judged(header, longer, secret)).toBe("wrong");
-    // The tests' own signer agrees.
+    // The tests' own signer makes the same header.
     expect(signatureOf(secret, raw, t)).toBe(header);
   },
 );
 
 // contract: signature-constant-time
-test("digests are compared in constant time: timingSafeEqual decides, for every secret and entry", () => {
+test("digests are compared in constant time: timingSafeEqual decides for every pair of a secret and an entry", () => {
   const compare = jest.spyOn(crypto, "timingSafeEqual");
   const wrong = [MAC, "cd".repeat(32)];
   const header = `t=1,v1=${wrong.join(",v1=")}`;
@@ -97,7 +97,7 @@ test.each([
 });
 
 // contract: signature-any
-test("any one matching entry is sufficient, under any of the secrets, whatever the other entries are", () => {
+test("one matching entry is sufficient, with any of the secrets, whatever the other entries are", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   forAll(
     fc.uint8Array({ maxLength: 200 }),
@@ -117,7 +117,7 @@ test("any one matching entry is sufficient, under any of the secrets, whatever t
   );
 });
 
-test("the kit reads any header as the service does", () => {
+test("the kit has the same result as the service for any header", () => {
   const right = sign("{}", "secret", 1_700_000_000_000).slice("t=1700000000,".length);
   const marks = [",", "v1=", ",v2=00", " ", "\n", "٣", "abc", ""];
   const piece = fc.constantFrom("t=", "1700000000", `,v1=${MAC}`, `,${right}`, ...marks);
@@ -196,7 +196,7 @@ describe("by the service clock", () => {
   test.each([
     ["the newest secret", "newest", 0, "accepted"],
     ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
-    ["the retired secret 24 hours after", "retired", 24 * HOUR_MS, "signature"],
+    ["the retired secret after 24 hours", "retired", 24 * HOUR_MS, "signature"],
     ["an earlier secret just before its own 24 hours", "retired before", 23 * HOUR_MS - 1, "accepted"],
     ["an earlier secret after its own 24 hours", "retired before", 23 * HOUR_MS, "signature"],
     ["the newest secret a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],

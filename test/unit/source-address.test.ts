@@ -13,7 +13,7 @@ test.each([
 });
 
 test.each(["", "unknown", "_hidden", "192.0.2.7:4711", "[2001:db8::1]", "999.1.1.1", "a, b", "%", " "])(
-  "the address of the connection counts when a proxy forwards something that is not an address: %j",
+  "the address of the connection is used if a proxy forwards a text that is not an address: %j",
   (claimed) => {
     expect(canonicalAddress(claimed, "::ffff:198.51.100.1")).toBe("198.51.100.1");
   },
@@ -23,7 +23,7 @@ test("all closed connections count as one address, because they have none", () =
   expect(canonicalAddress(undefined, undefined)).toBe("unknown");
 });
 
-test("an address counts as the same one however it is written", () => {
+test("an address counts as the same address however it is written", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       expect(canonicalAddress(`::ffff:${address}`, "")).toBe(canonicalAddress(address, ""));

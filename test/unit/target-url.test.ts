@@ -21,7 +21,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
 const REFUSED = Object.entries(FAULTS).flatMap(([why, urls]) => urls.map((url) => [url, why] as const));
 
 // contract: push-https
-test.each(REFUSED)("the target URL %j is refused: it %s", (text, why) => {
+test.each(REFUSED)("the target URL %j is rejected: it %s", (text, why) => {
   expect(parseTargetUrl(text)).toEqual(expect.stringContaining(why));
 });
 

@@ -51,14 +51,14 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   const ticketKeys = randomBytes(48);
   const tls = { maxVersion, ticketKeys };
 
-  test("a later connection to a bridge resumes the session of the previous one", async () => {
+  test("a later connection to a bridge resumes the session of the previous connection", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const resumed = [];
     for (let i = 0; i < 3; i++) resumed.push(await connect(sessions, receiver));
     expect(resumed).toEqual([false, true, true]);
   });
 
-  test("a session is resumed when the host's first address is unreachable and another one accepts", async () => {
+  test("a session is resumed when the host's first address is unreachable and another address accepts", async () => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     addresses = ["127.0.0.77", "127.0.0.1"];
     expect([await connect(sessions, receiver), await connect(sessions, receiver)]).toEqual([false, true]);
@@ -75,7 +75,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect(await connect(sessions, otherAddress)).toBe(false);
   });
 
-  test("a bridge that lost its ticket keys gets a full handshake, and later connections resume that session", async () => {
+  test("a bridge that lost its ticket keys gets a full handshake, and later connections resume the new session", async () => {
     const [sessions, before] = [createTlsSessions(), await bridge({ tls })];
     expect([await connect(sessions, before), await connect(sessions, before)]).toEqual([false, true]);
     const { port } = before;
@@ -84,7 +84,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
     expect([await connect(sessions, after), await connect(sessions, after)]).toEqual([false, true]);
   });
 
-  test("no session is kept for a bridge whose certificate was refused, or whose handshake failed with the session", async () => {
+  test("no session is kept if the certificate of the bridge is rejected, or if a handshake with the session fails", async () => {
     const sessions = createTlsSessions();
     const wrong = await bridge({ tls, certificate: ca.issueForWrongName() });
     const { port } = wrong;
@@ -119,7 +119,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   });
 });
 
-test("past the bound in bytes, the least recently used sessions are forgotten", async () => {
+test("over the limit in bytes, the least recently used sessions are forgotten", async () => {
   const [sessions, receiver] = [createTlsSessions(3_000), await bridge()];
   const resumed = [];
   for (const name of [A, B, A, C, A, B]) resumed.push(await connect(sessions, receiver, name));

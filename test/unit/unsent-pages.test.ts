@@ -10,7 +10,7 @@ import { until } from "../harness/wait";
 const PAGE = Buffer.alloc(16 * 1_048_576, "x");
 const OWNER = { workspaceId: "w1", address: "a1" };
 
-/** Bounds in bytes, given in pages: in total, of a workspace and of an address. */
+/** Returns bounds in bytes from numbers of pages: in total, per workspace and per address. */
 const room = (all: number, workspace: number, address: number) => ({
   all: all * PAGE.length,
   workspace: workspace * PAGE.length,
@@ -51,7 +51,7 @@ test.each([
   ["all pages", room(2, 9, 9), "/w2/a2", undefined],
   ["a workspace, which other workspaces do not share", room(9, 2, 9), "/w1/a2", "/w2/a1"],
   ["an address, which other addresses do not share", room(9, 9, 2), "/w2/a1", "/w1/a2"],
-])("pages count until sent, and are refused past the bound of %s", async (_whose, of, refused, served) => {
+])("pages count until sent, and are rejected over the limit of %s", async (_whose, of, refused, served) => {
   await start(of);
   const first = await ask();
   const second = await ask();
@@ -90,7 +90,7 @@ test("a page that fits into the system's buffers is not counted", async () => {
   expect(unsent.bytes).toBe(0);
 });
 
-test("pages of closed connections, pipelined ones too, do not count", async () => {
+test("pages of closed connections do not count, even pipelined pages", async () => {
   await start();
   const { port } = server.address() as AddressInfo;
   const request = rawRequest("GET", "/w1/a1");

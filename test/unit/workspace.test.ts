@@ -25,7 +25,7 @@ test.each([
   ["a disconnected workspace with a target URL", { connected: false, targetUrl: URL }, "none", false],
   ["a workspace of a native platform", { platform: "native", connected: false }, "none", false],
   ["a workspace of a native platform whose record says connected", { platform: "native" }, "none", false],
-] as const)("the delivery mode and the hooks of %s", (_name, change, mode, hooks) => {
+] as const)("%s has the right delivery mode and hooks", (_name, change, mode, hooks) => {
   const workspace = { ...WORKSPACE, ...change };
   expect([deliveryMode(workspace), hasHooks(workspace)]).toEqual([mode, hooks]);
 });
@@ -42,7 +42,7 @@ function values(workspace: Workspace, nowMs: number): readonly string[] {
 
 // time: controlled
 // contract: rotation-inbound, rotation-outbound
-test("at most four secrets are active, newest first; a fifth is rejected until the oldest expires, 24 hours after its retirement", () => {
+test("at most four secrets are active, newest first; a fifth is rejected until the oldest expires, 24 hours after it was retired", () => {
   let workspace = WORKSPACE;
   for (let i = 1; i <= 3; i++) workspace = rotate(workspace, `s${i}`, T0 + i * HOUR_MS);
   expect(values(workspace, T0 + 3 * HOUR_MS)).toEqual(["s3", "s2", "s1", "s0"]);
@@ -50,7 +50,7 @@ test("at most four secrets are active, newest first; a fifth is rejected until t
   expect(withRotatedSecret(workspace, createSigningSecret("s4", lapse - 1))).toBeUndefined();
   const rotated = rotate(workspace, "s4", lapse);
   expect(values(rotated, lapse)).toEqual(["s4", "s3", "s2", "s1"]);
-  // Each retired secret expires 24 hours after its own retirement.
+  // Each secret expires 24 hours after it was retired.
   const lapses = [2, 1, 0].map((hours) => lapse + hours * HOUR_MS);
   const active = rotated.secrets.slice(0, 4).map(lapsesAtMs);
   expect(active).toEqual([undefined, lapse + DAY_MS, ...lapses.slice(0, 2)]);
