@@ -137,7 +137,7 @@ describe("watching a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("immediately sends its health, then its health after each change, each poll and its deletion", async () => {
+  test("immediately sends the workspace's health, and then each change of its health, each poll and its deletion", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("the health arrives", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));

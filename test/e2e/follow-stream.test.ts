@@ -109,7 +109,7 @@ test("streams that are cancelled or closed leave nothing behind in core", async 
 describe("a stream over the limit", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-  test("of a group is rejected with RESOURCE_EXHAUSTED and the limit until another stream closes, and core logs no warning", async () => {
+  test("of a group is rejected with RESOURCE_EXHAUSTED, which names the limit, until another stream closes; core logs no warning", async () => {
     const group = followers.newGroup();
     const all = numbers(64).map((i) => start({ group, consumer: `c${i}` }));
     await Promise.all(all.map((each) => each.opened()));
@@ -125,7 +125,7 @@ describe("a stream over the limit", () => {
     expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
   });
 
-  test("of a core is rejected with RESOURCE_EXHAUSTED and the limit until other streams close", async () => {
+  test("of a core is rejected with RESOURCE_EXHAUSTED, which names the limit, until other streams close", async () => {
     const all = numbers(300).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
     await until("44 are refused", () => refused().length === 44);

@@ -42,7 +42,7 @@ test("the events of a workspace arrive in order; in each group, one consumer get
     await laterOnesCame();
     expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {
-      // The shard may move between consumers, but each consumer receives its events in order.
+      // The shard can move between consumers, but each consumer receives its events in order.
       const parts = group.map((consumer) =>
         consumer.seen
           .filter(({ workspaceId, text }) => workspaceId === id && text !== "later")

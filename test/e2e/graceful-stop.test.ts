@@ -93,7 +93,7 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   try {
     half.write(`POST /hooks/${workspace.id} HTTP/1.1\r\nHost: edge\r\nContent-Length: 100\r\n\r\n{"type":`);
     await once(half, "ready");
-    // These answers show that the edge has already read the half request.
+    // These answers show that the edge has already read the incomplete request.
     expect(await Promise.all([get(), get(), get()])).toEqual([200, 200, 200]);
     await until("the connections are kept", () => Object.values(agent.freeSockets).flat().length === 3);
     expect(await edge.stop()).toBe(0);
@@ -160,7 +160,7 @@ async function startHoldingRelay(corePort: number) {
       holding = true;
       toCoreBytes = 0;
     },
-    /** Waits until a large call has passed through. */
+    /** Waits until a large call has passed through the relay. */
     untilCallIsUnderWay: () => until("the call is in progress", () => toCoreBytes >= LARGE_BYTES),
     release() {
       holding = false;
@@ -196,7 +196,7 @@ test("core finishes a call in progress before it stops, and rejects new calls", 
   }
 });
 
-/** A POST of a typed message. */
+/** Returns a POST of a typed message. */
 function messageRequest(text: string): Buffer {
   const body = JSON.stringify({ type: "message", channel: "c1", user: { id: "u1" }, text });
   const headers = { "Service-Signature": signatureOf(workspace.secret, body) };

@@ -25,7 +25,7 @@ const CHUNKED = "Transfer-Encoding: chunked";
 const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
 // contract: check-1-size
-describe("a body's size", () => {
+describe("a body", () => {
   test("of 65,536 bytes is accepted, whole or in chunks", async () => {
     expect((await postBody(padded(MAX))).status).toBe(202);
     const chunks = [padded(MAX).slice(0, 20_000), padded(MAX).slice(20_000)].map(chunk).join("");
@@ -38,7 +38,7 @@ describe("a body's size", () => {
     expectRefusal(await postBody(padded(size)), 413),
   );
 
-  test("over the limit is answered 413 and the connection is closed, even when the body never arrives or never ends", async () => {
+  test("over the limit is answered 413, and the connection is closed, even if the body never arrives or never ends", async () => {
     const body = padded(MAX + 1);
     const endless = (framing: string, more: string) =>
       statusesOf(service.url, (socket) => {
@@ -56,7 +56,7 @@ describe("a body's size", () => {
     expect(statuses).toEqual([[413], [413], [413], [413]]);
   });
 
-  test("is counted in bytes, not in characters", async () => {
+  test("is measured in bytes, not in characters", async () => {
     expect((await postBody(EVENT.replace("private words", "😀".repeat(2_000)))).status).toBe(202);
     const wide = EVENT.replace("private words", "😀".repeat(16_500));
     expect(wide.length).toBeLessThan(MAX);

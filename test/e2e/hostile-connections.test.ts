@@ -105,7 +105,7 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   const urls = [service.url, url, `http://127.0.0.1:${service.core.port}`, ...probes];
   const says = ["", "GET /live HTTP/1.1\r\nHost: a\r\nX-Slow: "];
   const silent = urls.flatMap((to) => says.map((text) => exchange(to, text)));
-  // The timeouts of Node itself take half a minute or more.
+  // Node's own timeouts are half a minute or longer.
   const ended = Promise.all(silent).then(() => true);
   expect(await Promise.race([ended, setTimeout(25_000, false, { ref: false })])).toBe(true);
   await edge.stop();

@@ -169,8 +169,8 @@ test.each([
   ["two hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"],
   ["two lengths", `${LENGTHS}1\r\nContent-Length: 2\r\n\r\n{}`],
   ["a negative length", `${LENGTHS}-1\r\n\r\n{}`],
-  ["a length beside chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
-  ["a malformed chunk after a good one", `${CODED}chunked\r\n\r\n1\r\n{\r\nzz\r\n`],
+  ["a length and chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
+  ["a malformed chunk after a valid chunk", `${CODED}chunked\r\n\r\n1\r\n{\r\nzz\r\n`],
   ["a body of unknown length", `${CODED}gzip\r\n\r\n{}`],
 ])("a request that is not valid HTTP is answered 400, and the connection is closed: %s", (_what, bytes) =>
   expectEnded(bytes, 400),

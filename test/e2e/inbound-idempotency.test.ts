@@ -46,7 +46,7 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 }
 
 // contract: repeat-id
-describe("a request that repeats an earlier id is answered 202 and ignored", () => {
+describe("a request that repeats an earlier id is answered 202 and ignored:", () => {
   test("however it is signed, and whatever its body and type", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
@@ -57,7 +57,7 @@ describe("a request that repeats an earlier id is answered 202 and ignored", () 
   });
 
   // contract: rotation-inbound
-  test("also when it is signed with the other secret after a rotation", async () => {
+  test("even if it is signed with the other secret after a rotation", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);
@@ -69,7 +69,7 @@ describe("a request that repeats an earlier id is answered 202 and ignored", () 
     await expectReceived(["one", "two", "three"]);
   });
 
-  test("but not when the id differs in any character, or was sent to another workspace", async () => {
+  test("but not if the id differs in any character, or was sent to another workspace", async () => {
     const ids = ["r", "R", " r", "r\u0000", "é", "e\u0301", "1", "01", "\u0000\n", "😀".repeat(128)];
     for (const id of [...ids, ...ids]) await accepted(guess(id, id));
     await accepted(guess("elsewhere", "r"), other);

@@ -65,7 +65,7 @@ function expectLimited(answer: Answer): void {
   expect(answer.headers["retry-after"]).toMatch(/^[1-9][0-9]*$/);
 }
 
-describe("at most 500 requests a second from one IP address", () => {
+describe("at most 500 requests a second from one IP address:", () => {
   // time: controlled
   // contract: check-2, order, error-429
   test("the 500th request passes and later requests are answered 429; requests that fail check 1 do not count", async () => {
@@ -123,7 +123,7 @@ describe("at most 500 requests a second from one IP address", () => {
   });
 });
 
-describe("at most 250 signed requests a second for one workspace", () => {
+describe("at most 250 signed requests a second for one workspace:", () => {
   // time: controlled
   // contract: check-6, poll-counts-limits, error-429
   test("posts, repeats and polls count together, and requests after the 250th are answered 429 at every address", async () => {

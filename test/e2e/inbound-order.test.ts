@@ -112,7 +112,7 @@ test("an unknown, native, disconnected or deleted workspace is answered 404, wit
 });
 
 test("a POST is accepted with the workspace id in any letter case, and for a push workspace", async () => {
-  // No event is published to this workspace, so none is pushed.
+  // No event is published to this workspace, so core pushes nothing.
   const push = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   for (const each of [{ ...workspace, id: workspace.id.toUpperCase() }, push]) {
     expect((await post(service.url, each, EVENT)).status).toBe(202);

@@ -34,7 +34,7 @@ const untilAnswered = (wanted: number) =>
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
-/** Returns the number of values of a metric of core. */
+/** Returns the number of values that a metric of core has. */
 const series = async (name: string) => (await readMetrics(core)).get(PREFIX + name)?.values.size;
 
 /** Restarts core at the same address, and waits until posts are accepted. */
@@ -121,6 +121,6 @@ test("a stopping core answers the calls that it has accepted, and the edge answe
   await restartCore();
 });
 
-test("during an outage no error is logged, and no secret, signature, text or name of the requests", () => {
+test("during an outage no error is logged, and no secret, signature, text or name from the requests", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

@@ -141,7 +141,7 @@ test("the calls of one turn of the event loop are sent together, in messages of 
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
   await askAll(all);
-  // Messages of several lanes may arrive in any order.
+  // Messages of several lanes can arrive in any order.
   expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
   expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
   expect(answered.length).toBeLessThan(all.length / 2);
@@ -268,7 +268,7 @@ test("the bodies of a lane's calls are at most 64 MB in total, and a call over t
   expect(await ask("again", MB, body)).toBe("again");
 });
 
-test("a call that breaks a rule fails with a fault, which core does not log; core logs a bug", async () => {
+test("an invalid call fails with a fault, and core does not log the call; core logs a bug", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
   await expect(ask("wrong")).rejects.toThrow("core answered with a fault");

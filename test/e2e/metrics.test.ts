@@ -8,7 +8,7 @@ import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-// Core reports a limited number of groups; on a shared service, the groups of other files may use up the limit.
+// Core reports a limited number of groups; on a shared service, the groups of other files can use up the limit.
 let service: TestService;
 let workspace: TestWorkspace;
 let consumer: Consumer;
@@ -82,7 +82,7 @@ function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }
 
-/** Whether core or the edge has a series with this name. */
+/** Returns whether core or the edge has a series with this name. */
 function isTold(name: string): boolean {
   const metric = (metrics: ReadonlyMap<string, ReadMetric>) =>
     metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ""));
@@ -106,7 +106,7 @@ test("docs/metrics.md names only metrics that exist", () => {
   expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);
 });
 
-test("metric names follow the convention: counters, and only counters, end in _total; times are in seconds", () => {
+test("all counters, and no other metrics, have names that end in _total; times are in seconds", () => {
   for (const { name, type } of [...told(core), ...told(edge)]) {
     expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
     expect(name).toMatch(/^chatbridge_(?:core|edge)_[a-z_]+$/);

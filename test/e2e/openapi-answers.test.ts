@@ -78,7 +78,7 @@ const REFUSALS: readonly (readonly [name: keyof typeof Refusal, status: number, 
   ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)],
 ];
 
-test("every refusal of core is tested", () => {
+test("every reason with which core refuses a request is tested", () => {
   const all = Object.keys(Refusal).filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED");
   expect(REFUSALS.map(([name]) => name)).toEqual(all);
 });

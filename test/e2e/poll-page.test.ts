@@ -48,7 +48,7 @@ async function heldSince(...hours: readonly number[]): Promise<readonly string[]
 }
 
 // contract: poll-next-null, poll-latest
-describe("when no event was ever held", () => {
+describe("when no event was ever held,", () => {
   test.each([
     ["", null],
     ["limit=1", null],
@@ -61,7 +61,7 @@ describe("when no event was ever held", () => {
   });
 });
 
-describe("with 120 held events", () => {
+describe("with 120 held events,", () => {
   const many = freshWorkspace(service);
   let cursors: readonly string[];
   beforeAll(async () => {
@@ -91,7 +91,7 @@ describe("with 120 held events", () => {
   });
 
   // contract: poll-cursor, poll-oldest-first, poll-has-more
-  test("a page starts after the cursor; the parameters may be in any order and percent-encoded", async () => {
+  test("a page starts after the cursor; the parameters can be in any order, and percent-encoded", async () => {
     const cursor = cursors[41] ?? "";
     const encoded = [...cursor].map((digit) => `%3${digit}`).join("");
     await expectEvents("after=0&limit=1", 0, 1);
@@ -132,7 +132,7 @@ test("when no event is newer, next is the value of after, exactly as it was sent
 });
 
 // time: controlled
-describe("events are held for 24 hours", () => {
+describe("events are held for 24 hours:", () => {
   // contract: poll-held-24h, poll-gap
   test("an older event is not served, and the page after an earlier cursor has a gap", async () => {
     const [older = "", old = "", young = ""] = await heldSince(30, 25, 23);

@@ -32,7 +32,7 @@ interface Envelope {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** Publishes events to a new workspace; fails unless a poll serves the published events, in order. */
+/** Publishes events to a new workspace; returns the polled events, which must be the published events in order. */
 async function hold(...events: readonly EventInit[]): Promise<readonly Envelope[]> {
   const workspace = await service.workspaces.make();
   const ofWorkspace = events.map((event) => ({ ...event, workspaceId: workspace.id }));

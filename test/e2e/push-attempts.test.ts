@@ -28,7 +28,7 @@ test("a failed event whose type and kind are retried is retried twice with the s
   const [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);
-  await push.publish(textEvent(pinged.workspaceId, "its attempts outlive those that a ping would have"));
+  await push.publish(textEvent(pinged.workspaceId, "an event has more attempts than a ping"));
   const events = await push.publish(
     ...ROWS.map(([, , content]) => ({ workspaceId: table.workspaceId, content })),
   );
@@ -49,7 +49,7 @@ test("a failed event whose type and kind are retried is retried twice with the s
   const others = await push.givenUp(pinged.workspaceId, 1);
   expect(others).toHaveLength(1);
   for (const { reason } of [...givenUp, ...others]) expect(reason).toBe("failed");
-  // One attempt of the ping, and three of the event.
+  // One attempt of the ping, and three attempts of the event.
   expect(pinged.requests.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
 });
 

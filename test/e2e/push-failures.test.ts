@@ -26,7 +26,7 @@ interface Row {
   readonly what: string;
   readonly arrange: (bridge: PushedBridge) => unknown;
   readonly options?: () => ReceiverOptions;
-  /** The result of the push, or the possible results if timing decides. */
+  /** The result of the push. Where timing decides, a list of the possible results. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
   /** The address of the bridge. It is absent for a connection that might break before it has an address. */
@@ -111,7 +111,7 @@ const STALLS: readonly Row[] = [
 
 type Outcome = Awaited<ReturnType<typeof attempt>>;
 
-/** Pushes an event that is not retried, and a test event; returns the line of the log and the answer to the test. */
+/** Pushes an event that is not retried, and a test event; returns the event's log line and the test's answer. */
 async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">) {
   const bridge = await push.bridge(options?.());
   await arrange(bridge);
@@ -153,7 +153,7 @@ describe("an attempt and a test event fail when the bridge", () => {
 });
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n";
-/** Answers with a complete head and a 2xx status. More forms are tested in test/unit/push-answer.test.ts. */
+/** Bridges that send a complete head with a 2xx status. More forms are tested in test/unit/push-answer.test.ts. */
 const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Behaviour])[] = [
   ["sends 100 Continue first", 204, raw(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}\r\n`)],
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],
@@ -166,7 +166,7 @@ const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Be
 
 // contract: push-2xx
 test.each(SUCCESSES)(
-  "each attempt and test event succeeds when the bridge %s",
+  "an attempt and a test event succeed when the bridge %s",
   async (_what, code, behaviour) => {
     const bridge = await push.bridge();
     bridge.behave(behaviour);

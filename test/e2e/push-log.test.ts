@@ -50,7 +50,7 @@ test("the log has a line for each attempt, with its time, event, number, result,
   expect(log.find(({ result }) => result === STATUS)?.latencyMs).toBeGreaterThanOrEqual(99);
 });
 
-test("the log is answered in pages, newest first, each line once, without lines of other workspaces", async () => {
+test("the log is returned in pages, newest first, with each line once and no lines of other workspaces", async () => {
   const [bridge, other] = await Promise.all([push.bridge(), push.bridge()]);
   const events = await push.publish(...textEvents(bridge.workspaceId, 25));
   await push.publish(textEvent(other.workspaceId, "x"));

@@ -53,7 +53,7 @@ test("each event that is published while the mode changes is either pushed or he
     }
   });
   await bridge.waitFor(EACH_WAY + 1);
-  // The mode changes to polling and back while events are published. In the end it is polling.
+  // The mode changes to polling and back while events are published. The last mode is polling.
   for (const change of [clearUrl, setUrl, clearUrl, setUrl, clearUrl]) {
     const before = ids.length;
     await until("more are published", () => ids.length > before + PUBLISHERS * AT_ONCE);

@@ -72,7 +72,7 @@ describe.each([
     }
   });
 
-  test("events of push workspaces are pushed once each and signed, whichever core holds their shard", async () => {
+  test("each event of a push workspace is pushed once and signed, whichever core holds the shard", async () => {
     const name = "b.bridge.test";
     pair.names.set(name, ["127.0.0.1"]);
     const receiver = await startReceiver({ certificate: pair.ca.issue([name]), names: [name] });

@@ -148,7 +148,7 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
   const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
   const rpc = await start({ tls });
   const [silent, half] = [await open(rpc), await open(rpc)];
-  // The head of a record that announces more bytes than are sent.
+  // Sends the head of a record that announces more bytes than the test sends.
   half.write(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]));
   await Promise.all([ended(silent), ended(half)]);
   const client = new BridgeServiceClient(`127.0.0.1:${rpc.port}`, credentials.createSsl(ca.cert));

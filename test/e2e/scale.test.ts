@@ -50,7 +50,7 @@ const haveComeEverywhere = (consumers: readonly Consumer[], ...texts: readonly s
   );
 
 // time: ordering
-test("a group's shards are spread evenly over its consumers, and move when a consumer leaves or its core hangs", async () => {
+test("a group's shards are spread evenly over the consumers, and move when a consumer leaves or a consumer's core hangs", async () => {
   const group = followers.newGroup();
   const [leases, coreLeases] = [await watchLeases(redis.url, group), await watchLeases(redis.url)];
   try {

@@ -30,7 +30,7 @@ test("a secret is shown only in the answer to the call that creates it", async (
   expect(JSON.stringify(rotated.workspace)).not.toContain(rotated.signingSecret);
 });
 
-describe("disconnecting and connecting", () => {
+describe("disconnecting and connecting:", () => {
   test("a disconnected workspace has no hooks and no secret to rotate, and disconnecting it twice is harmless", async () => {
     const { id, secret } = await api.make();
     for (let i = 0; i < 2; i++) {
@@ -81,7 +81,7 @@ test("up to four secrets are valid and listed, newest first; old secrets expire 
   for (const each of secrets) expect(await pollStatus(id, each)).toBe(200);
 });
 
-describe("at rest", () => {
+describe("at rest,", () => {
   let own: TestService;
   beforeAll(async () => {
     own = await startService();
@@ -117,7 +117,7 @@ describe("at rest", () => {
     expect((await poll(own.url, { id: workspace.id, secret: signingSecret })).status).toBe(200);
 
     const kept = await readDisk();
-    // The files do contain the stored data.
+    // The files contain the stored data.
     expect(kept.includes("a name to be found")).toBe(true);
     expect(kept.includes("a text to be found")).toBe(true);
     for (const secret of [workspace.secret, signingSecret]) {
