@@ -57,7 +57,7 @@ test("Retry-After is in whole seconds, at least 1, and each address is counted s
   expect(shield.refuse("192.0.2.1", 1000)).toBeUndefined();
 });
 
-test("memory is bounded: after requests from many other addresses, the edge asks core about an address again", () => {
+test("memory is bounded: the edge forgets an address after requests from many other addresses", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT; i++) shield.admitted("192.0.2.1", 1);
   for (let i = 0; i < 20_000; i++) shield.admitted(`2001:db8::${i.toString(16)}`, 1);

@@ -65,7 +65,7 @@ describe("the processor time of a process", () => {
     ["from one reading to another", 100, 300, { core: 2_000, redis: 500 }],
     ["between readings", 150, 250, { core: 1_000, redis: 250 }],
     ["within one interval", 120, 145, { core: 500, redis: 0 }],
-    ["past the readings", 0, 900, { core: 2_000, redis: 500 }],
+    ["beyond the readings", 0, 900, { core: 2_000, redis: 500 }],
   ])("is computed %s", (_what, fromMs, toMs, taken) => {
     expect(between(readings, fromMs, toMs)).toEqual(taken);
   });

@@ -21,7 +21,7 @@ import { until } from "../harness/wait";
 
 // These tests exceed the bounds in docs/metrics.md that no other test exceeds.
 
-test("an edge keeps at most 1,000 sessions and 100 sign-in links, and ends the least recently used", () => {
+test("an edge keeps at most 1,000 sessions and 100 sign-in links, and removes those least recently used", () => {
   const { begin, find, makeCode, tokenOf } = createSessions();
   const [first, second] = [begin("a"), begin("b")];
   for (let i = 0; i < 998; i++) begin("c");

@@ -7,7 +7,7 @@ import { forAll } from "../harness/for-all";
 
 const MESSAGE = { text: "hi" };
 
-/** The event as core reads it when the input is published. */
+/** Returns the event as core reads it when the input is published. */
 function asCoreReads(input: EventInput) {
   const read = readOutboundEvent(toOutboundEvent("w1", input));
   if (!("event" in read)) throw new Error(read.fault.message);

@@ -63,8 +63,16 @@ describe("health in words", () => {
     ["a push workspace without pushes", pushed(), "idle Nothing pushed"],
     ["a push workspace whose last push failed", pushed(failed), "bad Failing"],
     ["a recovered push workspace", pushed({ ...failed, lastSuccess: delivery() }), "warn Recovered"],
-    ["pushes without failures", pushed({ lastSuccess: success, attempts: 4, successes: 4 }), "good Pushing"],
-    ["pushes, but none recently", pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }), "good Quiet"],
+    [
+      "a push workspace without failures",
+      pushed({ lastSuccess: success, attempts: 4, successes: 4 }),
+      "good Pushing",
+    ],
+    [
+      "a push workspace without recent pushes",
+      pushed({ lastSuccess: delivery({ at: ago(7_200_000) }) }),
+      "good Quiet",
+    ],
   ])("of %s", (_what, health, words) => {
     const { tone, label, sentence } = healthWords(CUSTOM, health, NOW);
     expect([`${tone} ${label}`, sentence]).toEqual([words, expect.stringMatching(/\.$/)]);

@@ -122,7 +122,7 @@ test("an observation has the newest messages of a long chat, in little over 1 Mi
   });
 });
 
-test("during a rotation an observation accepts a signature under either secret, and no other", () => {
+test("during a rotation an observation accepts a signature with either secret, and no other signature", () => {
   const observe = createObservation(createRoom([], ignore), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);

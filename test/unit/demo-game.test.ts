@@ -106,7 +106,7 @@ test.each([
   ["without `replyTo`", undefined],
   ["with the prompt as `replyTo`", "e1"],
   ["with another message as `replyTo`", null],
-] as const)("the member's next typed message in the DM answers a prompt, once: %s", (_name, replyTo) => {
+] as const)("the member's next typed message in the DM answers a prompt only once: %s", (_name, replyTo) => {
   const here = table();
   const prompt = { type: "dm.create", user: "ann", ref: "e1", content: { awaitsReply: true } };
   expect(here.command("ann", "suggest")).toMatchObject([prompt]);

@@ -107,7 +107,7 @@ test("core would accept every output, whatever members do", () => {
 test("games end by themselves, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
-    // The longest lobby, and the greatest number of the longest questions, each with its reveal.
+    // The time of the longest lobby and of the maximum number of the longest questions, each with its reveal.
     run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
     expect(run.games()).toBe(0);
     const { GAME_START, GAME_END } = MessageKind;

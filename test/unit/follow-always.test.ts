@@ -92,7 +92,7 @@ test.each([
       fc.record({ do: fc.constant("cut" as const), consumer, ms: lasting(6_000) }),
     ),
   ],
-])("events are in order by workspace, within the window and never lost while %s", async (_how, run) => {
+])("events of a workspace are in order, within the window and never lost while %s", async (_how, run) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), run, async (window, todo) => {
       // Drops the timers that a failed run left.

@@ -116,8 +116,8 @@ describe("one stream", () => {
 });
 
 // time: controlled
-describe("several streams of a group", () => {
-  test("share the shards: the first stream keeps all shards until their events are acked, and then each stream has its share", async () => {
+describe("several streams of a group:", () => {
+  test("the first stream keeps all shards until their events are acked, and then each stream has its share", async () => {
     const group = startGroup();
     const first = group.open("c1");
     await group.append("a", "c");

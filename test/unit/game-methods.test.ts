@@ -17,7 +17,7 @@ const MAX_INT64 = 2n ** 63n - 1n;
 /** A length-delimited field in wire format. */
 const field = (number: number, value: Uint8Array | string): Uint8Array =>
   new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(Buffer.from(value)).finish();
-/** The bytes that `write` writes. */
+/** Returns the bytes that `write` writes. */
 const written = (write: (writer: BinaryWriter) => BinaryWriter): Uint8Array =>
   write(new BinaryWriter()).finish();
 const varint = (number: number, value: bigint) =>
@@ -54,8 +54,8 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["Infinity in an object", DATA, /Infinity/, data(struct(number(Infinity)))],
   ["-Infinity in a list", DATA, /Infinity/, data(list(NULL, number(-Infinity)))],
   ["the key __proto__", DATA, /__proto__/, data(NULL, "__proto__")],
-  ["the key __proto__ further down", DATA, /__proto__/, data(list(struct(NULL, "__proto__")))],
-  ["a value of no kind", DATA, /null_value/, data(new Uint8Array())],
+  ["a nested key __proto__", DATA, /__proto__/, data(list(struct(NULL, "__proto__")))],
+  ["a value without a kind", DATA, /null_value/, data(new Uint8Array())],
   ["a key without a value", DATA, /null_value/, inMessage(7, field(1, field(1, "a")))],
   ["a key that is not UTF-8", DATA, /UTF-8/, data(NULL, NOT_UTF8)],
   ["a text in data that is not UTF-8", DATA, /UTF-8/, data(list(field(3, NOT_UTF8)))],
@@ -77,21 +77,24 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
   ["a number that continues in the next event", "", /decoded/, Buffer.of(0x40, 0x80)],
   [
-    "a message whose number continues past its end",
+    "a number that continues past the end of its message",
     "message_create.message",
     /decoded/,
     field(2, field(2, Buffer.of(0x12, 0x80))),
   ],
   ["a number that does not end", "", /decoded/, Buffer.concat([Buffer.of(0x40), Buffer.alloc(20, 0xff)])],
-])("an event with %s is refused with its field, and the other events are read", (_what, at, words, bad) => {
-  const bytes = request(good, Buffer.concat([good, bad]), good);
-  const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
-  const fault = { field: at, message: expect.stringMatching(words) as string };
-  const decoded = { message: GOOD };
-  expect(read).toEqual({
-    message: { bytes: bytes.length, count: 3, events: [decoded, { fault }, decoded] },
-  });
-});
+])(
+  "an event with %s is refused with the path of the field, and other events are read",
+  (_what, at, words, bad) => {
+    const bytes = request(good, Buffer.concat([good, bad]), good);
+    const read = GAME_METHODS.publishEvents.requestDeserialize(bytes);
+    const fault = { field: at, message: expect.stringMatching(words) as string };
+    const decoded = { message: GOOD };
+    expect(read).toEqual({
+      message: { bytes: bytes.length, count: 3, events: [decoded, { fault }, decoded] },
+    });
+  },
+);
 
 const hasProtoKey = (value: unknown): boolean => JSON.stringify(value).includes('"__proto__":');
 const anyData = fc.dictionary(fc.string(), fc.jsonValue()).filter((value) => !hasProtoKey(value));
@@ -118,7 +121,7 @@ test("at most 100 events of a request are read, and a request that is cut off is
   expect(cut).toMatchObject({ fault: { field: "" } });
 });
 
-test("an opening message is refused with the field of its ack deadline if the deadline is not a valid duration", () => {
+test("an opening message is rejected with the field of its ack deadline if the deadline is not a valid duration", () => {
   const open = (deadline: Uint8Array) => Buffer.from(field(1, field(4, deadline)));
   const refused = GAME_METHODS.follow.requestDeserialize(open(duration(MAX_INT64)));
   expect(refused).toMatchObject({ fault: { field: "open.ack_deadline" } });

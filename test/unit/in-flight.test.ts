@@ -29,7 +29,7 @@ test("any text is either not a delivery id or names an existing shard", () => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;
     expect(parsed.shard).toBeLessThan(16);
-    // Redis accepts only halves below 2^64.
+    // Redis accepts an id only if both halves are below 2^64.
     for (const half of parsed.entryId.split("-")) expect(BigInt(half)).toBeLessThan(2n ** 64n);
   });
 });

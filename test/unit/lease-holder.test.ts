@@ -34,7 +34,7 @@ function createHolders(leases: Leases) {
       all.push(holder);
       return holder;
     },
-    /** The names of the cores that may work on a shard now. */
+    /** Returns the names of the cores that can work on a shard now. */
     on: (shard: number) =>
       acquired.filter(({ lease }) => lease.shard === shard && !lease.over.aborted).map(({ name }) => name),
   };

@@ -60,13 +60,13 @@ test("two metrics cannot have the same name", () => {
   expect(() => metrics.counter("one", "words", () => 1)).toThrow(/already/);
 });
 
-test("a label's value may be any text", async () => {
+test("a label's value can be any text", async () => {
   const metrics = createMetrics();
   metrics.gauge("one", "words", () => [{ labels: { group: 'a "b" \\ \n c' }, value: 1 }]);
   expect(await metrics.text()).toContain('one{group="a \\"b\\" \\\\ \\n c"} 1\n');
 });
 
-describe("the backlog of a core's shards", () => {
+describe("the backlog of a core's shards:", () => {
   const NOW_MS = 1_000_000;
   const NOTHING = { pushes: 0, pushBytes: 0, mails: 0, inboundEvents: 0 };
   const EMPTY: ShardBacklog = { ...NOTHING, oldestPushAtMs: undefined, groups: [] };

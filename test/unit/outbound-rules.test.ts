@@ -45,7 +45,7 @@ test.each<Row>([
   ...[..."ILOU"].map((letter) => ofId(ID.replace("A", letter))),
   ["text that is not Unicode", "message.text", create("c1", { text: "\ud800" })],
   ["no text, but data", "message.text", create("c1", { text: "", data: { a: 1 } })],
-  ["a text of blanks", "message.text", create("c1", { text: " \n\t\u00a0" })],
+  ["a text of whitespace", "message.text", create("c1", { text: " \n\t\u00a0" })],
   ["a text of invisible characters", "message.text", create("c1", { text: "\u200b\u2060\ufeff\u3164" })],
   ["buttons on the kind text", "message.rows", create("c1", { kind: "text", buttons: [[]] })],
   ["data on the kind text", "message.data", create("c1", { kind: "text", data: {} })],
@@ -54,7 +54,7 @@ test.each<Row>([
   ["an empty action", `${BUTTON}.action`, button({ label: "a", action: "" })],
   ["an action of 513 characters", `${BUTTON}.action`, button({ label: "a", action: "a".repeat(513) })],
   ["an empty url", `${BUTTON}.url`, button({ label: "a", url: "" })],
-  ["a url with a blank", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/a b" })],
+  ["a url with a space", `${BUTTON}.url`, button({ label: "a", url: "https://a.example/a b" })],
   ..."/a https:// https://a.example/ü https://a.example/{a} https://a.example/%zz".split(" ").map(ofUrl),
   ..."javascript:alert(1) JaVaScRiPt:alert(1) vbscript:a data:text/html,a".split(" ").map(ofUrl),
   ..."file:///etc/hosts blob:https://a.example/b about:blank tel:+4930 https:a.example".split(" ").map(ofUrl),
@@ -86,11 +86,14 @@ test.each<[string, OutboundEvent]>([
   expect(findOutboundFault(good)).toBeUndefined();
 });
 
-test.each(MESSAGE_KINDS)("the kind %s is accepted, with buttons and data unless it is text", (kind) => {
-  const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
-  expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
-  expect(findOutboundFault(create("c1", { kind, ...extras }))).toBeUndefined();
-});
+test.each(MESSAGE_KINDS)(
+  "a message of the kind %s is accepted, with buttons and data too unless the kind is text",
+  (kind) => {
+    const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
+    expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();
+    expect(findOutboundFault(create("c1", { kind, ...extras }))).toBeUndefined();
+  },
+);
 
 test("an action is valid if it has 1 to 512 code points", () => {
   fc.assert(

@@ -36,7 +36,7 @@ function bridgeByHand(max?: { inAll: number; ofOrigin: number }) {
       isRead = does;
       for (const written of does ? unwritten.splice(0) : []) written();
     },
-    /** Whether each connection is open, in the order in which they were made. */
+    /** Returns whether each connection is open, in the order in which the connections were made. */
     open: () => sockets.map(({ destroyed }) => !destroyed),
     /** Answers on the connection with the index `at`. */
     async answer(bytes: string, at = 0) {
@@ -171,7 +171,7 @@ test("a connection is not reused while a request that was answered early is stil
   expect([bridge.open(), bridge.sockets.length]).toEqual([[true, true], 2]);
 });
 
-test("the oldest kept connection is closed if there are too many, in total or to one origin", async () => {
+test("if too many connections are kept, in total or to one origin, the oldest is closed", async () => {
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });

@@ -28,7 +28,7 @@ test("the fields of an event are passed on", () => {
 });
 
 // contract: inbound-channel-name, inbound-user-name, inbound-reply-to
-test("a field that may be null is read the same when it is null and when it is missing", () => {
+test("a missing field that can be null is read like a field that is null", () => {
   const nulls = { channel: { id: "c1", name: null }, user: { id: "u1", name: null }, replyTo: null };
   expect(readInboundEvent({ ...MESSAGE, ...nulls })).toEqual(readInboundEvent(MESSAGE));
 });

@@ -86,7 +86,7 @@ describe("core", () => {
     if (value.length > 4) expect(found.join("\n")).not.toContain(value);
   });
 
-  test("accepts keys for secrets in hex or base64, and encrypts with the first", () => {
+  test("accepts keys for secrets in hex or base64, and encrypts with the first key", () => {
     const base64 = Buffer.alloc(32, 7).toString("base64");
     const { secretsKeys } = readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` });
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);

@@ -133,7 +133,7 @@ describe("first attempts of a workspace", () => {
     },
   );
 
-  test("do not wait for those of another workspace in the same shard", async () => {
+  test("do not wait for first attempts of another workspace in the same shard", async () => {
     await shard().run(1, {
       answer: ({ eventId }) => (Number(eventId.slice(4)) > 100 ? OK : unanswered()),
       queue: queuedMany(100),
@@ -262,7 +262,7 @@ test("after a failover to a store whose clock is behind, its entries are found, 
 });
 
 // time: controlled
-test("a lease that has expired by the clock is not used, although its timer has not fired", async () => {
+test("a lease that has expired according to the clock is not used, although its timer has not fired", async () => {
   await shard().run(2_000, { isOver: true });
   expect([shard().attempts, shard().recorded, shard().drops]).toEqual([[], [], []]);
 });

@@ -6,7 +6,7 @@ import { newWorkspace } from "../harness/new-workspace";
 const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
-/** Starts a watch over an outbox in memory; `sent`, `tried`, `faults` and `refused` list its emails by workspace. */
+/** Starts a watch over an outbox in memory; `sent`, `tried`, `faults` and `refused` list emails by workspace. */
 function startWatch() {
   const outbox: OutageMail[] = [];
   const none: readonly string[] = [];
@@ -144,7 +144,7 @@ test("an email whose attempts time out, or a workspace that cannot be read, does
   expect(watch.faults).toContain("sealed");
 });
 
-test("while the store is unavailable no email is sent, and none counts as failed", async () => {
+test("while the store is unavailable, no email is sent, and no email counts as failed", async () => {
   watch.unreadable.set("w0", new StoreUnavailable("away"));
   watch.put("w0", "w1");
   await pass(5_000);

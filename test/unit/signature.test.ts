@@ -84,8 +84,8 @@ test.each([
   ["digits that are not ASCII", `t=١٧,v1=${MAC}`],
   ["the entry first", `v1=${MAC},t=1700000000`],
   ["two timestamps", `t=1700000000,t=1700000000,v1=${MAC}`],
-  ["a blank after the comma", `t=1700000000, v1=${MAC}`],
-  ["a blank at the end", `t=1700000000,v1=${MAC} `],
+  ["a space after the comma", `t=1700000000, v1=${MAC}`],
+  ["a space at the end", `t=1700000000,v1=${MAC} `],
   ["a line break at the end", `t=1700000000,v1=${MAC}\n`],
   ["a comma at the end", `t=1700000000,v1=${MAC},`],
   ["no hex", `t=1700000000,v1=${"gh".repeat(32)}`],
@@ -143,7 +143,7 @@ test("one bit changed anywhere in the text makes the signature wrong", () => {
   );
 });
 
-describe("by the service clock", () => {
+describe("by the service clock,", () => {
   const NOW_S = 1_700_000_000;
   const HOUR_MS = 3_600_000;
 
