@@ -94,7 +94,7 @@ describe("searching", () => {
     expect(found.workspaces.map((each) => each.id)).toContain(id);
   });
 
-  test("answers the number of searched workspaces, and no further page", async () => {
+  test("without matches returns the number of searched workspaces, and no further page", async () => {
     let total = 0;
     for (let page = await workspaces.list(1_000); ; page = await workspaces.list(1_000, page.nextPageToken)) {
       total += page.workspaces.length;

@@ -50,7 +50,7 @@ describe("a sign-in link", () => {
   const use = async (code: string): Promise<number> => (await useFrom(newPlace(), { code })).status;
 
   // time: smoke
-  test("stays valid when it is used from an address whose attempts are answered 429, after ten in a minute", async () => {
+  test("stays valid after an attempt with it is answered 429, because the address had made ten attempts in a minute", async () => {
     const code = await newCode();
     const guesser = "203.0.113.1";
     for (let i = 0; i < 5; i++) {

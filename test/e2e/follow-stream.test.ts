@@ -39,7 +39,7 @@ describe("opening a stream", () => {
 
   test.each<[string, Parameters<typeof FollowOpen.create>[0]]>([
     ["names of one character and a window of 1", { group: "g", consumer: "c", window: 1 }],
-    ["every character that names may have", { group: "AZaz09._-", consumer: "AZaz09._-" }],
+    ["every character that names can have", { group: "AZaz09._-", consumer: "AZaz09._-" }],
     ["the longest names and window", { group: "g".repeat(64), consumer: "c".repeat(64), window: 1_000 }],
     ["the shortest ack deadline", { ackDeadline: { seconds: 1 } }],
     ["the longest ack deadline", { ackDeadline: { seconds: 600 } }],
@@ -109,7 +109,7 @@ test("streams that are cancelled or closed leave nothing behind in core", async 
 describe("a stream over the limit", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-  test("of a group is rejected with RESOURCE_EXHAUSTED, which names the limit, until another stream closes; core logs no warning", async () => {
+  test("of a group is rejected with RESOURCE_EXHAUSTED until another stream closes; the error names the limit, and core logs no warning", async () => {
     const group = followers.newGroup();
     const all = numbers(64).map((i) => start({ group, consumer: `c${i}` }));
     await Promise.all(all.map((each) => each.opened()));
@@ -125,7 +125,7 @@ describe("a stream over the limit", () => {
     expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
   });
 
-  test("of a core is rejected with RESOURCE_EXHAUSTED, which names the limit, until other streams close", async () => {
+  test("of a core is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the limit", async () => {
     const all = numbers(300).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
     await until("44 are refused", () => refused().length === 44);

@@ -79,7 +79,7 @@ test("gRPC's health service needs no token, and reports whether core and each of
   health.close();
 });
 
-test("an edge whose token core rejects is never ready, reports the reason, and logs the reason once", async () => {
+test("an edge with a token that core rejects is never ready, reports the reason, and logs the reason once", async () => {
   const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
   // A core that answers slowly is reported as unreachable at first.

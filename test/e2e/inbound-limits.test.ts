@@ -27,7 +27,7 @@ const addressKey = (address: string): string => keyOf(store, address, "ip");
 const workspaceKey = (): string => keyOf(store, workspace.id, "rate");
 
 /**
- * Makes a limit count `count` requests. The last request has the current time. The times of all other requests are
+ * Fills a limit with `count` requests. The last request has the current time. The times of all other requests are
  * an hour ahead, so these requests still count when the test ends.
  */
 async function fill(key: string, count: number): Promise<void> {

@@ -47,7 +47,7 @@ interface Row {
   readonly help: string;
 }
 
-/** The rows of the table below a heading of docs/metrics.md. */
+/** Returns the rows of the table below a heading of docs/metrics.md. */
 function documented(heading: string): readonly Row[] {
   const text = readFileSync(join(ROOT, "docs/metrics.md"), "utf8");
   const [, section = ""] = text.split(`\n## ${heading}\n`);
@@ -60,7 +60,7 @@ function documented(heading: string): readonly Row[] {
   );
 }
 
-/** The metrics of a process in the same form. The labels of a metric are read from its values. */
+/** Returns the metrics of a process as such rows. The labels of a metric are read from its values. */
 function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
   return [...metrics].flatMap(([name, { type, help, values }]) => {
     if (!name.startsWith("chatbridge_")) return [];
@@ -77,7 +77,7 @@ test("docs/metrics.md has every metric of core and the edge, with its type, labe
   expect(documented("Edge").toSorted(byName)).toEqual(told(edge).toSorted(byName));
 });
 
-/** The names of series in a text: series of this service, of the process and of Node.js. */
+/** Returns the names of series in a text: series of this service, of the process and of Node.js. */
 function namesIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b(?:chatbridge|process|nodejs)_\w+/g))];
 }

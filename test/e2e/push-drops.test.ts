@@ -41,7 +41,7 @@ async function expectQueuesEmpty(...bridges: readonly PushedBridge[]): Promise<v
 }
 
 // time: ordering
-test("an event is dropped, with a logged reason, if it expires, or its workspace is disconnected or deleted, before an attempt", async () => {
+test("an event is dropped with a logged reason if it expires, or if its workspace is disconnected or deleted before an attempt", async () => {
   const bridges = await Promise.all([busyBridge(), busyBridge(), busyBridge({ lifetime: { seconds: 1 } })]);
   const [disconnected, deleted, expired] = bridges;
   await push.workspaces.disconnect(disconnected.workspaceId);
