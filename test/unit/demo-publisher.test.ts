@@ -116,7 +116,7 @@ test("a call carries at most 100 events, in order", async () => {
 test.each<[string, (call: Call) => void, object]>([
   ["refuses", ({ answer }) => answer(refused(PublishRefusal.INVALID)), { workspaceId: "w1", field: "f" }],
   ["rejects as invalid", ({ fail }) => fail(NEVER), { details: "why not" }],
-])("updates of a message that core %s are not sent, and later events are", async (_what, end, why) => {
+])("updates of a message that core %s are not sent, but later events are", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
   const all = [publish([CREATE]), publish([update("of what was refused")])];
   end(await call(0));

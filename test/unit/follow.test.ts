@@ -155,7 +155,7 @@ describe("several streams of a group:", () => {
     expect([seen(first), group.faults]).toEqual([["c0/1", "c1/1", "a0/1", "a1/1"], []]);
   });
 
-  test("an event that becomes overdue while its shard moves is redelivered if the next holder of the shard leaves first", async () => {
+  test("an event that becomes overdue while its shard moves is redelivered if the shard's next holder leaves before it delivers the event", async () => {
     const group = startGroup();
     const stream = group.open("c1");
     await pass(500);

@@ -81,7 +81,7 @@ function decoded(value: Extract<CoreCall["call"], { $case: "receive" }>["value"]
   return { ...value, reading: { $case: "event", value: InboundEvent.decode(reading.value) } };
 }
 
-test("core reads calls as the generated code does, except that events stay the bytes that were received", () => {
+test("core decodes calls like the generated code, but keeps each event as the received bytes", () => {
   forAll(fc.array(call, { maxLength: 5 }), (calls) => {
     const { calls: read } = requestDeserialize(requestSerialize({ calls }));
     const asGeneratedCalls = read.map(({ number: of, call: made }) => ({

@@ -97,7 +97,7 @@ test("an answer counts if it arrives within 5 seconds, and its body is read unti
 });
 
 // time: controlled
-test("a connection made after the deadline is not used, although the timer has not fired", async () => {
+test("a connection made after the deadline is not used, even if the timer has not fired", async () => {
   const bridge = bridgeByHand();
   const { progress, results } = await bridge.push(ATTEMPT, async (url) => {
     const connection = await bridge.connections.connect(url);

@@ -144,7 +144,7 @@ describe("first attempts of a workspace", () => {
   });
 });
 
-test("events in memory count their bytes until finished or abandoned, and an abandoned event is not accepted again", () => {
+test("the bytes of an event count until the event is finished or abandoned, and an abandoned event is not accepted again", () => {
   const inHand = createInHand();
   const [a, b] = [queued(1, { bytes: 10 }), queued(2, { bytes: WORKSPACE_BYTES_MAX - 5 })];
   expect([a, b, a].map((push) => inHand.take(push))).toEqual([true, true, false]);
@@ -262,7 +262,7 @@ test("after a failover to a store whose clock is behind, its entries are found, 
 });
 
 // time: controlled
-test("a lease that has expired according to the clock is not used, although its timer has not fired", async () => {
+test("a lease that has expired according to the clock is not used, even if its timer has not fired", async () => {
   await shard().run(2_000, { isOver: true });
   expect([shard().attempts, shard().recorded, shard().drops]).toEqual([[], [], []]);
 });

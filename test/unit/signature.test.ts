@@ -63,7 +63,7 @@ test("digests are compared in constant time: timingSafeEqual decides for every p
 });
 
 // contract: signature-format
-test("both sides sign with one entry per secret, in the order of the secrets, in lower case and whole seconds", () => {
+test("the service and the kit sign with one entry per secret, in the order of the secrets, in lower case and whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const secrets = ["secret-two", "secret-one"];
   const raw = Buffer.from(String(one?.raw));
@@ -97,7 +97,7 @@ test.each([
 });
 
 // contract: signature-any
-test("one matching entry is sufficient, with any of the secrets, whatever the other entries are", () => {
+test("one entry that matches any of the secrets is sufficient, whatever the other entries are", () => {
   const hex = fc.stringMatching(/^[0-9a-fA-F]{1,80}$/);
   forAll(
     fc.uint8Array({ maxLength: 200 }),

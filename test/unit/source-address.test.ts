@@ -19,7 +19,7 @@ test.each(["", "unknown", "_hidden", "192.0.2.7:4711", "[2001:db8::1]", "999.1.1
   },
 );
 
-test("all closed connections count as one address, because they have none", () => {
+test("all closed connections count as one address, because a closed connection has no address", () => {
   expect(canonicalAddress(undefined, undefined)).toBe("unknown");
 });
 

@@ -103,7 +103,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   test.each([
     ["an hour after its full handshake", HOUR_MS, 2 * HOUR_MS],
     ["when its certificate has expired", 60_000, 60_000],
-  ])("a session is no longer used %s, although it was renewed", async (_when, lifeMs, validMs) => {
+  ])("a session is no longer used %s, even if it was renewed", async (_when, lifeMs, validMs) => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const expiresAt = Date.parse(new X509Certificate(certificate.cert).validTo);
     jest.spyOn(Date, "now").mockReturnValue(expiresAt - validMs);

@@ -51,23 +51,26 @@ test.each([
   ["all pages", room(2, 9, 9), "/w2/a2", undefined],
   ["a workspace, which other workspaces do not share", room(9, 2, 9), "/w1/a2", "/w2/a1"],
   ["an address, which other addresses do not share", room(9, 9, 2), "/w2/a1", "/w1/a2"],
-])("pages count until sent, and are rejected over the limit of %s", async (_whose, of, refused, served) => {
-  await start(of);
-  const first = await ask();
-  const second = await ask();
-  expect(unsent.bytes).toBe(2 * PAGE.length);
-  expect((await ask(refused)).statusCode).toBe(503);
-  if (served !== undefined) (await ask(served)).destroy();
-  await until("the other pages no longer count", () => unsent.bytes === 2 * PAGE.length);
+])(
+  "a page counts until it is sent, and a page over the limit of %s is rejected",
+  async (_whose, of, refused, served) => {
+    await start(of);
+    const first = await ask();
+    const second = await ask();
+    expect(unsent.bytes).toBe(2 * PAGE.length);
+    expect((await ask(refused)).statusCode).toBe(503);
+    if (served !== undefined) (await ask(served)).destroy();
+    await until("the other pages no longer count", () => unsent.bytes === 2 * PAGE.length);
 
-  let bytes = 0;
-  for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
-  expect(bytes).toBe(PAGE.length);
-  await until("the page that was read no longer counts", () => unsent.bytes === PAGE.length);
-  second.destroy();
-  await until("the page of the closed connection no longer counts", () => unsent.bytes === 0);
-  expect((await ask(refused)).statusCode).toBe(200);
-});
+    let bytes = 0;
+    for await (const chunk of first as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBe(PAGE.length);
+    await until("the page that was read no longer counts", () => unsent.bytes === PAGE.length);
+    second.destroy();
+    await until("the page of the closed connection no longer counts", () => unsent.bytes === 0);
+    expect((await ask(refused)).statusCode).toBe(200);
+  },
+);
 
 // time: controlled
 test("a page that the client has not read within a minute is dropped with its connection", async () => {
