@@ -111,7 +111,7 @@ test("an unknown, native, disconnected or deleted workspace is answered 404, wit
   expect(answers.size).toBe(1);
 });
 
-test("a POST is accepted with the workspace id in any letter case, and for a push workspace", async () => {
+test("a POST is accepted for a push workspace, and with the workspace id in any letter case", async () => {
   // No event is published to this workspace, so core pushes nothing.
   const push = await service.workspaces.make({ targetUrl: "https://8.8.8.8/" });
   for (const each of [{ ...workspace, id: workspace.id.toUpperCase() }, push]) {

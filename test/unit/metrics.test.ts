@@ -92,7 +92,7 @@ describe("the backlog of a core's shards:", () => {
   const IDLE = { unread: 0, unacked: 0, oldestAtMs: undefined };
   const group = (name: string, fields: Partial<GroupBacklog>) => ({ group: name, ...IDLE, ...fields });
 
-  test("a backlog is the sum over the held shards, and its age is the highest age of a shard", async () => {
+  test("the backlog is the sum over the held shards, and the age is the highest age of a shard", async () => {
     const of = await read([
       { pushes: 3, oldestPushAtMs: NOW_MS - 2_000, mails: 1, inboundEvents: 10 },
       { pushes: 4, oldestPushAtMs: NOW_MS - 5_000, mails: 0, inboundEvents: 20 },
@@ -109,7 +109,7 @@ describe("the backlog of a core's shards:", () => {
     expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
   });
 
-  test("a group's counts are summed over the shards, and its age is the highest age on a shard", async () => {
+  test("a group's counts are summed over the shards, and the group's age is its highest age on a shard", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });
     const there = group("a", { unread: 10, unacked: 20, oldestAtMs: NOW_MS - 9_000 });
     const of = await read([{ groups: [here, group("b", { unread: 5 })] }, { groups: [there] }]);
