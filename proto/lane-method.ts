@@ -7,18 +7,19 @@ export interface PageAnswer {
   readonly page: Readonly<SignedPage>;
 }
 
-/** A `LaneResponse` as core sends it. */
+/** A `LaneResponse` in the form that core serializes. */
 export interface LaneAnswers {
   readonly answers: readonly (LaneAnswer | PageAnswer)[];
 }
 
 /**
  * The generated `BridgeService.Lane` with faster serialization, for core and the edge.
- * Lanes carry every request and every page. So the buffer is reused, while the
- * generated code grows a new one for each message; and the bytes of a page are copied
- * once, while the generated code copies them once for each level of nesting. The
- * library's `BinaryWriter` takes 1.3 to 2.4 times as much processor time for pages of up
- * to 1 KB, and 17 times for a page of 45 KB, even when it is given all lengths.
+ * Serialization must be fast, because lanes carry every request and every page. This code
+ * reuses one buffer, and copies the bytes of a page once. The generated code grows a new
+ * buffer for each message, and copies the bytes once for each level of nesting.
+ *
+ * Even with all lengths given, the library's `BinaryWriter` takes 1.3 to 2.4 times as
+ * much processor time for pages of up to 1 KB, and 17 times as much for a page of 45 KB.
  */
 export const LANE_METHOD = {
   ...BridgeServiceService.lane,
@@ -40,17 +41,20 @@ function write(encode: (writer: BinaryWriter) => BinaryWriter): Uint8Array {
   }
 }
 
-/** The tags of a page and of the fields around it, by their numbers in bridge.proto. `| 2`: a length follows. */
+/** Tags of a page and of the fields around it, with the numbers in bridge.proto. `| 2` means that a length follows. */
 const TAGS = {
   response: { answers: (1 << 3) | 2 },
   answer: { number: 1 << 3, poll: (3 << 3) | 2 },
   pollResponse: { page: (1 << 3) | 2 },
   page: { body: (1 << 3) | 2, signature: (2 << 3) | 2, workspaceId: (3 << 3) | 2 },
 } as const;
-/** An upper bound of the tags and lengths around a page, in bytes. */
+/** Maximum bytes of all tags and lengths around a page. */
 const HEADS_MAX_BYTES = 64;
 
-/** Grows to the largest message, and is overwritten by the next one: grpc-js copies the bytes that it gets at once. */
+/**
+ * The buffer for one message, which grows for a larger message. The next message overwrites the bytes. That is safe,
+ * because grpc-js copies them immediately.
+ */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
 function serializeAnswers({ answers }: LaneAnswers): Buffer {
@@ -73,7 +77,7 @@ function writePage({ number, page }: PageAnswer, start: number): number {
   const signatureBytes = Buffer.byteLength(page.signature);
   const idBytes = Buffer.byteLength(page.workspaceId);
   const bodyBytes = page.body.length;
-  // From the inside out: a field is its tag, its length and its content.
+  // The lengths are computed from the inside out. Each field consists of a tag, a length and content.
   const pageBytes = fieldBytes(bodyBytes) + fieldBytes(signatureBytes) + fieldBytes(idBytes);
   const pollBytes = fieldBytes(pageBytes);
   const answerBytes = 1 + numberBytes(number) + fieldBytes(pollBytes);
@@ -103,14 +107,14 @@ function fieldBytes(length: number): number {
   return 1 + numberBytes(length) + length;
 }
 
-/** Bytes of a number as a varint, with seven bits in each byte. */
+/** Returns the bytes of a number as a varint, which has seven bits in each byte. */
 function numberBytes(value: number): number {
   let bytes = 1;
   for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 128)) bytes += 1;
   return bytes;
 }
 
-/** Writes a number as a varint. Returns its end. */
+/** Writes a number as a varint at `start`. Returns the position after the number. */
 function writeNumber(value: number, start: number): number {
   let at = start;
   let rest = value;

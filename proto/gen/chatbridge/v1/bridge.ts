@@ -23,22 +23,22 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/bridge.proto";
 
-/** LaneFault is why a call has no answer. */
+/** LaneFault is the reason why a call has no answer. */
 export enum LaneFault {
   /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
   /**
-   * UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is unavailable, or too many calls or bytes of answers are pending. It is unknown
-   * whether the call took effect.
+   * UNAVAILABLE - LANE_FAULT_UNAVAILABLE: the store is unavailable, or core has too many pending calls or too many bytes of
+   * unsent answers. It is unknown whether the call took effect.
    */
   UNAVAILABLE = 1,
   /** INTERNAL - LANE_FAULT_INTERNAL: a bug in core, which logs it. */
   INTERNAL = 2,
-  /** INVALID - LANE_FAULT_INVALID: the call breaks a rule of its message, which is a bug in the edge. */
+  /** INVALID - LANE_FAULT_INVALID: the call is not valid, because of a bug in the edge. */
   INVALID = 3,
 }
 
-/** Refusal is the closed list of the contract's refusals that core returns. */
+/** Refusal is the closed list of the contract's refusals that come from core. */
 export enum Refusal {
   /** UNSPECIFIED - REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
@@ -52,9 +52,9 @@ export enum Refusal {
   TIMESTAMP = 4,
   /** WORKSPACE_LIMIT - REFUSAL_WORKSPACE_LIMIT: more than 250 signed requests a second for the workspace (429). */
   WORKSPACE_LIMIT = 5,
-  /** INVALID - REFUSAL_INVALID: the violation that the edge found (400). */
+  /** INVALID - REFUSAL_INVALID: the edge found a violation of a field rule or a query rule (400). */
   INVALID = 6,
-  /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: events are pushed to the target URL and not held (403). */
+  /** PUSH_WORKSPACE - REFUSAL_PUSH_WORKSPACE: the workspace has a target URL, so its events are pushed, not held (403). */
   PUSH_WORKSPACE = 7,
 }
 
@@ -117,11 +117,14 @@ export interface FieldViolation {
 export interface Refused {
   /** refusal is the reason. */
   refusal: Refusal;
-  /** violation is set on REFUSAL_INVALID. */
+  /** violation is the fault of the request; set only for REFUSAL_INVALID. */
   violation:
     | FieldViolation
     | undefined;
-  /** retry_after_seconds is at least 1 on the two limits, and otherwise unset. */
+  /**
+   * retry_after_seconds is the time until the request can be retried, in seconds: at least 1 for the two limits,
+   * otherwise unset.
+   */
   retryAfterSeconds: number;
 }
 
@@ -131,7 +134,7 @@ export interface ReceiveRequest {
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
-  /** signature is the Service-Signature header, unset when there was none. */
+  /** signature is the Service-Signature header; unset when the request has none. */
   signature?:
     | string
     | undefined;
@@ -140,10 +143,10 @@ export interface ReceiveRequest {
   /** reading is the result of the edge's check of the body. */
   reading:
     | //
-    /** event is the event of a body that keeps the contract's field rules. */
+    /** event is the event in the body; set if the body follows the contract's field rules. */
     { $case: "event"; value: InboundEvent }
     | //
-    /** violation is the first fault of a body that breaks a field rule. */
+    /** violation is the first fault of the body; set if the body breaks a field rule. */
     { $case: "violation"; value: FieldViolation }
     | undefined;
 }
@@ -153,7 +156,7 @@ export interface ReceiveResponse {
   /** outcome of the request. */
   outcome:
     | //
-    /** accepted says that the event is stored, or repeats a stored event. */
+    /** accepted says that the event is stored, or that it repeats a stored event. */
     { $case: "accepted"; value: Accepted }
     | //
     /** refused says why nothing was stored. */
@@ -163,11 +166,11 @@ export interface ReceiveResponse {
 
 /** Accepted says that an event is stored. */
 export interface Accepted {
-  /** repeated is true when the event repeats an accepted event, and was ignored. */
+  /** repeated is true when the event was ignored, because it repeats an accepted event. */
   repeated: boolean;
 }
 
-/** PollQuery is a poll's query that keeps the contract's rules. */
+/** PollQuery is the query of a poll, which follows the contract's rules. */
 export interface PollQuery {
   /** from is the start of the page; unset means the oldest held event. */
   from:
@@ -175,7 +178,7 @@ export interface PollQuery {
     /** after is a cursor of 1 to 18 digits, as sent. */
     { $case: "after"; value: string }
     | //
-    /** latest requests the newest cursor and no events; only true is sent. */
+    /** latest requests the newest cursor and no events; it is always true. */
     { $case: "latest"; value: boolean }
     | undefined;
   /** limit is the maximum number of events in the page, 1 to 100. */
@@ -188,7 +191,7 @@ export interface PollRequest {
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
-  /** signature is the Service-Signature header, unset when there was none. */
+  /** signature is the Service-Signature header; unset when the request has none. */
   signature?:
     | string
     | undefined;
@@ -197,10 +200,10 @@ export interface PollRequest {
   /** reading is the result of the edge's check of the query. */
   reading:
     | //
-    /** query is a query that keeps the contract's rules. */
+    /** query is the query of the poll; set if it follows the contract's rules. */
     { $case: "query"; value: PollQuery }
     | //
-    /** violation is the first fault of a query that breaks a rule. */
+    /** violation is the first fault of the query; set if the query breaks a rule. */
     { $case: "violation"; value: FieldViolation }
     | undefined;
 }
@@ -210,7 +213,7 @@ export interface PollResponse {
   /** outcome of the request. */
   outcome:
     | //
-    /** page is the page for the bridge. */
+    /** page is the signed page that the bridge gets. */
     { $case: "page"; value: SignedPage }
     | //
     /** refused says why there is no page. */
@@ -218,7 +221,7 @@ export interface PollResponse {
     | undefined;
 }
 
-/** SignedPage is a page of events in the exact bytes that were signed. */
+/** SignedPage is a page of events, as the exact bytes that were signed. */
 export interface SignedPage {
   /** body is the page as JSON. */
   body: Uint8Array;
@@ -1337,19 +1340,19 @@ export const SignedPage: MessageFns<SignedPage> = {
 };
 
 /**
- * BridgeService is the public contract without HTTP, for the edge. It needs a
- * token of the role "edge".
+ * BridgeService implements the public contract, except for its HTTP part, which
+ * is in the edge. Only the edge calls it, with a token of the role "edge".
  */
 export type BridgeServiceService = typeof BridgeServiceService;
 export const BridgeServiceService = {
   /**
-   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
-   * their order, and stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
+   * bridge. It stores the event durably before it answers.
    *
-   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
-   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send it
-   * again with the same id.
+   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
+   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send the
+   * event again with the same id.
    */
   receive: {
     path: "/chatbridge.v1.BridgeService/Receive" as const,
@@ -1361,10 +1364,10 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): ReceiveResponse => ReceiveResponse.decode(value),
   },
   /**
-   * Poll makes the same checks on one poll of a bridge, then checks its query
-   * and the workspace's mode, and returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
+   * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * Refusals and errors are those of Receive.
+   * A refusal is an answer, as for Receive, and the errors are the same.
    */
   poll: {
     path: "/chatbridge.v1.BridgeService/Poll" as const,
@@ -1376,16 +1379,17 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): PollResponse => PollResponse.decode(value),
   },
   /**
-   * Lane carries many Receive and Poll calls over one long stream, several in a
-   * message, and answers each call as soon as it is done, in any order. With a
-   * lane a request costs little more than its HTTP. A separate gRPC call would
-   * cost many times as much as its content.
+   * Lane carries many Receive and Poll calls over one long-lived stream, with
+   * several calls in each message. Core answers each call as soon as the call is
+   * done, so answers arrive in any order. On a lane, a request costs little more
+   * than its HTTP part. The overhead of a separate gRPC call would cost many times
+   * as much as the content of the call.
    *
-   * A call that fails is answered with a fault, and the stream stays open. While
-   * an edge does not read its answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. While an
+   * edge does not read answers, core reads no further calls of the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * it answers the pending calls and then ends the stream. When a lane ends, it is
    * unknown whether the calls without an answer took effect.
    */
   lane: {
@@ -1401,33 +1405,34 @@ export const BridgeServiceService = {
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
   /**
-   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
-   * their order, and stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
+   * bridge. It stores the event durably before it answers.
    *
-   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
-   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send it
-   * again with the same id.
+   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
+   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send the
+   * event again with the same id.
    */
   receive: handleUnaryCall<ReceiveRequest, ReceiveResponse>;
   /**
-   * Poll makes the same checks on one poll of a bridge, then checks its query
-   * and the workspace's mode, and returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
+   * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * Refusals and errors are those of Receive.
+   * A refusal is an answer, as for Receive, and the errors are the same.
    */
   poll: handleUnaryCall<PollRequest, PollResponse>;
   /**
-   * Lane carries many Receive and Poll calls over one long stream, several in a
-   * message, and answers each call as soon as it is done, in any order. With a
-   * lane a request costs little more than its HTTP. A separate gRPC call would
-   * cost many times as much as its content.
+   * Lane carries many Receive and Poll calls over one long-lived stream, with
+   * several calls in each message. Core answers each call as soon as the call is
+   * done, so answers arrive in any order. On a lane, a request costs little more
+   * than its HTTP part. The overhead of a separate gRPC call would cost many times
+   * as much as the content of the call.
    *
-   * A call that fails is answered with a fault, and the stream stays open. While
-   * an edge does not read its answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. While an
+   * edge does not read answers, core reads no further calls of the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * it answers the pending calls and then ends the stream. When a lane ends, it is
    * unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
@@ -1435,13 +1440,13 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
 
 export interface BridgeServiceClient extends Client {
   /**
-   * Receive makes the contract's checks 2 to 7 on one POST of a bridge, in
-   * their order, and stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
+   * bridge. It stores the event durably before it answers.
    *
-   * The contract's refusals are data in the answer. Errors: UNAUTHENTICATED or
-   * PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send it
-   * again with the same id.
+   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
+   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
+   * It is then unknown whether the event was stored, and the bridge may send the
+   * event again with the same id.
    */
   receive(
     request: ReceiveRequest,
@@ -1459,10 +1464,10 @@ export interface BridgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReceiveResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Poll makes the same checks on one poll of a bridge, then checks its query
-   * and the workspace's mode, and returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
+   * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * Refusals and errors are those of Receive.
+   * A refusal is an answer, as for Receive, and the errors are the same.
    */
   poll(request: PollRequest, callback: (error: ServiceError | null, response: PollResponse) => void): ClientUnaryCall;
   poll(
@@ -1477,16 +1482,17 @@ export interface BridgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: PollResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lane carries many Receive and Poll calls over one long stream, several in a
-   * message, and answers each call as soon as it is done, in any order. With a
-   * lane a request costs little more than its HTTP. A separate gRPC call would
-   * cost many times as much as its content.
+   * Lane carries many Receive and Poll calls over one long-lived stream, with
+   * several calls in each message. Core answers each call as soon as the call is
+   * done, so answers arrive in any order. On a lane, a request costs little more
+   * than its HTTP part. The overhead of a separate gRPC call would cost many times
+   * as much as the content of the call.
    *
-   * A call that fails is answered with a fault, and the stream stays open. While
-   * an edge does not read its answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. While an
+   * edge does not read answers, core reads no further calls of the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it answers the pending calls and ends the stream. When a lane ends, it is
+   * it answers the pending calls and then ends the stream. When a lane ends, it is
    * unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;

@@ -12,16 +12,16 @@ export const protobufFileName = "chatbridge/v1/event.proto";
 
 /**
  * MessageKind is the closed list of the kinds of messages. Bridges get the name
- * in lower case without the prefix, e.g. "game_start".
+ * of the kind in lower case without its prefix, e.g. "game_start".
  */
 export enum MessageKind {
-  /** UNSPECIFIED - MESSAGE_KIND_UNSPECIFIED is refused. */
+  /** UNSPECIFIED - MESSAGE_KIND_UNSPECIFIED is invalid. */
   UNSPECIFIED = 0,
   /** TEXT - MESSAGE_KIND_TEXT is plain text: no buttons, no data. */
   TEXT = 1,
-  /** CARD - MESSAGE_KIND_CARD is generic: confirmations, errors, celebrations, announcements. */
+  /** CARD - MESSAGE_KIND_CARD is a generic message: a confirmation, an error, a celebration or an announcement. */
   CARD = 2,
-  /** GAME_START - MESSAGE_KIND_GAME_START is the card that a live game begins with and updates throughout. */
+  /** GAME_START - MESSAGE_KIND_GAME_START begins a live game. The game updates this message throughout. */
   GAME_START = 3,
   /** QUESTION - MESSAGE_KIND_QUESTION shows a question of a live game. */
   QUESTION = 4,
@@ -85,10 +85,10 @@ export enum MessageKind {
 
 /**
  * InboundEvent is an action of a member in the chat, as a bridge reported it. The
- * event keeps the contract's field rules.
+ * event follows the contract's field rules.
  */
 export interface InboundEvent {
-  /** id is the bridge's request id, unset when the request had none. */
+  /** id is the bridge's request id; unset when the request has none. */
   id?:
     | string
     | undefined;
@@ -114,19 +114,19 @@ export interface InboundEvent {
     | undefined;
 }
 
-/** Channel is a channel or a direct conversation of the chat tool. */
+/** Channel is a channel or a direct conversation in the chat tool. */
 export interface Channel {
-  /** id is opaque and chosen by the bridge, or "dm:" and the id of the event's user. */
+  /** id is an opaque id that the bridge chose, or "dm:" followed by the id of the event's user. */
   id: string;
-  /** name is the channel's name for people, unset when the bridge did not send one. */
+  /** name is the display name of the channel; unset when the bridge sent no name. */
   name?: string | undefined;
 }
 
 /** User is a member of the chat tool. */
 export interface User {
-  /** id is opaque, stable and chosen by the bridge; scores and DMs depend on it. */
+  /** id is an opaque id that the bridge chose. It must be stable, because scores and DMs depend on it. */
   id: string;
-  /** name is the member's name for people, unset when the bridge did not send one. */
+  /** name is the display name of the member; unset when the bridge sent no name. */
   name?: string | undefined;
 }
 
@@ -138,9 +138,9 @@ export interface Command {
 
 /** Action is a member's press of a button. */
 export interface Action {
-  /** message_id is the id of the message that the button was on. */
+  /** message_id is the id of the message that has the button. */
   messageId: string;
-  /** action is the button's action, as it was published. */
+  /** action is the button's action, exactly as the game published it. */
   action: string;
 }
 
@@ -148,15 +148,15 @@ export interface Action {
 export interface TypedMessage {
   /** text is the text of the message, never empty. */
   text: string;
-  /** reply_to is the id of the message that this one replies to; unset when it is not a reply. */
+  /** reply_to is the id of the message that the member replied to; unset when the message is not a reply. */
   replyTo?: string | undefined;
 }
 
 /** ReceivedEvent is an accepted inbound event with its workspace and time. */
 export interface ReceivedEvent {
-  /** workspace_id is the workspace whose bridge sent it. */
+  /** workspace_id is the id of the workspace whose bridge sent the event. */
   workspaceId: string;
-  /** received_at is when the event was stored, by the service clock. */
+  /** received_at is the time at which the event was stored, according to the service clock. */
   receivedAt:
     | Date
     | undefined;
@@ -167,31 +167,33 @@ export interface ReceivedEvent {
 /** Message is a message to show in the chat. */
 export interface Message {
   /**
-   * id is required on an update, and is the message_id that the create returned.
-   * Elsewhere it must be empty, because the service assigns the id.
+   * id is required in a message_update: it is the message_id that the service
+   * returned for the original message. In other events it must be empty, because
+   * the service assigns it.
    */
   id: string;
   /** kind is required. */
   kind: MessageKind;
   /**
-   * text is chat-flavoured Markdown. Member names and question text in it must
-   * already be escaped. It must not be blank unless the message has buttons or an
-   * image, whatever its kind, because most bridges do not show data.
+   * text is chat-flavoured Markdown, in which member names and question texts must
+   * be escaped. For every kind, text must not be blank unless the message has
+   * buttons or an image, because most bridges do not show data.
    */
   text: string;
   /** rows are the rows of buttons, top to bottom. */
   rows: ButtonRow[];
-  /** image is an absolute http or https URI, unset when there is none. */
+  /** image is an absolute http or https URI; unset when there is no image. */
   image?:
     | string
     | undefined;
-  /** awaits_reply is true when the member's next typed message is the answer. */
+  /** awaits_reply is true when the member's next typed message is the answer to this message. */
   awaitsReply: boolean;
   /**
    * data is the platform-neutral view model of the message, for bridges that draw
-   * messages themselves; unset when there is none. It must not contain values that
-   * JSON cannot express (NaN, Infinity, a value that is not set), nor the key
-   * "__proto__", and may nest at most 30 objects and lists, including itself.
+   * messages themselves; unset when there is none. It must not contain the key
+   * "__proto__" or values that JSON cannot express: NaN, Infinity, or a value that
+   * is not set. Objects and lists, including data itself, may be nested at most 30
+   * deep.
    */
   data: { [key: string]: any } | undefined;
 }
@@ -210,14 +212,14 @@ export interface Button {
   press:
     | //
     /**
-     * action is returned unchanged in an Action when the button is pressed: 1 to
-     * 512 characters.
+     * action is a text of 1 to 512 characters. When a member presses the button,
+     * the game gets this text unchanged in an Action.
      */
     { $case: "action"; value: string }
     | //
     /**
-     * url is opened when the button is pressed, without an event: an absolute
-     * http, https or mailto URI.
+     * url is an absolute http, https or mailto URI. When a member presses the
+     * button, the URL is opened, and no event is sent.
      */
     { $case: "url"; value: string }
     | undefined;

@@ -25,11 +25,11 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/game.proto";
 
-/** PublishRefusal is the closed list of why an event is not published. */
+/** PublishRefusal is the closed list of reasons why an event is not published. */
 export enum PublishRefusal {
   /** UNSPECIFIED - PUBLISH_REFUSAL_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule, or cannot be decoded. */
+  /** INVALID - PUBLISH_REFUSAL_INVALID: a field breaks a rule or cannot be decoded. */
   INVALID = 1,
   /** UNKNOWN_WORKSPACE - PUBLISH_REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no bridge, or is disconnected. */
   UNKNOWN_WORKSPACE = 2,
@@ -41,7 +41,7 @@ export interface PublishEventsRequest {
   events: OutboundEvent[];
 }
 
-/** OutboundEvent is a message for a chat, or a change of one. */
+/** OutboundEvent is a new message for a chat, or a change of a message. */
 export interface OutboundEvent {
   /** workspace_id is the workspace of the chat. */
   workspaceId: string;
@@ -62,20 +62,20 @@ export interface OutboundEvent {
     | undefined;
   /**
    * idempotency_key makes it safe to send the event again. For 24 hours, a
-   * further event of the workspace with the same key is not published, and gets
-   * the first answer. At most 128 characters; empty for none.
+   * further event for the workspace with the same key is not published, and gets
+   * the result of the first event. At most 128 characters; empty for no key.
    */
   idempotencyKey: string;
   /**
-   * lifetime overrides the time until the event expires, counted from now: 1
-   * second to 24 hours. Unset: the default of its type and kind.
+   * lifetime is the time from now until the event expires: 1 second to 24 hours.
+   * Unset means the default for the event's type and the message's kind.
    */
   lifetime: Duration | undefined;
 }
 
 /** MessageCreate posts a message in a channel. */
 export interface MessageCreate {
-  /** channel is the id of a channel that the bridge named, never a DM. */
+  /** channel is the id of a channel from an earlier event of the bridge, never of a DM. */
   channel: string;
   /** message to post, without an id. */
   message: Message | undefined;
@@ -83,7 +83,7 @@ export interface MessageCreate {
 
 /** MessageUpdate replaces the text, buttons and image of a message. */
 export interface MessageUpdate {
-  /** channel of the original message, or "dm:" and the user's id when it was a DM. */
+  /** channel of the original message; for a DM, "dm:" followed by the user's id. */
   channel: string;
   /** message that replaces the original, with the id of the original. */
   message: Message | undefined;
@@ -91,7 +91,7 @@ export interface MessageUpdate {
 
 /** MessageEphemeral shows a message to one member only. */
 export interface MessageEphemeral {
-  /** channel is the id of a channel that the bridge named, never a DM. */
+  /** channel is the id of a channel from an earlier event of the bridge, never of a DM. */
   channel: string;
   /** user is the id of the member who sees the message. */
   user: string;
@@ -109,7 +109,7 @@ export interface DmCreate {
 
 /** PublishEventsResponse has the result of each event. */
 export interface PublishEventsResponse {
-  /** results, one for each event, at the same index. */
+  /** results of the events: each result has the index of its event. */
   results: PublishResult[];
 }
 
@@ -128,17 +128,17 @@ export interface PublishResult {
 
 /** PublishedEvent says what was stored. */
 export interface PublishedEvent {
-  /** event_id is the id of the envelope. */
+  /** event_id is the id of the event, which the bridge also gets. */
   eventId: string;
-  /** sequence of the event, rising within the workspace. */
+  /** sequence of the event. It rises within the workspace. */
   sequence: number;
-  /** message_id is the id of the message: keep it to update the message. */
+  /** message_id is the id of the message. Store it, because an update of the message needs it. */
   messageId: string;
   /** expires_at is when the event expires; unset means never. */
   expiresAt:
     | Date
     | undefined;
-  /** repeated is true when the idempotency key was used before, and this is the first answer. */
+  /** repeated is true when the idempotency key was already used. The result is then that of the first event. */
   repeated: boolean;
 }
 
@@ -147,9 +147,9 @@ export interface PublishRefused {
   /** reason of the refusal. */
   reason: PublishRefusal;
   /**
-   * field is the invalid field on PUBLISH_REFUSAL_INVALID, dotted and with
-   * indexes, e.g. "message_create.message.rows[0].buttons[1].action"; empty when
-   * the event is not a protobuf message.
+   * field is the path of the invalid field for PUBLISH_REFUSAL_INVALID, e.g.
+   * "message_create.message.rows[0].buttons[1].action"; empty when the event is
+   * not a protobuf message.
    */
   field: string;
   /** message says what is invalid and what to do, for people. */
@@ -158,10 +158,10 @@ export interface PublishRefused {
 
 /** FollowRequest is a request of a consumer. */
 export interface FollowRequest {
-  /** say is an open first, then acks. */
+  /** say is open in the first request, and ack in every later request. */
   say:
     | //
-    /** open starts to follow; it must be sent first, and once. */
+    /** open begins to follow. It must be sent first, and only once. */
     { $case: "open"; value: FollowOpen }
     | //
     /** ack says that events were processed. */
@@ -169,20 +169,20 @@ export interface FollowRequest {
     | undefined;
 }
 
-/** FollowOpen starts to follow. */
+/** FollowOpen is the first request of a stream. */
 export interface FollowOpen {
-  /** group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ - */
+  /** group is the name of the group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ - */
   group: string;
   /**
-   * consumer is the name of this consumer in the group, by the same rule. A
-   * second stream with the same name replaces the first.
+   * consumer is the name of this consumer in the group, in the same form as the
+   * group's name. A second stream with the same name replaces the first stream.
    */
   consumer: string;
   /** window is the maximum number of unacked events, 1 to 1,000. */
   window: number;
   /**
-   * ack_deadline is how long an event may stay unacked, 1 second to 10
-   * minutes. Unset: 30 seconds.
+   * ack_deadline is the time within which each event must be acked: 1 second to 10
+   * minutes. Unset means 30 seconds.
    */
   ackDeadline: Duration | undefined;
 }
@@ -195,10 +195,10 @@ export interface FollowAck {
 
 /** FollowResponse is a message to a consumer. */
 export interface FollowResponse {
-  /** say is opened first, then deliveries. */
+  /** say is opened in the first response, and delivery in every later response. */
   say:
     | //
-    /** opened: the group exists from now on, and deliveries may follow. */
+    /** opened says that the group exists from now on. Deliveries can follow. */
     { $case: "opened"; value: FollowOpened }
     | //
     /** delivery of an event. */
@@ -1469,26 +1469,26 @@ export const Delivery: MessageFns<Delivery> = {
 };
 
 /**
- * GameService is for games, which follow what members do and publish what the
- * chat shows. It needs a token of the role "game".
+ * GameService is for games: they follow members' events and publish messages. It
+ * needs a token of the role "game".
  */
 export type GameServiceService = typeof GameServiceService;
 export const GameServiceService = {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is judged separately and answered at its own index; a refused
-   * event does not affect the others. When the call returns, every published
-   * event has its sequence and is stored durably. The exception is an event to a
-   * push workspace whose queue is full: the event is dropped, which the
-   * workspace's deliveries show.
+   * Each event is checked separately, and its result has the same index. A
+   * refused event does not affect the other events. When the call returns, every
+   * published event has a sequence and is stored durably. The exception is an
+   * event for a push workspace whose queue is full: core drops the event, and the
+   * workspace's deliveries show the drop.
    *
-   * Events of one workspace get rising sequences in the order given.
+   * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or the core has 64 MB of these calls in progress. It is
-   * then unknown which events were stored, so send the call again with the same
-   * idempotency keys.
+   * store is unavailable, or when 64 MB of these calls are in progress in this
+   * core. After UNAVAILABLE it is unknown which events were stored, so send the
+   * call again with the same idempotency keys.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1503,20 +1503,20 @@ export const GameServiceService = {
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. An event that is not acked within the ack deadline, or before the
-   * stream ends, is redelivered with a higher attempt, and so are the later
-   * unacked events of its workspace. A group gets the events that arrive after
-   * its first opening, for 24 hours.
+   * order. If an event is not acked within the ack deadline, or before the stream
+   * ends, core redelivers it with a higher attempt. Core then also redelivers the
+   * later unacked events of the same workspace. A group gets the events that
+   * arrive after the group was first opened, and may be 24 hours behind.
    *
-   * The first request must be an open, and every later one an ack. The first
-   * response is opened.
+   * The first request must be an open, and every later request must be an ack. The
+   * first response is opened.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
-   * after it; ABORTED when a newer stream of the consumer has replaced this one;
-   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
-   * shard, if there are more shards), or the core already has 256: open again
-   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops, or the store is unavailable: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
+   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
+   * each shard, if there are more shards), or this core already has 256 streams:
+   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open again.
    */
   follow: {
     path: "/chatbridge.v1.GameService/Follow" as const,
@@ -1532,38 +1532,38 @@ export const GameServiceService = {
 export interface GameServiceServer extends UntypedServiceImplementation {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is judged separately and answered at its own index; a refused
-   * event does not affect the others. When the call returns, every published
-   * event has its sequence and is stored durably. The exception is an event to a
-   * push workspace whose queue is full: the event is dropped, which the
-   * workspace's deliveries show.
+   * Each event is checked separately, and its result has the same index. A
+   * refused event does not affect the other events. When the call returns, every
+   * published event has a sequence and is stored durably. The exception is an
+   * event for a push workspace whose queue is full: core drops the event, and the
+   * workspace's deliveries show the drop.
    *
-   * Events of one workspace get rising sequences in the order given.
+   * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or the core has 64 MB of these calls in progress. It is
-   * then unknown which events were stored, so send the call again with the same
-   * idempotency keys.
+   * store is unavailable, or when 64 MB of these calls are in progress in this
+   * core. After UNAVAILABLE it is unknown which events were stored, so send the
+   * call again with the same idempotency keys.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. An event that is not acked within the ack deadline, or before the
-   * stream ends, is redelivered with a higher attempt, and so are the later
-   * unacked events of its workspace. A group gets the events that arrive after
-   * its first opening, for 24 hours.
+   * order. If an event is not acked within the ack deadline, or before the stream
+   * ends, core redelivers it with a higher attempt. Core then also redelivers the
+   * later unacked events of the same workspace. A group gets the events that
+   * arrive after the group was first opened, and may be 24 hours behind.
    *
-   * The first request must be an open, and every later one an ack. The first
-   * response is opened.
+   * The first request must be an open, and every later request must be an ack. The
+   * first response is opened.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
-   * after it; ABORTED when a newer stream of the consumer has replaced this one;
-   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
-   * shard, if there are more shards), or the core already has 256: open again
-   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops, or the store is unavailable: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
+   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
+   * each shard, if there are more shards), or this core already has 256 streams:
+   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open again.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
 }
@@ -1571,19 +1571,19 @@ export interface GameServiceServer extends UntypedServiceImplementation {
 export interface GameServiceClient extends Client {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is judged separately and answered at its own index; a refused
-   * event does not affect the others. When the call returns, every published
-   * event has its sequence and is stored durably. The exception is an event to a
-   * push workspace whose queue is full: the event is dropped, which the
-   * workspace's deliveries show.
+   * Each event is checked separately, and its result has the same index. A
+   * refused event does not affect the other events. When the call returns, every
+   * published event has a sequence and is stored durably. The exception is an
+   * event for a push workspace whose queue is full: core drops the event, and the
+   * workspace's deliveries show the drop.
    *
-   * Events of one workspace get rising sequences in the order given.
+   * The sequences of one workspace's events rise in the order of the request.
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or the core has 64 MB of these calls in progress. It is
-   * then unknown which events were stored, so send the call again with the same
-   * idempotency keys.
+   * store is unavailable, or when 64 MB of these calls are in progress in this
+   * core. After UNAVAILABLE it is unknown which events were stored, so send the
+   * call again with the same idempotency keys.
    */
   publishEvents(
     request: PublishEventsRequest,
@@ -1603,20 +1603,20 @@ export interface GameServiceClient extends Client {
   /**
    * Follow delivers inbound events to a consumer of a group. Each event goes to
    * one consumer of each group, and the events of a workspace are delivered in
-   * order. An event that is not acked within the ack deadline, or before the
-   * stream ends, is redelivered with a higher attempt, and so are the later
-   * unacked events of its workspace. A group gets the events that arrive after
-   * its first opening, for 24 hours.
+   * order. If an event is not acked within the ack deadline, or before the stream
+   * ends, core redelivers it with a higher attempt. Core then also redelivers the
+   * later unacked events of the same workspace. A group gets the events that
+   * arrive after the group was first opened, and may be 24 hours behind.
    *
-   * The first request must be an open, and every later one an ack. The first
-   * response is opened.
+   * The first request must be an open, and every later request must be an ack. The
+   * first response is opened.
    *
-   * Errors: INVALID_ARGUMENT for an invalid open, or for anything but an ack
-   * after it; ABORTED when a newer stream of the consumer has replaced this one;
-   * RESOURCE_EXHAUSTED when the group already has 64 streams (or one for each
-   * shard, if there are more shards), or the core already has 256: open again
-   * later; UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when
-   * core stops, or the store is unavailable: open again.
+   * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
+   * not an ack; ABORTED when a newer stream of the consumer has replaced this
+   * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
+   * each shard, if there are more shards), or this core already has 256 streams:
+   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open again.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
   follow(options: Partial<CallOptions>): ClientDuplexStream<FollowRequest, FollowResponse>;

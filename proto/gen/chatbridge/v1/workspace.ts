@@ -37,9 +37,9 @@ export enum Platform {
 export enum DeliveryMode {
   /** UNSPECIFIED - DELIVERY_MODE_UNSPECIFIED is for workspaces that get no events. */
   UNSPECIFIED = 0,
-  /** POLL - DELIVERY_MODE_POLL: held for 24 hours, fetched by polling. */
+  /** POLL - DELIVERY_MODE_POLL: events are held for 24 hours, and the bridge polls for them. */
   POLL = 1,
-  /** PUSH - DELIVERY_MODE_PUSH: pushed to the target URL. */
+  /** PUSH - DELIVERY_MODE_PUSH: events are pushed to the target URL. */
   PUSH = 2,
 }
 
@@ -47,11 +47,11 @@ export enum DeliveryMode {
 export enum DeliveryResult {
   /** UNSPECIFIED - DELIVERY_RESULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered a 2xx, or polled. */
+  /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered 2xx, or polled. */
   SUCCESS = 1,
   /** DNS - DELIVERY_RESULT_DNS: the host's name could not be resolved. */
   DNS = 2,
-  /** REFUSED_ADDRESS - DELIVERY_RESULT_REFUSED_ADDRESS: the host has an address that is not public. */
+  /** REFUSED_ADDRESS - DELIVERY_RESULT_REFUSED_ADDRESS: an address of the host is not public. */
   REFUSED_ADDRESS = 3,
   /** CONNECT - DELIVERY_RESULT_CONNECT: no connection could be made. */
   CONNECT = 4,
@@ -68,13 +68,13 @@ export enum DeliveryResult {
   /** DISCONNECTED - DELIVERY_RESULT_DISCONNECTED: dropped, because the workspace is disconnected. */
   DISCONNECTED = 10,
   /**
-   * POLLS - DELIVERY_RESULT_POLLS: dropped, because the workspace now polls. The event had an attempt, or is
-   * an update that a later one may have replaced.
+   * POLLS - DELIVERY_RESULT_POLLS: dropped, because the workspace now polls. The event already had an attempt,
+   * or it is an update that a later update may have replaced.
    */
   POLLS = 11,
   /**
-   * OVERLOADED - DELIVERY_RESULT_OVERLOADED: dropped, because the event waited more than 10 seconds behind others,
-   * or too many events were already waiting.
+   * OVERLOADED - DELIVERY_RESULT_OVERLOADED: dropped, because the event waited more than 10 seconds behind other
+   * events, or too many events were already waiting.
    */
   OVERLOADED = 12,
 }
@@ -85,15 +85,15 @@ export enum PushStep {
   UNSPECIFIED = 0,
   /** NAME - PUSH_STEP_NAME: the host's name is looked up. */
   NAME = 1,
-  /** ADDRESS - PUSH_STEP_ADDRESS: its addresses are checked. */
+  /** ADDRESS - PUSH_STEP_ADDRESS: the host's addresses are checked. */
   ADDRESS = 2,
   /** CONNECT - PUSH_STEP_CONNECT: a connection is made. */
   CONNECT = 3,
-  /** TLS - PUSH_STEP_TLS: TLS is agreed on and the certificate checked. */
+  /** TLS - PUSH_STEP_TLS: the TLS handshake is made, and the certificate is checked. */
   TLS = 4,
   /** SEND - PUSH_STEP_SEND: the signed event is sent. */
   SEND = 5,
-  /** STATUS - PUSH_STEP_STATUS: the bridge answers with a status. */
+  /** STATUS - PUSH_STEP_STATUS: the bridge answers 2xx. */
   STATUS = 6,
 }
 
@@ -101,19 +101,19 @@ export enum PushStep {
 export interface Workspace {
   /** id is a lower-case uuid. */
   id: string;
-  /** name for people. */
+  /** name is the display name. */
   name: string;
-  /** owner_email gets an email when the bridge fails; empty when unknown. */
+  /** owner_email is notified when the bridge stops polling while events wait; empty when unknown. */
   ownerEmail: string;
-  /** platform of its chat tool. */
+  /** platform of the workspace's chat tool. */
   platform: Platform;
-  /** connected is true while the workspace's hooks answer. */
+  /** connected is true while the workspace's hooks accept requests. */
   connected: boolean;
-  /** target_url that events are pushed to; empty for a poll workspace. */
+  /** target_url is the URL to which events are pushed; empty for a poll workspace. */
   targetUrl: string;
   /** mode says how the workspace gets its events. */
   mode: DeliveryMode;
-  /** secrets that are active now, newest first, without their values. */
+  /** secrets are the active signing secrets, newest first, without their values. */
   secrets: SigningSecretInfo[];
   /** created_at is when the workspace was created. */
   createdAt: Date | undefined;
@@ -132,25 +132,25 @@ export interface SigningSecretInfo {
 /** CreateWorkspaceRequest describes the workspace to create. */
 export interface CreateWorkspaceRequest {
   /**
-   * name for people, 1 to 128 characters: not blank, and without control
-   * characters, line breaks and text-direction controls.
+   * name is the display name, 1 to 128 characters. It must not be blank, and must
+   * not contain control characters, line breaks or text-direction controls.
    */
   name: string;
-  /** owner_email gets an email when the bridge fails; at most 254 characters, or empty. */
+  /** owner_email is notified when the bridge stops polling while events wait. At most 254 characters, or empty. */
   ownerEmail: string;
-  /** platform of its chat tool. */
+  /** platform of the workspace's chat tool. */
   platform: Platform;
-  /** target_url to push to, or empty for polling. */
+  /** target_url is the URL to which events are pushed; empty for polling. */
   targetUrl: string;
 }
 
 /** CreateWorkspaceResponse is the only message that shows the secret. */
 export interface CreateWorkspaceResponse {
-  /** workspace as created. */
+  /** workspace that was created. */
   workspace:
     | Workspace
     | undefined;
-  /** signing_secret, the key of all signatures; empty for a native platform. */
+  /** signing_secret is the key of all signatures; empty for the native platform. */
   signingSecret: string;
 }
 
@@ -162,15 +162,15 @@ export interface GetWorkspaceRequest {
 
 /** GetWorkspaceResponse carries the workspace. */
 export interface GetWorkspaceResponse {
-  /** workspace as it is. */
+  /** workspace in its current state. */
   workspace:
     | Workspace
     | undefined;
-  /** health of its delivery. */
+  /** health of the workspace's delivery. */
   health: WorkspaceHealth | undefined;
 }
 
-/** ListWorkspacesRequest asks for one page of the list of workspaces. */
+/** ListWorkspacesRequest requests one page of the list of workspaces. */
 export interface ListWorkspacesRequest {
   /** page_size is the maximum number of entries, 1 to 1,000; 0 means 100. */
   pageSize: number;
@@ -190,17 +190,17 @@ export interface ListWorkspacesResponse {
 export interface UpdateWorkspaceRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** name is the new name, by the rule of CreateWorkspaceRequest; unset: no change. */
+  /** name is the new name, with the rules of CreateWorkspaceRequest; unset for no change. */
   name?:
     | string
     | undefined;
-  /** owner_email is the new email, at most 254 characters or empty; unset: no change. */
+  /** owner_email is the new email, at most 254 characters or empty; unset for no change. */
   ownerEmail?: string | undefined;
 }
 
 /** UpdateWorkspaceResponse carries the workspace. */
 export interface UpdateWorkspaceResponse {
-  /** workspace as it is now. */
+  /** workspace in its new state. */
   workspace: Workspace | undefined;
 }
 
@@ -212,11 +212,11 @@ export interface ConnectWorkspaceRequest {
 
 /** ConnectWorkspaceResponse is the only message that shows the secret. */
 export interface ConnectWorkspaceResponse {
-  /** workspace as it is now. */
+  /** workspace in its new state. */
   workspace:
     | Workspace
     | undefined;
-  /** signing_secret, the key of all signatures from now on. */
+  /** signing_secret is the key of all signatures from now on. */
   signingSecret: string;
 }
 
@@ -228,7 +228,7 @@ export interface DisconnectWorkspaceRequest {
 
 /** DisconnectWorkspaceResponse carries the workspace. */
 export interface DisconnectWorkspaceResponse {
-  /** workspace as it is now. */
+  /** workspace in its new state. */
   workspace: Workspace | undefined;
 }
 
@@ -250,11 +250,11 @@ export interface RotateSigningSecretRequest {
 
 /** RotateSigningSecretResponse is the only message that shows the new secret. */
 export interface RotateSigningSecretResponse {
-  /** workspace as it is now. */
+  /** workspace in its new state. */
   workspace:
     | Workspace
     | undefined;
-  /** signing_secret, the newest key. */
+  /** signing_secret is the new secret. */
   signingSecret: string;
 }
 
@@ -262,19 +262,19 @@ export interface RotateSigningSecretResponse {
 export interface SetTargetUrlRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** target_url to push to, or empty for polling. */
+  /** target_url is the URL to which events are pushed; empty for polling. */
   targetUrl: string;
 }
 
 /** SetTargetUrlResponse carries the workspace. */
 export interface SetTargetUrlResponse {
-  /** workspace as it is now. */
+  /** workspace in its new state. */
   workspace: Workspace | undefined;
 }
 
 /** WorkspaceHealth is the health of a workspace's delivery. */
 export interface WorkspaceHealth {
-  /** mode of the workspace, with its health; unset when the workspace gets no events. */
+  /** mode is the workspace's mode, with the health of delivery in that mode; unset when the workspace gets no events. */
   mode:
     | //
     /** poll is the health of a poll workspace. */
@@ -287,9 +287,9 @@ export interface WorkspaceHealth {
 
 /** PollHealth is the health of polling. */
 export interface PollHealth {
-  /** failing is true when events have waited 5 minutes without a poll. */
+  /** failing is true when events have waited for 5 minutes without a poll. */
   failing: boolean;
-  /** failing_since is when polling began to fail; unset when failing is false. */
+  /** failing_since is the time since which failing is true; unset when failing is false. */
   failingSince:
     | Date
     | undefined;
@@ -297,25 +297,25 @@ export interface PollHealth {
   lastPollAt:
     | Date
     | undefined;
-  /** waiting is the number of held, unexpired events after the last page served, counted up to 1,000. */
+  /** waiting is the number of unexpired held events after the last page that the bridge got, at most 1,000. */
   waiting: number;
-  /** oldest_waiting_at is when the oldest of these events was published; unset when there are none. */
+  /** oldest_waiting_at is when the oldest of these events was published; unset when no events are waiting. */
   oldestWaitingAt: Date | undefined;
 }
 
-/** PushHealth is the health of pushing, from the attempts of the last hour that the log still has. */
+/** PushHealth is the health of pushing, computed from the attempts that are still in the log. */
 export interface PushHealth {
-  /** last_success is the last attempt that the bridge accepted; unset when there was none. */
+  /** last_success is the last attempt that succeeded; unset when the log has none. */
   lastSuccess:
     | LoggedDelivery
     | undefined;
-  /** last_failure is the last attempt that failed; unset when there was none. */
+  /** last_failure is the last attempt that failed; unset when the log has none. */
   lastFailure:
     | LoggedDelivery
     | undefined;
-  /** attempts of the last hour. */
+  /** attempts is the number of attempts in the last hour. */
   attempts: number;
-  /** successes among these attempts. */
+  /** successes is the number of these attempts that succeeded. */
   successes: number;
   /** latency_p50_ms is the median latency of the successes, in ms. */
   latencyP50Ms: number;
@@ -327,12 +327,12 @@ export interface PushHealth {
 
 /**
  * LoggedDelivery is an attempt to push an event, the drop of an event, a poll that
- * returned events, or a run of polls that returned none.
+ * returned events, or a run of polls that returned no events.
  */
 export interface LoggedDelivery {
   /** id of the entry in the log. */
   id: string;
-  /** at is when the attempt or drop ended; for polls, when the first poll arrived. */
+  /** at is when the attempt ended or the event was dropped; for polls, when the first poll arrived. */
   at:
     | Date
     | undefined;
@@ -340,17 +340,17 @@ export interface LoggedDelivery {
   eventId: string;
   /** event_type of the event, or "poll". */
   eventType: string;
-  /** attempt counts from 1; 0 for a poll and for a drop before any attempt. */
+  /** attempt is the number of the attempt, from 1; 0 for a poll and for a drop before any attempt. */
   attempt: number;
   /** result of the delivery. */
   result: DeliveryResult;
-  /** status of the bridge's answer; 0 when there was none. */
+  /** status is the HTTP status of the bridge's answer; 0 when there was no answer. */
   status: number;
   /** latency_ms is the latency of the attempt, in ms. */
   latencyMs: number;
-  /** address is the IP address that the attempt used; empty when the attempt failed before that. */
+  /** address is the IP address to which the attempt connected; empty when there was no connection. */
   address: string;
-  /** polls is the number of polls that the entry stands for; 0 for an attempt and a drop. */
+  /** polls is the number of polls in the entry; 0 for an attempt and a drop. */
   polls: number;
   /** last_at is when the last of these polls arrived; unset for an attempt and a drop. */
   lastAt:
@@ -370,20 +370,20 @@ export interface SendTestEventRequest {
 export interface SendTestEventResponse {
   /** event_id of the ping. */
   eventId: string;
-  /** outcome by the mode of the workspace. */
+  /** outcome of the ping, which depends on the mode of the workspace. */
   outcome:
     | //
-    /** push: it was pushed. */
+    /** push says that the ping was pushed, with the result. */
     { $case: "push"; value: PushTest }
     | //
-    /** poll: it is held. */
+    /** poll says that the ping is held. */
     { $case: "poll"; value: PollTest }
     | undefined;
 }
 
 /** PushTest is the result of pushing a ping. */
 export interface PushTest {
-  /** delivery as it was logged. */
+  /** delivery is the entry in the log. */
   delivery:
     | LoggedDelivery
     | undefined;
@@ -391,21 +391,21 @@ export interface PushTest {
   steps: PushTestStep[];
   /** failed_step is the step that failed; unset on success. */
   failedStep: PushStep;
-  /** failure tells the owner why the step failed; empty on success. */
+  /** failure says why the step failed, for the owner; empty on success. */
   failure: string;
 }
 
 /** PushTestStep is a completed step. */
 export interface PushTestStep {
-  /** step that was completed. */
+  /** step is the completed step. */
   step: PushStep;
   /** detail of the step, e.g. the addresses found, or the address connected to. */
   detail: string;
-  /** after_ms is the time from the beginning of the push until the step was completed, in ms. */
+  /** after_ms is the time from the start of the push to the completion of the step, in ms. */
   afterMs: number;
 }
 
-/** PollTest says whether the bridge seems to poll. */
+/** PollTest says whether the bridge has polled lately. */
 export interface PollTest {
   /** polled_within_last_minute is true when the bridge polled within the last minute. */
   polledWithinLastMinute: boolean;
@@ -413,7 +413,7 @@ export interface PollTest {
   lastPollAt: Date | undefined;
 }
 
-/** ListDeliveriesRequest asks for one page of the log of deliveries. */
+/** ListDeliveriesRequest requests one page of the log of deliveries. */
 export interface ListDeliveriesRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
@@ -442,10 +442,10 @@ export interface WatchWorkspaceResponse {
   /** change of the workspace. */
   change:
     | //
-    /** health as it is now. */
+    /** health is the workspace's current health. */
     { $case: "health"; value: WorkspaceHealth }
     | //
-    /** delivery that was logged. */
+    /** delivery is a new entry in the log, or a run of polls that has grown. */
     { $case: "delivery"; value: LoggedDelivery }
     | undefined;
 }
@@ -3013,17 +3013,17 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
  * dashboard and operators. It needs a token of the role "operator".
  *
  * Errors of every RPC: UNAUTHENTICATED or PERMISSION_DENIED for the token;
- * INVALID_ARGUMENT, which names the field; UNAVAILABLE when the store is
- * unavailable. RPCs that name a workspace fail with NOT_FOUND when it does not
- * exist.
+ * INVALID_ARGUMENT, which names the invalid field; UNAVAILABLE when the store is
+ * unavailable. RPCs for one workspace fail with NOT_FOUND when the workspace does
+ * not exist.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
-   * connected at once, and only this answer shows its signing secret.
+   * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
    */
   createWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/CreateWorkspace" as const,
@@ -3048,7 +3048,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetWorkspaceResponse => GetWorkspaceResponse.decode(value),
   },
   /**
-   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
    * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces: {
@@ -3062,7 +3062,7 @@ export const WorkspaceServiceService = {
       Buffer.from(ListWorkspacesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListWorkspacesResponse => ListWorkspacesResponse.decode(value),
   },
-  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/UpdateWorkspace" as const,
     requestStream: false as const,
@@ -3091,8 +3091,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ConnectWorkspaceResponse => ConnectWorkspaceResponse.decode(value),
   },
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
-   * to disconnect twice. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
+   * changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DisconnectWorkspace" as const,
@@ -3105,7 +3105,7 @@ export const WorkspaceServiceService = {
       Buffer.from(DisconnectWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DisconnectWorkspaceResponse => DisconnectWorkspaceResponse.decode(value),
   },
-  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
     requestStream: false as const,
@@ -3120,8 +3120,8 @@ export const WorkspaceServiceService = {
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
-   * four secrets are active and none has expired yet.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
+   * has four active secrets.
    */
   rotateSigningSecret: {
     path: "/chatbridge.v1.WorkspaceService/RotateSigningSecret" as const,
@@ -3135,9 +3135,9 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): RotateSigningSecretResponse => RotateSigningSecretResponse.decode(value),
   },
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
-   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
+   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
   setTargetUrl: {
@@ -3151,11 +3151,11 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): SetTargetUrlResponse => SetTargetUrlResponse.decode(value),
   },
   /**
-   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
-   * and never retried; the answer shows each step, and takes up to 5 seconds. On
-   * a poll workspace the ping is held, and the answer says whether the bridge
-   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
-   * the workspace is not connected.
+   * SendTestEvent sends a ping. For a push workspace, the ping is pushed
+   * immediately and never retried; the answer shows each step, and takes up to 5
+   * seconds. For a poll workspace, the ping is held, and the answer says whether
+   * the bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is not connected.
    */
   sendTestEvent: {
     path: "/chatbridge.v1.WorkspaceService/SendTestEvent" as const,
@@ -3168,10 +3168,10 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): SendTestEventResponse => SendTestEventResponse.decode(value),
   },
   /**
-   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
-   * first: at most the last 1,000 attempts and drops of the workspace, and the
-   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
-   * page token.
+   * ListDeliveries returns one page of the log of deliveries, newest first. The log
+   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: {
     path: "/chatbridge.v1.WorkspaceService/ListDeliveries" as const,
@@ -3185,12 +3185,12 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ListDeliveriesResponse => ListDeliveriesResponse.decode(value),
   },
   /**
-   * WatchWorkspace streams the changes of a workspace: its health, at once and
-   * whenever it changes, and every delivery after the call. A run of polls is sent
-   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
-   * of this watch were not read.
+   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
+   * health immediately and after every change, and every delivery after the call.
+   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
+   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
+   * the client has not read 1,000 changes of this watch.
    */
   watchWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/WatchWorkspace" as const,
@@ -3208,19 +3208,19 @@ export const WorkspaceServiceService = {
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
-   * connected at once, and only this answer shows its signing secret.
+   * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
    */
   createWorkspace: handleUnaryCall<CreateWorkspaceRequest, CreateWorkspaceResponse>;
   /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
   getWorkspace: handleUnaryCall<GetWorkspaceRequest, GetWorkspaceResponse>;
   /**
-   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
    * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces: handleUnaryCall<ListWorkspacesRequest, ListWorkspacesResponse>;
-  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace: handleUnaryCall<UpdateWorkspaceRequest, UpdateWorkspaceResponse>;
   /**
    * ConnectWorkspace connects a disconnected workspace, with a new signing
@@ -3229,48 +3229,48 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   connectWorkspace: handleUnaryCall<ConnectWorkspaceRequest, ConnectWorkspaceResponse>;
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
-   * to disconnect twice. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
+   * changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
-  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
-   * four secrets are active and none has expired yet.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
+   * has four active secrets.
    */
   rotateSigningSecret: handleUnaryCall<RotateSigningSecretRequest, RotateSigningSecretResponse>;
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
-   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
+   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
   /**
-   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
-   * and never retried; the answer shows each step, and takes up to 5 seconds. On
-   * a poll workspace the ping is held, and the answer says whether the bridge
-   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
-   * the workspace is not connected.
+   * SendTestEvent sends a ping. For a push workspace, the ping is pushed
+   * immediately and never retried; the answer shows each step, and takes up to 5
+   * seconds. For a poll workspace, the ping is held, and the answer says whether
+   * the bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is not connected.
    */
   sendTestEvent: handleUnaryCall<SendTestEventRequest, SendTestEventResponse>;
   /**
-   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
-   * first: at most the last 1,000 attempts and drops of the workspace, and the
-   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
-   * page token.
+   * ListDeliveries returns one page of the log of deliveries, newest first. The log
+   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
-   * WatchWorkspace streams the changes of a workspace: its health, at once and
-   * whenever it changes, and every delivery after the call. A run of polls is sent
-   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
-   * of this watch were not read.
+   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
+   * health immediately and after every change, and every delivery after the call.
+   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
+   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
+   * the client has not read 1,000 changes of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 }
@@ -3278,9 +3278,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
 export interface WorkspaceServiceClient extends Client {
   /**
    * CreateWorkspace creates a workspace. A workspace of the custom platform is
-   * connected at once, and only this answer shows its signing secret.
+   * connected immediately, and only this answer shows its signing secret.
    *
-   * Errors: INVALID_ARGUMENT also for a target URL that may not be pushed to.
+   * Errors: INVALID_ARGUMENT, also when pushes to the target URL are not allowed.
    */
   createWorkspace(
     request: CreateWorkspaceRequest,
@@ -3314,7 +3314,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListWorkspaces returns workspaces by page, newest first. Errors:
+   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
    * INVALID_ARGUMENT for an invalid page token.
    */
   listWorkspaces(
@@ -3332,7 +3332,7 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListWorkspacesResponse) => void,
   ): ClientUnaryCall;
-  /** UpdateWorkspace changes the name or the owner's email. Errors: NOT_FOUND. */
+  /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace(
     request: UpdateWorkspaceRequest,
     callback: (error: ServiceError | null, response: UpdateWorkspaceResponse) => void,
@@ -3369,8 +3369,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ConnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DisconnectWorkspace removes a workspace's hooks and secrets. It is harmless
-   * to disconnect twice. Errors: NOT_FOUND.
+   * DisconnectWorkspace removes a workspace's hooks and secrets. A second call
+   * changes nothing. Errors: NOT_FOUND.
    */
   disconnectWorkspace(
     request: DisconnectWorkspaceRequest,
@@ -3387,7 +3387,7 @@ export interface WorkspaceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DisconnectWorkspaceResponse) => void,
   ): ClientUnaryCall;
-  /** DeleteWorkspace deletes a workspace and everything that is held for it. Errors: NOT_FOUND. */
+  /** DeleteWorkspace deletes a workspace and everything that is stored for it. Errors: NOT_FOUND. */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
     callback: (error: ServiceError | null, response: DeleteWorkspaceResponse) => void,
@@ -3406,8 +3406,8 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * RotateSigningSecret creates a new signing secret, which only this answer
    * shows. The previous secret stays valid for another 24 hours. Errors:
-   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or when
-   * four secrets are active and none has expired yet.
+   * NOT_FOUND; FAILED_PRECONDITION when the workspace is not connected, or already
+   * has four active secrets.
    */
   rotateSigningSecret(
     request: RotateSigningSecretRequest,
@@ -3425,9 +3425,9 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: RotateSigningSecretResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SetTargetUrl sets the URL that events are pushed to, or clears it, so that
-   * new events are held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when the URL may not be pushed to; FAILED_PRECONDITION
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
+   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
+   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
    * when the workspace is not of the custom platform.
    */
   setTargetUrl(
@@ -3446,11 +3446,11 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: SetTargetUrlResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SendTestEvent sends a ping. On a push workspace the ping is pushed at once
-   * and never retried; the answer shows each step, and takes up to 5 seconds. On
-   * a poll workspace the ping is held, and the answer says whether the bridge
-   * polled within the last minute. Errors: NOT_FOUND; FAILED_PRECONDITION when
-   * the workspace is not connected.
+   * SendTestEvent sends a ping. For a push workspace, the ping is pushed
+   * immediately and never retried; the answer shows each step, and takes up to 5
+   * seconds. For a poll workspace, the ping is held, and the answer says whether
+   * the bridge polled within the last minute. Errors: NOT_FOUND;
+   * FAILED_PRECONDITION when the workspace is not connected.
    */
   sendTestEvent(
     request: SendTestEventRequest,
@@ -3468,10 +3468,10 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: SendTestEventResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListDeliveries returns attempts, drops and polls of the last 7 days, newest
-   * first: at most the last 1,000 attempts and drops of the workspace, and the
-   * last 500 entries of polls. Errors: NOT_FOUND; INVALID_ARGUMENT for an invalid
-   * page token.
+   * ListDeliveries returns one page of the log of deliveries, newest first. The log
+   * has the attempts, drops and polls of the last 7 days: at most the last 1,000
+   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries(
     request: ListDeliveriesRequest,
@@ -3489,12 +3489,12 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListDeliveriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchWorkspace streams the changes of a workspace: its health, at once and
-   * whenever it changes, and every delivery after the call. A run of polls is sent
-   * again, with the same id, whenever it has grown. Errors: NOT_FOUND, also when
-   * the workspace is deleted; UNAVAILABLE when core stops: watch again;
-   * RESOURCE_EXHAUSTED when the core already has 1,000 watches, or 1,000 changes
-   * of this watch were not read.
+   * WatchWorkspace streams the changes of a workspace. It sends the workspace's
+   * health immediately and after every change, and every delivery after the call.
+   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
+   * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
+   * the client has not read 1,000 changes of this watch.
    */
   watchWorkspace(
     request: WatchWorkspaceRequest,
