@@ -23,7 +23,7 @@ export function createEdgeMetrics({
   readonly unsent: Pick<UnsentPages, "bytes">;
 }) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
-  /** By endpoint, then by status. */
+  /** Numbers of answers, by endpoint, then by status. */
   const answers = new Map<string, Map<number, number>>();
   counter("chatbridge_edge_requests_total", "Answered requests, by endpoint and status.", () =>
     [...answers].flatMap(([endpoint, byStatus]) =>
@@ -32,7 +32,7 @@ export function createEdgeMetrics({
   );
   const durations = histograms(
     "chatbridge_edge_request_duration_seconds",
-    "From a request's headers to the end of its answer, by endpoint.",
+    "Seconds from a request's headers to the end of its answer, by endpoint.",
     SECONDS_BUCKETS,
     "endpoint",
     [...ENDPOINTS.values(), NO_ENDPOINT],

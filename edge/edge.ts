@@ -15,19 +15,19 @@ import { createPublicListener } from "./public/public-listener";
 import { createUnsentPages } from "./public/unsent-pages";
 
 export interface Edge {
-  /** The ports for bridges and for probes. */
+  /** The ports of the listeners for bridges and for probes. */
   readonly port: number;
   readonly healthPort: number;
   /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
-  /** Stops accepting requests, finishes those in progress, and closes. */
+  /** Stops accepting requests, finishes the requests in progress, and closes. */
   close(): Promise<void>;
 }
 
 const FINISH_WITHIN_MS = 5_000;
 
 /**
- * Creates and starts an edge. The edge accepts requests at once, and answers 503 while core is unavailable.
+ * Creates and starts an edge. The edge accepts requests immediately, and answers 503 while core is unavailable.
  *
  * @param overrides replacements that tests use
  */
@@ -94,7 +94,7 @@ export async function createEdge(
     close() {
       stopping = true;
       closing ??= (async () => {
-        // A request that never arrives completely must not delay the stop.
+        // A request that never arrives completely must not delay the shutdown.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
         await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);

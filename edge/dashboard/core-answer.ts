@@ -2,7 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { ERRORS } from "../../contract/errors";
 import type { ErrorAnswer } from "../public/error-body";
 
-/** There is no session, or core no longer accepts its token. */
+/** There is no session, or core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 export const CORE_AWAY: ErrorAnswer = {
@@ -11,7 +11,7 @@ export const CORE_AWAY: ErrorAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** Statuses of calls that got no answer from core. */
+/** Statuses of calls for which core was unavailable or overloaded. */
 const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -19,21 +19,21 @@ const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.RESOURCE_EXHAUSTED,
 ]);
 
-/** Core's field names, with the front end's name and the words for people. */
+/** For each of core's field names: the front end's name of the field, and the words for people. */
 const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {
   target_url: ["targetUrl", "the target URL"],
   owner_email: ["ownerEmail", "the owner's email"],
   name: ["name", "the name"],
 };
 
-/** Whether an error is a gRPC error: an answer of core, or a missing one. */
+/** Whether an error is a gRPC error, which means that core answered with an error or did not answer. */
 export function isServiceError(error: unknown): error is ServiceError {
   return (
     error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "details" in error
   );
 }
 
-/** Returns the answer for a call that failed. Undefined means an unexpected error, which is a bug. */
+/** Returns the HTTP answer for a failed call to core; undefined when the error is unexpected, which is a bug. */
 export function coreAnswer({ code, details }: ServiceError): ErrorAnswer | undefined {
   if (OUT_OF_REACH.has(code)) return CORE_AWAY;
   switch (code) {

@@ -26,16 +26,16 @@ export interface DashboardOptions {
   readonly trustProxy: readonly string[];
   /** Base URL at which bridges reach the service. The OpenAPI document and the snippets contain it. */
   readonly publicUrl: string;
-  /** Called with unexpected errors, which are bugs. */
+  /** Is called with unexpected errors, which are bugs. */
   report(where: string, error: unknown): void;
 }
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 
 const BODY_MAX_BYTES = 16_384;
-/** The built pages, which `npm run build` puts beside the compiled edge. */
+/** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
-/** The built page of each path. */
+/** The file name of the built page for each path. */
 const PAGE_AT: Readonly<Record<string, string>> = {
   "/": "index.html",
   "/connect": "index.html",
@@ -47,7 +47,7 @@ const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 /**
  * Serves the dashboard: its pages, its JSON API under /api, and the OpenAPI document.
  *
- * @throws Error when the pages are not built, or the address cannot be listened on
+ * @throws Error when the pages are not built, or the edge cannot listen on the address
  */
 export async function startDashboard(options: DashboardOptions) {
   if (!existsSync(join(PAGES, "index.html"))) {
@@ -91,7 +91,7 @@ export async function startDashboard(options: DashboardOptions) {
         });
         addWorkspaceRoutes(signedIn, operatorOf);
       });
-      // An open page requests these by itself. They do not count as use, so an idle session still expires.
+      // An open page sends these requests by itself. They do not count as use, so an idle session still expires.
       await api.register(async (signedIn) => {
         signedIn.addHook("onRequest", async (request, reply) => {
           if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);
@@ -123,7 +123,7 @@ async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, {
     root: PAGES,
     index: false,
-    // The file name of an asset has a hash of its content.
+    // The file name of an asset contains a hash of the content, so browsers can cache the asset for a year.
     setHeaders: (reply, path) => {
       const kept = path.startsWith(join(PAGES, "assets"));
       void reply.header("cache-control", kept ? "public, max-age=31536000, immutable" : "no-cache");
@@ -136,11 +136,11 @@ async function addPages(app: FastifyInstance): Promise<void> {
   }
 }
 
-/** Returns the answer for an error. Undefined means an unexpected error, which is a bug. */
+/** Returns the HTTP answer for an error; undefined when the error is unexpected, which is a bug. */
 function answerTo(error: Error & { statusCode?: number }): ErrorAnswer | undefined {
   if (isServiceError(error)) return coreAnswer(error);
   const { statusCode: status = 500 } = error;
-  // @fastify/static throws these for paths outside its root.
+  // @fastify/static throws errors with these statuses for paths outside its root.
   if (status === 403 || status === 404) return NOTHING_HERE;
   if (status === 413) return { status, message: "The request is too long." };
   return status < 500 ? { status, message: "The request is invalid." } : undefined;

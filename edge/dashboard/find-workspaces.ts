@@ -5,7 +5,7 @@ import type { WorkspacePage, WorkspaceShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toWorkspaceShape } from "./workspace-json";
 
-/** Workspaces in one page of a search. Core cannot search workspaces, so the edge lists them and filters. */
+/** Workspaces that a search reads per call. Core cannot search workspaces, so the edge lists and filters them. */
 const LOOK_AT_ONCE = 1_000;
 const LOOK_THROUGH_MAX = 10_000;
 const ENOUGH_FOUND = 50;
@@ -24,9 +24,9 @@ export async function listWorkspaces(
 }
 
 /**
- * Returns workspaces whose name, id, owner or target URL contains `words`, newest first. It stops after
- * `LOOK_THROUGH_MAX` workspaces: `lookedThrough` has their number, and `next` the token to continue with. A complete id
- * is looked up directly.
+ * Returns workspaces whose name, id, owner or target URL contains `words`, newest first. The search stops after it has
+ * found `ENOUGH_FOUND` workspaces or read `LOOK_THROUGH_MAX`. `lookedThrough` is the number of workspaces read, and
+ * `next` is the token to continue with. A complete id is looked up directly.
  */
 export async function findWorkspaces(
   operator: Operator,

@@ -4,7 +4,7 @@ import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toHealthShape } from "./workspace-json";
 
-/** Concurrent calls to core. For each, core reads the whole delivery log of a workspace. */
+/** Number of concurrent calls to core. For each call, core reads the whole delivery log of a workspace. */
 const AT_ONCE = 4;
 
 const HEALTH = {
@@ -18,7 +18,7 @@ const HEALTH = {
   },
 } as const;
 
-/** `GET /health` returns health by workspace id. Deleted workspaces are left out. */
+/** Adds `GET /health`, which returns the health of workspaces by id. Deleted workspaces are left out. */
 export function addHealthRoute(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,

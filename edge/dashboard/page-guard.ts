@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
 
-/** Allows resources of this origin only, nothing inline, and no framing. */
+/** Allows only resources of this origin. Forbids inline scripts and styles, and framing. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,15 +38,18 @@ const FOREIGN: ErrorAnswer = {
 };
 const SAFE_METHOD = "GET";
 /**
- * The header that every change must have. A page of another origin cannot send it, because the browser would make a
- * CORS preflight first, which this server does not allow.
+ * The header that every request for a change must have. A page of another origin cannot send this header: the browser
+ * would first send a CORS preflight, which this server rejects.
  */
 export const OWN_HEADER = "x-dashboard";
-/** The value of `OWN_HEADER` in requests that the page makes by itself. They do not count as use of the session. */
+/** The value of `OWN_HEADER` in requests that the page makes by itself. These do not count as use of the session. */
 export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
-/** Rejects requests from other sites, which could use a visitor's session. The cookie is also `SameSite=Strict`. */
+/**
+ * Rejects requests from pages of other sites, because such a page could use the session of its visitor. The cookie is
+ * also `SameSite=Strict`.
+ */
 export function guardApi(api: FastifyInstance): void {
   api.addHook("onRequest", async (request, reply) => {
     void reply.header("cache-control", "no-store");

@@ -10,7 +10,7 @@ export function readSessionCookie(request: FastifyRequest): string | undefined {
   return pairs.find((pair) => pair.startsWith(wanted))?.slice(wanted.length);
 }
 
-/** Sets the cookie until the browser is closed. An empty id removes it. */
+/** Sets the cookie, which expires when the browser is closed. An empty id removes the cookie. */
 export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, id: string): void {
   const secure = request.protocol === "https" ? "; Secure" : "";
   const gone = id === "" ? "; Max-Age=0" : "";

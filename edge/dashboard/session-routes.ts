@@ -19,7 +19,7 @@ export interface SessionContext {
   readonly publicUrl: string;
 }
 
-/** Checks the length only. A token with invalid characters is answered 401, like an unknown one. */
+/** Checks only the length. A token with invalid characters is answered 401, like an unknown token. */
 const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
 const SIGN_IN = {
   body: {
@@ -45,7 +45,10 @@ const SPENT_LINK: ErrorAnswer = {
 export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
   const { core, sessions, limit, publicUrl } = context;
 
-  /** Returns what `accept` returns once core has accepted the token, else an error answer: `wrong` for a bad token. */
+  /**
+   * Calls `accept` once core has accepted the token, and returns the result. Otherwise returns an error answer: `wrong`
+   * when the token is invalid.
+   */
   async function attempt<T>(
     request: FastifyRequest,
     token: string | undefined,
@@ -70,10 +73,10 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return accept(token) ?? wrong;
   }
 
-  /** Uses the link up only after core has accepted its token. A rejected or unanswered attempt leaves it valid. */
+  /** Invalidates the link only after core has accepted its token. After a failed attempt, the link stays valid. */
   function signInByLink(request: FastifyRequest, code: string) {
     return attempt(request, sessions.tokenOf(code), SPENT_LINK, () => {
-      // The link may have been used in the meantime.
+      // Another request may have used the link in the meantime.
       const token = sessions.takeCode(code);
       return token === undefined ? undefined : sessions.begin(token);
     });
@@ -95,7 +98,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     },
   );
 
-  // Every page asks this first, so a missing session is not an error here.
+  // Every page sends this request first, so a missing session is not an error here.
   app.get("/session", async (request, reply) => {
     const session = usedSession(request, sessions);
     return session === undefined ? reply.code(204).send() : reply.send(toShape(session, publicUrl));
@@ -108,7 +111,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return reply.code(204).send();
   });
 
-  // For programs that have a token and sign a person in, such as `npm start`.
+  // This route is for programs that have a token and sign a person in, such as `npm start`.
   app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
     const answer = await attempt(request, token, WRONG_TOKEN, sessions.makeCode);

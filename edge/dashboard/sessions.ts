@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 /**
  * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
  * a session for good, edges share no key, and the operator's token never leaves the process. After a restart of the
- * edge, everybody must sign in again.
+ * edge, all operators must sign in again.
  */
 export interface Session {
   readonly token: string;
@@ -52,9 +52,9 @@ export function createSessions(now: () => number = Date.now) {
       sessions.set(digest(id), session);
       return { id, session };
     },
-    /** Returns the session without counting as use: a session expires after two hours without use. */
+    /** Returns the session. This does not count as use: a session expires after two hours without use. */
     find: (id: string) => get(id, false),
-    /** Returns the session and counts as use. */
+    /** Returns the session. This counts as use. */
     use: (id: string) => get(id, true),
     end: (id: string) => void sessions.delete(digest(id)),
     /** Creates a code that can be exchanged for the token once. */

@@ -1,7 +1,7 @@
 import type { AttemptStep, DeliveryResult } from "../../contract/deliveries";
 
 /**
- * The JSON between the dashboard's front end and its server. Times are ISO 8601 in UTC. Null means unknown or absent.
+ * The JSON types of the dashboard's front end and server. Times are ISO 8601 in UTC. Null means unknown or absent.
  */
 
 export type Mode = "poll" | "push" | "none";
@@ -16,20 +16,20 @@ export interface WorkspaceShape {
   /** Empty for a poll workspace. */
   readonly targetUrl: string;
   readonly mode: Mode;
-  /** Newest first, without the secrets themselves. */
+  /** Active secrets, newest first, without their values. */
   readonly secrets: readonly SecretShape[];
   readonly createdAt: string;
 }
 
 export interface SecretShape {
   readonly createdAt: string;
-  /** Expiry of a retired secret; null for the newest. */
+  /** Expiry of a retired secret; null for the newest secret. */
   readonly expiresAt: string | null;
 }
 
 export interface DeliveryShape {
   readonly id: string;
-  /** End of the attempt; for a run of polls, the time of the first poll. */
+  /** Time at which the attempt ended or the event was dropped; for a run of polls, the time of the first poll. */
   readonly at: string;
   /** Empty for a poll. */
   readonly eventId: string;
@@ -38,11 +38,11 @@ export interface DeliveryShape {
   /** Number of the attempt, from 1; 0 for a poll, and for an event dropped before any attempt. */
   readonly attempt: number;
   readonly result: DeliveryResult;
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status of the bridge's answer; 0 when there was no answer. */
   readonly status: number;
   readonly latencyMs: number;
   readonly address: string;
-  /** Number of polls in the entry: consecutive polls without events share one. 0 for a push. */
+  /** Number of polls in the entry; 0 for a push. Consecutive polls without events share an entry. */
   readonly polls: number;
   /** Time of the last of these polls; null for a push. */
   readonly lastAt: string | null;
@@ -62,7 +62,7 @@ export interface PollHealthShape {
   readonly oldestWaitingAt: string | null;
 }
 
-/** Figures of the last hour, from the attempts that the log still has. */
+/** Computed from the attempts that are still in the log. Counts and latencies are those of the last hour. */
 export interface PushHealthShape {
   readonly mode: "push";
   readonly lastSuccess: DeliveryShape | null;
@@ -88,7 +88,7 @@ export interface WorkspaceWithSecret {
 
 export interface WorkspacePage {
   readonly workspaces: readonly WorkspaceShape[];
-  /** Token of the next page; null on the last one. */
+  /** Token of the next page; null on the last page. */
   readonly next: string | null;
   /** Number of workspaces that were read for this page. */
   readonly lookedThrough: number;
@@ -116,7 +116,7 @@ export type TestOutcome =
 export interface SessionShape {
   /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
-  /** Latest end of the session. */
+  /** Time at which the session ends, even if it is in use. */
   readonly endsAt: string;
 }
 

@@ -5,14 +5,17 @@ export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
-/** Addresses to remember. With more, the ones seen longest ago are forgotten and get a few more attempts. */
+/**
+ * Maximum number of addresses with a count. Beyond it, the counts of the least recent addresses are removed, so these
+ * addresses get more attempts.
+ */
 const PLACES_MAX = 10_000;
 
-/** Slows down guessing: limits the attempts to sign in per minute and address. */
+/** Limits the attempts to sign in per minute and address, which slows down guessing. */
 export function createSignInLimit(now: () => number = Date.now) {
   const places = new LRUCache<string, { count: number; readonly until: number }>({ max: PLACES_MAX });
   return {
-    /** Counts an attempt. Returns the seconds to wait if the limit is exceeded, else undefined. */
+    /** Counts an attempt. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
     refuse(address: string): number | undefined {
       const place = placeOf(address);
       const kept = places.get(place);
@@ -27,7 +30,7 @@ export function createSignInLimit(now: () => number = Date.now) {
   };
 }
 
-/** Returns the key to count by: an IPv4 address, or the /64 of an IPv6 address, since one client has all 2^64 of it. */
+/** Returns an IPv4 address itself, and the /64 of an IPv6 address, because one client has all addresses of a /64. */
 function placeOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
   return ipaddr.IPv6.parse(address).toByteArray().slice(0, 8).join(".");

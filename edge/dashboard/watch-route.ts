@@ -11,27 +11,30 @@ import { toDeliveryShape, toHealthShape } from "./workspace-json";
 export interface WatchContext {
   sessionOf(request: FastifyRequest): Session | undefined;
   operatorOf(request: FastifyRequest): Operator;
-  /** Aborted when the edge stops, which ends all watches. */
+  /** Aborted when the edge stops. All watches then end. */
   readonly stopping: AbortSignal;
   report(where: string, error: unknown): void;
 }
 
-/** Maximum number of watches at a time. For each watch, core reads the workspace's log several times a second. */
+/** Maximum number of open watches. For each watch, core reads the workspace's log several times a second. */
 const WATCHES_MAX = 200;
 /**
- * Milliseconds between heartbeats, which say whether core answers, and detect closed connections. The browser considers
- * a stream broken after 5 s without a heartbeat.
+ * Milliseconds between heartbeats. They say whether core answers, and help to detect closed connections. The front end
+ * considers a stream broken after 5 s without a heartbeat.
  */
 const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;
-/** With more unread bytes than this, the reader is considered stuck and is disconnected. */
+/** Maximum unread bytes of a stream. A browser with more unread bytes is considered stuck, and is disconnected. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
- * `GET /workspaces/:id/watch` streams the changes of a workspace as server-sent events: `health`, `delivery`, and `gone`
- * once it is deleted. Every 2 s it sends `available` while core answers, and `unavailable` while core does not. When core
- * disconnects, `unavailable` is sent at once, and the first event afterwards is `health`. The page then reads everything again,
- * because deliveries in between are not repeated. When the stream ends, the browser reopens it.
+ * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events: `health`,
+ * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the stream has `available` if core answers, or
+ * `unavailable` if core does not.
+ *
+ * When core disconnects, the route sends `unavailable` immediately. When core is available again, the first event is
+ * `health`. The front end then reads everything again, because the deliveries in between are not repeated. When the
+ * stream ends, the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const { sessionOf, operatorOf, stopping, report } = context;
@@ -45,7 +48,7 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-    /** Core's stream, undefined when it must be reopened. `isCoreHere`: the stream has delivered a message. */
+    /** Core's stream; undefined when it must be reopened. `isCoreHere` says whether the stream has had a message. */
     let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
     let isCoreHere = false;
 

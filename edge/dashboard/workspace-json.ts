@@ -53,7 +53,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     ...delivery,
     at: there(toText(at)),
     result: there(RESULT_WORDS.get(result)),
-    // A core of an older release does not send `polls`: each of its entries is one poll.
+    // A core of an older release does not send `polls`: each entry of such a core is one poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
   };
@@ -105,7 +105,7 @@ function toText(at: Date | undefined): string | null {
   return at?.toISOString() ?? null;
 }
 
-/** Returns a value that core always sends. Throws when it is missing. */
+/** Returns a value that core always sends. Throws when the value is missing. */
 function there<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error("core's answer lacks a required field");
   return value;

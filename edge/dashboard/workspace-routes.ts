@@ -20,18 +20,18 @@ const LIST = {
     properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
   },
 } as const;
-/** Core's maximum page size for the log, in deliveries. */
+/** Core's maximum number of deliveries per call. */
 const LOG_PAGE_MAX = 1_000;
 
 type Of<Body = unknown> = { Params: { id: string }; Body: Body };
 
-/** Returns the schema of a body whose fields are texts. */
+/** Returns the schema of a body in which all fields are strings. */
 function texts<Name extends string>(required: readonly Name[], optional: readonly string[] = []) {
   const properties = Object.fromEntries([...required, ...optional].map((name) => [name, TEXT]));
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
 }
 
-/** Adds the routes that operators use on workspaces. Each calls core's WorkspaceService. */
+/** Adds the routes that operators use on workspaces. Each route calls core's WorkspaceService. */
 export function addWorkspaceRoutes(
   app: FastifyInstance,
   operatorOf: (request: FastifyRequest) => Operator,
@@ -77,7 +77,7 @@ export function addWorkspaceRoutes(
     },
   );
 
-  // The body must have the workspace's name, as a guard against deleting another workspace by mistake.
+  // The body must contain the workspace's name, so that an operator does not delete another workspace by mistake.
   app.delete<Of<{ name: string }>>("/workspaces/:id", texts(["name"]), async (request, reply) => {
     const { call, methods } = operatorOf(request);
     const { workspace } = await view(request, request.params.id);

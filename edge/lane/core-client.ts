@@ -21,20 +21,20 @@ export interface CoreClientOptions extends CoreConnection {
   onRefused(why: string): void;
 }
 
-/** Lanes that are kept open. The channel distributes them over all cores in turn. */
+/** Number of lanes that are kept open. The channel connects each new lane to the next core in turn. */
 const LANES = 4;
 const IN_PROGRESS_MAX = 4_096;
 const BYTES_UNDER_WAY_MAX = 64 * 1024 * 1024;
 
-/** Longer than core's own time limits, so that core fails first. */
+/** Milliseconds to wait for an answer. Core's own limits are shorter, so that core fails first. */
 const DEADLINE_MS = 5_000;
 const PROBE_WITHIN_MS = 1_000;
-/** Room for a page of 100 events of the largest size. */
+/** Maximum bytes of an answer. A page of 100 events of the largest size fits. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
-/** Bytes that core may send before the edge has read them. HTTP/2's default of 64 KB is only a page or two. */
+/** Maximum bytes that core has sent and the edge has not read. HTTP/2's default of 64 KB holds only a page or two. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
-/** Creates the edge's client of core. Calls reject with `CoreUnavailable` when there is no answer. */
+/** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
 export function createCoreClient({ address, token, tls, onRefused }: CoreClientOptions) {
   const client = new BridgeServiceClient(address, channelCredentials(tls), {
     "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
@@ -80,7 +80,7 @@ export function createCoreClient({ address, token, tls, onRefused }: CoreClientO
       if (answer.$case !== "poll") throw new Error("core answered a poll with an answer of another kind");
       return answer.value;
     },
-    /** Rejects when there is no connection to core; with `CoreRefusesToken` when core rejects the token. */
+    /** Rejects when there is no connection to core. The error is `CoreRefusesToken` when core rejects the token. */
     async probe(): Promise<void> {
       await connected(Date.now() + PROBE_WITHIN_MS);
       await Promise.race([lanes.greet(), failAfter(PROBE_WITHIN_MS)]);
@@ -97,10 +97,10 @@ async function failAfter(ms: number): Promise<never> {
   throw new CoreUnavailable("core does not answer");
 }
 
-/** Bytes of one character of a header or a path, at most. */
+/** Maximum UTF-8 bytes of one character of a header or a query string. */
 const UTF8_BYTES_MAX = 2;
 
-/** Bytes of a request in a message without its body, at most. A sender may send a long path and long headers. */
+/** Returns the bytes to count for a request's path and signature, because a sender can make both of them long. */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);
 }

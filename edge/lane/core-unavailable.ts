@@ -3,5 +3,5 @@ export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
 }
 
-/** Core is available, and rejects the token of this edge. */
+/** Core is available, but rejects the token of this edge. */
 export class CoreRefusesToken extends CoreUnavailable {}

@@ -1,14 +1,14 @@
-/** Counts of calls to core in progress, and of failures. They are the source of the metrics. */
+/** The numbers of open lanes, of calls to core in progress, and of failed calls. The metrics show them. */
 export type LaneLoad = ReturnType<typeof createLaneLoad>;
 /** Why a call to core got no answer. */
 export type LaneFailure = keyof LaneLoad["failures"];
 
 export function createLaneLoad() {
   return {
-    /** Open streams, and streams opened so far. */
+    /** Numbers of open streams, and of all streams opened so far. */
     open: 0,
     opened: 0,
-    /** Calls in progress, and their bytes. */
+    /** Number of calls in progress, and their bytes. */
     calls: 0,
     bytes: 0,
     failures: { full: 0, "no-connection": 0, broken: 0, late: 0, "store-away": 0, "core-fault": 0 },

@@ -16,13 +16,13 @@ export type Answer = Exclude<NonNullable<LaneAnswer["answer"]>, { $case: "fault"
 export interface LanesOptions {
   /** Opens a stream to the core that the channel's load balancing selects. */
   open(): LaneStream;
-  /** Streams that are kept open. */
+  /** Number of streams that are kept open. */
   readonly lanes: number;
-  /** Calls that may be pending at once, and their bytes. A further call is rejected at once. */
+  /** Maximum number of pending calls, and their maximum bytes. A further call is rejected immediately. */
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
-  /** Is called with core's message when core rejects the token; only once until core accepts a lane. */
+  /** Is called with core's message when core rejects the token, but not again until core has accepted a lane. */
   onRefused(why: string): void;
 }
 
@@ -46,7 +46,7 @@ interface Waiting {
  *                │   ▼                              │
  *               resting ◀───────────────────────────┘
  *
- * A call opens a resting lane only after `until`, by `performance.now()`.
+ * A call opens a resting lane only after `until`, which is a time of `performance.now()`.
  */
 type LaneState =
   | { readonly name: "idle" }
@@ -55,7 +55,7 @@ type LaneState =
 
 interface Lane {
   state: LaneState;
-  /** Number of streams that ended since core last answered a call. */
+  /** Number of streams that have ended since core last answered a call on this lane. */
   failures: number;
 }
 
@@ -65,21 +65,22 @@ const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 const CHECK_DEADLINES_EVERY_MS = 250;
 const NUMBERS = 2 ** 32;
-/** A message with this many calls or bytes is full, and is sent at once. */
+/** A message with this many calls or bytes is full, and is sent immediately. */
 const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
 
 /**
- * Carries calls to core over a few long streams. The calls of one turn of the event
- * loop travel together on one lane, and those of the next turn on the next lane, so
- * that all cores get their part.
+ * Carries calls to core over a few long-lived streams. The calls of one turn of the
+ * event loop travel together on one lane, and the calls of the next turn on the next
+ * lane. So every core gets a share of the calls.
  *
- * Many calls travel in several messages. HTTP/2 sends a message that is written during
- * a turn at the end of that turn, but a message that is written at the end only after
- * the next turn. By then a busy edge has read a hundred more requests, and core was idle.
+ * A turn with many calls writes each full message immediately, not at the end of the
+ * turn. HTTP/2 sends such a message when the turn ends. But a message that is written
+ * at the end of a turn is sent only after the next turn. By then a busy edge has read a
+ * hundred more requests, and core has been idle.
  *
- * When a lane breaks, its pending calls are rejected at once, because their outcome is
- * unknown. The lane is opened again after a pause that grows.
+ * When a lane breaks, its pending calls are rejected immediately, because their outcome
+ * is unknown. The lane is reopened after a pause, which grows with each failure.
  */
 export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
   const all: Lane[] = Array.from({ length: lanes }, () => ({
@@ -112,7 +113,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     settle(number)?.reject(error);
   }
 
-  /** Rejects a call that was not begun. */
+  /** Counts a failure, and rejects a call that was never sent. */
   async function refuse(failure: LaneFailure, why: string): Promise<never> {
     load.failures[failure] += 1;
     throw new CoreUnavailable(why);
@@ -126,7 +127,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     }
   }
 
-  /** The next lane that is open or may be opened. */
+  /** Returns the next lane that is open or may be opened; undefined when all lanes are resting. */
   function pick(): Lane | undefined {
     const now = performance.now();
     for (let tries = 0; tries < all.length; tries++) {
@@ -157,7 +158,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       }
       breakLane(lane, stream);
     });
-    // Core may also end the stream without an error.
+    // Core can also end the stream without an error.
     stream.on("end", () => breakLane(lane, stream));
     return stream;
   }
@@ -182,7 +183,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
     lane.failures += 1;
     load.open -= 1;
     stream.cancel();
-    // The unsent calls are rejected with the others below, so they must not be sent later.
+    // The loop below also rejects the calls that were not sent yet, so they must not be sent later.
     if (turn?.lane === lane) turn = undefined;
     for (const [number, waiting] of inProgress) {
       if (waiting.lane === lane) fail(number, "broken", new CoreUnavailable("the connection to core broke"));
@@ -202,7 +203,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Opens a lane if none is open. Resolves once core has accepted a lane, and rejects when core does not. */
+  /** Opens a lane if no lane is open. Resolves once core has accepted a lane; rejects if core does not accept it. */
   async function greet(): Promise<void> {
     if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();

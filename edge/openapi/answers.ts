@@ -22,7 +22,7 @@ export const ERROR_BODY: Schema = {
     field: {
       type: "string",
       description:
-        "The first invalid field or parameter, if one is the reason for a 400. Nested names are dotted, e.g. `user.id`.",
+        "The first invalid field or parameter, when it is the reason for a 400. Nested names are dotted, e.g. `user.id`.",
     },
   },
   required: ["statusCode", "message"],
@@ -30,7 +30,7 @@ export const ERROR_BODY: Schema = {
 
 type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 
-/** The description of each refusal of core. */
+/** The description of each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
   [Refusal.UNKNOWN_WORKSPACE]:
@@ -42,7 +42,7 @@ const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.PUSH_WORKSPACE]: "the workspace has a target URL, so events are pushed and not held",
 };
 
-/** Errors of every request that are not refusals of core. */
+/** The errors that every request can get, except core's refusals. */
 const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = [
   [ERRORS.notHttp.status, ERRORS.notHttp.message],
   [ERRORS.late.status, ERRORS.late.message],
@@ -54,7 +54,7 @@ const OF_EVERY_REQUEST: readonly (readonly [status: number, words: string])[] = 
   ],
 ];
 const OF_BODIES: readonly (readonly [status: number, words: string])[] = [
-  [ERRORS.notJson.status, "the body is not JSON in UTF-8, or not an object; without `field`"],
+  [ERRORS.notJson.status, "the body is not JSON in UTF-8, or is not an object; the answer has no `field`"],
   [ERRORS.tooLarge.status, ERRORS.tooLarge.message],
 ];
 

@@ -26,11 +26,11 @@ const WORKSPACE_ID: Parameter = {
 };
 
 const CHECKS =
-  `Checks are made in this order, and the first that fails is answered: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
+  `The checks run in this order, and the answer is for the first check that fails: the body is JSON of at most ${BODY_MAX_BYTES / 1_024} KB (400, ` +
   "413); the limit of the sending address (429); the workspace exists and is connected (404); the signature is valid " +
-  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields keep their rules (400).`;
+  `(401); its timestamp is within ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes (409); the limit of the workspace (429); the fields follow their rules (400).`;
 
-/** Returns the public contract as OpenAPI 3.1, made from the schemas that requests are checked with. */
+/** Returns the public contract as OpenAPI 3.1, made from the schemas with which the edge checks requests. */
 export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument {
   return {
     openapi: "3.1.0",
@@ -41,8 +41,9 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
         "Runs games in chat tools through bridges. A bridge is a small HTTP program beside a chat tool: it reports " +
         "what members do, and shows what the games publish. Both directions are signed. The answer to an event never " +
         "contains its effects: they arrive later, by push (the webhooks below) or by poll. The contract is a beta: " +
-        "fields and kinds may be added at any time, so ignore unknown ones. After a timeout, a `429` or a `5xx`, " +
-        "send the request again with the same `id` and a new signature. Do not repeat it after any other `4xx`.",
+        "fields and kinds may be added at any time. Ignore unknown fields, and show an unknown kind like `card`. After a " +
+        "timeout, a `429` or a `5xx`, send the request again with the same `id` and a new signature. Do not send it " +
+        "again after any other `4xx`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: publicUrl, description: "The address at which bridges reach the service." }],
@@ -65,9 +66,9 @@ export function openApiDocument(publicUrl: string = LOCAL_EDGE): OpenApiDocument
           in: "header",
           name: SIGNATURE,
           description:
-            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, or for a poll of `<t>.<query string>` " +
-            "exactly as sent, keyed with the workspace's secret. During a rotation there is one `v1` entry per " +
-            `secret, the newest first, and one valid entry is sufficient. Refuse a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
+            "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, keyed with the workspace's secret. For a " +
+            "poll, it is of `<t>.<query string>`, exactly as sent. During a rotation there is one `v1` entry per " +
+            `secret, the newest first, and one valid entry is sufficient. Reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes ` +
             "from the local clock, and compare in constant time.",
         },
       },
@@ -80,7 +81,7 @@ function postEvent(): Operation {
     operationId: "postEvent",
     tags: ["inbound"],
     summary: "Report a command, a button press or a typed message",
-    description: `The signature covers the exact bytes of the body, whatever their Content-Type. ${CHECKS}`,
+    description: `The signature covers the exact bytes of the body, whatever the Content-Type. ${CHECKS}`,
     parameters: [WORKSPACE_ID],
     requestBody: { required: true, content: json(refTo("InboundEvent")) },
     responses: {
@@ -100,11 +101,10 @@ function pollEvents(): Operation {
     tags: ["poll"],
     summary: "Fetch held events",
     description:
-      `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again at once when \`hasMore\` is true, otherwise every ` +
+      `Events are held for ${HELD_SECONDS / 3_600} hours. Poll again immediately when \`hasMore\` is true, otherwise every ` +
       `few seconds (${POLL_INTERVAL_MS / 1_000} are recommended). Verify the signature of the answer before you act ` +
-      "on any event. The checks are those of a " +
-      "POST, with the query in place of the body's fields (400), and then that the workspace has no target URL (403). " +
-      "Unknown and repeated parameters are refused.",
+      "on any event. The checks are those of a POST, except that the query is checked instead of the body's fields " +
+      "(400). The last check is that the workspace has no target URL (403). Unknown and repeated parameters are refused.",
     parameters: [
       WORKSPACE_ID,
       {
@@ -112,8 +112,8 @@ function pollEvents(): Operation {
         in: "query",
         required: false,
         description:
-          "The cursor `next` of the last page; the default is the oldest held event. `latest` returns no events, and " +
-          "the newest cursor.",
+          "The cursor `next` of the last page. Without `after`, the page begins with the oldest held event. `latest` " +
+          "returns the newest cursor and no events.",
         schema: { anyOf: [{ type: "string", pattern: CURSOR_FORM.source }, { const: "latest" }] },
       },
       {
@@ -173,7 +173,7 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
       },
       "4XX": {
         description:
-          "A failure, as is every other answer except 2xx, including redirects, and no answer in time.",
+          "The push failed. Every answer except 2xx is a failure, including a redirect. So is no answer in time.",
       },
     },
   };

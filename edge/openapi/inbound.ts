@@ -2,7 +2,7 @@ import type { InboundType } from "../../contract/messages";
 import { INBOUND_EVENT_SCHEMAS } from "../public/inbound-event-schema";
 import { refTo, type Schema } from "./shape";
 
-/** A schema of the validator. It has our own keyword `wellFormed`, and `if` for a choice by type. */
+/** A schema of the validator. It has our own keyword `wellFormed`, and uses `if` to distinguish types. */
 interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf"> {
   readonly wellFormed?: boolean;
   readonly if?: OwnSchema;
@@ -28,7 +28,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   id: "Request id, unique per request: a repeat within 24 hours is answered 202 and ignored.",
   messageId: "`message.id` of the message that the button was on.",
   action: "The button's `action`, unchanged.",
-  replyTo: "`message.id` of the message that this one replies to.",
+  replyTo: "`message.id` of the message that the member replied to.",
 };
 const TEXT_WORDS: Readonly<Record<InboundType, string>> = {
   command:
@@ -38,10 +38,10 @@ const TEXT_WORDS: Readonly<Record<InboundType, string>> = {
 };
 
 const DM_WORDS =
-  "`dm:` and exactly the event's own `user.id` is the member's direct conversation. That of another member is " +
-  "refused with `field` `channel`.";
+  "The member's direct conversation is `dm:` followed by exactly the event's own `user.id`. The direct conversation " +
+  "of another member is refused with `field` `channel`.";
 
-/** The schemas of everything that a bridge sends, made from the schemas that the edge checks requests with. */
+/** Returns the schemas of everything that a bridge sends, made from the schemas with which the edge checks requests. */
 export function inboundSchemas(): Readonly<Record<string, Schema>> {
   const types = Object.keys(NAMES) as InboundType[];
   return {
@@ -87,7 +87,7 @@ function eventSchema(type: InboundType): Schema {
   return { description: NAMES[type].description, ...rest, properties: Object.fromEntries(described) };
 }
 
-/** The same rules in plain JSON Schema. */
+/** Returns the same rules in plain JSON Schema. */
 function toSchema(own: OwnSchema | undefined): Schema {
   if (own === undefined) throw new Error("the schema of inbound events lacks a field that is documented");
   const { wellFormed, if: condition, then, else: otherwise, properties, not, anyOf, ...rest } = own;

@@ -13,7 +13,7 @@ const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER;
 const instant = (description: string): Schema => ({ type: "string", format: "date-time", description });
 const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
 
-/** The schema of an object. It allows unknown fields, because fields may be added. */
+/** Returns the schema of an object. The schema allows unknown fields, because the contract may add fields. */
 function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", description, properties, required: Object.keys(properties) };
 }
@@ -50,9 +50,9 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     name: "MessageUpdate",
     summary: "Replace a message",
     description:
-      "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update that is " +
-      "older, by `sequence`, than the last one applied. An update without a mapping may have overtaken its create: " +
-      `hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if it ` +
+      "Replace the text, buttons and image of the message that `message.id` is mapped to. Skip an update whose " +
+      "`sequence` is lower than that of the last update applied. An update without a mapping may have overtaken its " +
+      `create: hold it for up to ${UPDATE_HOLD_MS / 1_000} seconds. A failed push is retried ${RETRY_TIMES} later if it ` +
       `starts a phase (${PHASE_KINDS.map((kind) => `\`${kind}\``).join(", ")}). Other updates are not retried, ` +
       "because the next update supersedes them.",
     fields: { channel, message },
@@ -61,7 +61,7 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
     type: "message.ephemeral",
     name: "MessageEphemeral",
     summary: "Show a message to one member only",
-    description: `Show \`message\` only to \`user\` in \`channel\` if the chat can; otherwise send it as a DM or post it. It is never updated. ${RETRIED}`,
+    description: `Show \`message\` only to \`user\` in \`channel\` if the chat can; otherwise send it as a DM or post it. The message is never updated. ${RETRIED}`,
     fields: { channel, user, message },
   },
   {
@@ -81,7 +81,7 @@ export const OUTBOUND_TYPES: readonly OutboundType[] = [
   },
 ];
 
-/** The schemas of everything that a bridge receives. */
+/** Returns the schemas of everything that a bridge receives. */
 export function outboundSchemas(): Readonly<Record<string, Schema>> {
   return {
     OutboundEvent: {
@@ -144,13 +144,16 @@ export function outboundSchemas(): Readonly<Record<string, Schema>> {
         type: ["string", "null"],
         pattern: CURSOR_FORM.source,
         description:
-          "The cursor to send as `after` next, unchanged. Null only when no `after` was sent and no event is held.",
+          "The cursor to send unchanged as `after` in the next poll. Null only when no `after` was sent and no event is held.",
       },
-      hasMore: { type: "boolean", description: "Whether more events are held: if so, poll again at once." },
+      hasMore: {
+        type: "boolean",
+        description: "Whether more events are held: if so, poll again immediately.",
+      },
       gap: {
         type: "boolean",
         description:
-          "Whether events after the sent `after` expired before they were fetched. If so, continue from `next`.",
+          "Whether events after the cursor in `after` expired before they were fetched. If so, continue from `next`.",
       },
     }),
   };
@@ -172,7 +175,7 @@ function head(type: string): Readonly<Record<string, Schema>> {
     expiresAt: {
       type: ["string", "null"],
       format: "date-time",
-      description: "When the event expires, in UTC: drop it then. Null means never.",
+      description: "When the event expires, in UTC. Drop an expired event. Null means that it never expires.",
     },
   };
 }

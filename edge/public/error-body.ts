@@ -3,14 +3,14 @@ import { ERRORS, type ContractError } from "../../contract/errors";
 
 /** An error answer: its status, headers and body. The message is never the text of an internal fault. */
 export interface ErrorAnswer extends ContractError {
-  /** The first invalid field, on a 400 for a field rule. */
+  /** The first invalid field, in a 400 because of a field rule. */
   readonly field?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
 const NO_STATUS_TEXT = ERRORS.tooLarge.status;
 
-/** Returns the contract's error body (section "Error body"). `error` is the status text; a 413 has none. */
+/** Returns the contract's error body (section "Error body"). `error` is the status text; a 413 has no `error`. */
 export function errorBody({ status, message, field }: ErrorAnswer) {
   const error = STATUS_CODES[status];
   return {

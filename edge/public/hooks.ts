@@ -12,7 +12,7 @@ import { canonicalAddress } from "./source-address";
 import type { UnsentPages } from "./unsent-pages";
 
 const SIGNATURE_HEADER = "service-signature";
-/** The type as which every body is parsed. Fastify caches the parser of a named type; for "*" it parses each header. */
+/** The content type of every body. Fastify caches the parser of a named type, but for "*" it parses every header. */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [
@@ -42,7 +42,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const json = readJson(body); // check 1
     if (json === undefined) return sendError(reply, ERRORS.notJson);
-    const reading = readInboundEvent(json.value); // check 7; core answers a violation after check 6
+    const reading = readInboundEvent(json.value); // check 7; core reports a violation after check 6
     const { outcome } = await core.receive({ ...caller(request), body, reading });
     if (outcome?.$case === "refused") return sendError(reply, refusalAnswer(outcome.value));
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
@@ -71,7 +71,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   });
 }
 
-/** The parts of a request that checks 2 to 5 need. Node joins repeated headers, so two signatures are malformed. */
+/** Returns what checks 2 to 5 need. Node joins repeated headers, so two signatures become a malformed signature. */
 function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
   return {
@@ -81,7 +81,7 @@ function caller(request: HooksRequest) {
   };
 }
 
-/** Everything after the first "?", exactly as sent. */
+/** Returns everything after the first "?", exactly as sent. */
 function rawQuery(request: FastifyRequest): string {
   const url = request.raw.url ?? "";
   const at = url.indexOf("?");
@@ -89,8 +89,9 @@ function rawQuery(request: FastifyRequest): string {
 }
 
 /**
- * Sends an answer without Fastify's serialization and onSend hooks, of which there are none. The onResponse hooks and
- * listeners of the raw response still run. Throws when a header is invalid; Fastify then answers 500.
+ * Sends an answer without Fastify's serialization and without its onSend hooks, which this app does not use. The
+ * onResponse hooks and the listeners of the raw response still run. Throws when a header is invalid; Fastify then
+ * answers 500.
  * @param headers alternating names and values
  */
 function sendPastFastify(

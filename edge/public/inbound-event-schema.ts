@@ -9,11 +9,11 @@ import {
 
 /**
  * The contract's `InboundEvent` as JSON Schema, one schema for each type. Properties
- * are in the order of the contract's field table, because faults are searched for in
- * this order. Lengths count code points.
+ * are in the order of the contract's field table, because the search for the first
+ * fault uses this order. Lengths are in code points.
  */
 
-/** A string without lone surrogates. A string with them is not Unicode text, and could not be stored unchanged. */
+/** A string without lone surrogates. With them it would not be Unicode text, and could not be stored unchanged. */
 const text = (minLength: number, maxLength: number) => ({
   type: "string",
   minLength,

@@ -12,21 +12,21 @@ export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
   /** Is called with the status of the answer to a request that could not be parsed. */
   onUnreadable?(status: number): void;
-  /** Milliseconds that a client may read nothing of its answer before its connection is closed. */
+  /** Milliseconds after which the connection of a client that reads nothing of its answer is closed. */
   readonly stalledMs?: number;
   /** Is called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Also bounds answers that are too small for `UnsentPages` to count. */
+/** Milliseconds. This limit includes the small answers that `UnsentPages` does not count. */
 const STALLED_MS = 60_000;
-/** Further bytes of an oversized body that are read, so that its sender sees the answer instead of a reset. */
+/** Maximum bytes to discard of an oversized body, so that its sender gets the answer instead of a connection reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
 
-/** Creates the HTTP server for bridges, without its routes. Its own answers all have the contract's error body. */
+/** Creates the HTTP server for bridges, without routes. The server's own errors have the contract's error body. */
 export function createPublicListener({
   trustProxy,
   report,
@@ -41,25 +41,25 @@ export function createPublicListener({
     http: {
       ...REQUEST_TIMEOUTS,
       maxHeaderSize: HEADERS_MAX_BYTES,
-      // Checked below, because Node's own answer to a request without a Host header has no body.
+      // A hook checks this below, because Node's own answer to a request without a Host header has no body.
       requireHostHeader: false,
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    // Requests that have arrived when the edge stops are still answered; Fastify's 503 would have another body.
+    // A stopping edge still answers the requests that have arrived. Fastify's own 503 would have another body.
     return503OnClosing: false,
     // A long path segment is an unknown workspace id, so its length is not limited here.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
-    // A malformed path is answered like an unknown one.
+    // A malformed path is answered like an unknown path.
     frameworkErrors: (_error, _request, reply) => {
       void sendError(reply, ERRORS.notFound);
     },
   });
   app.removeAllContentTypeParsers();
-  // Headers are limited by their bytes. Beyond a maximum count, Node would drop headers without an error.
+  // Only the bytes of the headers are limited. Beyond a maximum count, Node would drop headers without an error.
   app.server.maxHeadersCount = 0;
-  // A client that closes its half of the connection still gets its answer. Node does not document this property.
+  // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Expectations other than 100-continue are ignored. CONNECT is answered 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -76,7 +76,7 @@ export function createPublicListener({
   });
   app.setNotFoundHandler((_request, reply) => sendError(reply, ERRORS.notFound));
   app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    // An unknown path is answered 404 even if something else is invalid, e.g. its Content-Type.
+    // An unknown path is answered 404, even if another part of the request is invalid, e.g. the Content-Type.
     if (request.is404) return sendError(reply, ERRORS.notFound);
     if (error instanceof CoreUnavailable) return sendError(reply, UNAVAILABLE);
     if (error.statusCode === ERRORS.tooLarge.status) {
@@ -90,7 +90,7 @@ export function createPublicListener({
   return app;
 }
 
-/** The number of Host headers. Counts raw headers, because `headers` has only the first. */
+/** Returns the number of Host headers. Counts the raw headers, because `headers` has only the first Host header. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   // Names and values alternate.
@@ -109,7 +109,7 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyRepl
     .send(JSON.stringify(errorBody(answer)));
 }
 
-/** Reads and discards the rest of a body, up to a bound in bytes and time. */
+/** Reads and discards the rest of a body, up to a maximum of bytes and time. */
 function drain(body: Readable): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
@@ -127,7 +127,7 @@ function drain(body: Readable): Promise<void> {
   });
 }
 
-/** Answers a request that is not HTTP, has too long headers, or did not arrive in time. Closes the connection. */
+/** Answers a request that is not HTTP, is too late, or has headers that are too long. Closes the connection. */
 function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
@@ -146,7 +146,7 @@ function answerBrokenRequest(
 function endWith(socket: Duplex, answer: ErrorAnswer): void {
   const body = JSON.stringify(errorBody(answer));
   const { error: reason = "" } = errorBody(answer);
-  // Node does not handle errors of a CONNECT socket, so without this a reset would end the process.
+  // Node does not handle errors of a CONNECT socket, so without this listener a reset would crash the process.
   socket.on("error", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${answer.status} ${reason}\r\nContent-Type: application/json\r\n` +

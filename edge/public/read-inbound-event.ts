@@ -5,7 +5,7 @@ import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { ReceiveRequest } from "../../proto/gen/chatbridge/v1/bridge";
 import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-schema";
 
-/** Characters of an unknown field's name in an answer: the sender may send a long name. */
+/** Maximum characters of an unknown field's name in an answer, because a sender can send a long name. */
 const FIELD_NAME_MAX = 256;
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, ownProperties: true, logger: false });
@@ -20,7 +20,7 @@ type Reading = NonNullable<ReceiveRequest["reading"]>;
 
 interface Schema {
   readonly type?: string | readonly string[];
-  /** In the contract's order. */
+  /** The fields, in the contract's order. */
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly then?: Schema;
@@ -34,7 +34,7 @@ const VALID = Object.fromEntries(
 ) as Readonly<Record<InboundType, ValidateFunction<InboundEventBody>>>;
 for (const schema of Object.values(INBOUND_EVENT_SCHEMAS)) compileFields(schema as Schema);
 
-/** Compiles the schema of each field, which finds the fault of an event. Ajv keeps what it has compiled. */
+/** Compiles the schema of each field. These schemas find the fault of an invalid event. Ajv caches each schema. */
 function compileFields({ properties = {} }: Schema): void {
   for (const property of Object.values(properties)) {
     ajv.compile(property);
@@ -42,12 +42,12 @@ function compileFields({ properties = {} }: Schema): void {
   }
 }
 
-/** Returns the schema with the inner fields of a field that is or may be an object. */
+/** Returns the schema of a field's inner fields; undefined when the field cannot be an object. */
 function fieldsOf(property: Schema): Schema | undefined {
   return property.type === "object" ? property : property.then;
 }
 
-/** Returns the event in a JSON body, or the first of the contract's field rules that the body breaks (check 7). */
+/** Returns the event in a JSON body, or the body's first violation of the contract's field rules (check 7). */
 export function readInboundEvent(body: unknown): Reading {
   if (!isObject(body)) return violation(undefined, "the body must be a JSON object");
   const { type } = body;
@@ -58,7 +58,7 @@ export function readInboundEvent(body: unknown): Reading {
   return namesAnotherMember(body) ? otherMember() : { $case: "event", value: toMessage(body) };
 }
 
-/** The first fault of a body that its schema rejects: known fields in the contract's order, then unknown fields. */
+/** Returns the first fault of a body. Known fields are checked in the contract's order, then unknown fields. */
 function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): Reading {
   for (const name of Object.keys(schema.properties ?? {})) {
     const found = findFieldFault(body, name, schema);
@@ -101,7 +101,7 @@ function findFieldFault(
   return unknown === undefined ? fault : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
-/** Ajv's message, except for the keyword that this file adds. */
+/** Returns Ajv's message, or our own message for the keyword that this file adds. */
 function wording(message: string): string {
   return message.includes("wellFormed") ? "must be well-formed Unicode" : message;
 }
@@ -136,12 +136,12 @@ function channelId(channel: unknown): string | undefined {
 function noDmHere() {
   return violation(
     "channel",
-    "channel must not be a DM on a command; elsewhere a DM must be dm: and a user.id",
+    "channel must not be a DM on a command; on other events, a DM must be dm: followed by a user.id",
   );
 }
 
 function otherMember() {
-  return violation("channel", "channel must be dm: and the event's own user.id");
+  return violation("channel", "channel must be dm: followed by the event's own user.id");
 }
 
 function violation(field: string | undefined, message: string): Reading {

@@ -1,7 +1,7 @@
-/** Strict: invalid UTF-8 is an error, and a byte order mark is not JSON. */
+/** A strict decoder: it throws on invalid UTF-8, and keeps a byte order mark, which is not JSON. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The JSON value of a body, or undefined when it is not JSON in UTF-8 (check 1). */
+/** Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1). */
 export function readJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(utf8.decode(body)) };

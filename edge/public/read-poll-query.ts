@@ -8,7 +8,7 @@ const FIELD_NAME_MAX = 256;
 type Reading = NonNullable<PollRequest["reading"]>;
 
 /**
- * Returns the query of a poll, or its first fault: malformed and repeated parameters
+ * Returns the query of a poll, or the query's first fault. Known parameters are checked
  * in the order of the contract's table, then unknown parameters in the order sent.
  */
 export function readPollQuery(queryString: string): Reading {

@@ -2,7 +2,7 @@ import { ERRORS } from "../../contract/errors";
 import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import type { ErrorAnswer } from "./error-body";
 
-/** The answers to core's refusals. */
+/** The HTTP answer for each of core's refusals. */
 const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswer>> = {
   [Refusal.ADDRESS_LIMIT]: ERRORS.addressLimit,
   [Refusal.UNKNOWN_WORKSPACE]: ERRORS.notFound,
@@ -13,7 +13,7 @@ const ANSWERS: Readonly<Record<Exclude<Refusal, Refusal.UNSPECIFIED>, ErrorAnswe
   [Refusal.PUSH_WORKSPACE]: ERRORS.pushWorkspace,
 };
 
-/** The answer that a bridge gets for a refusal of core. */
+/** Returns the answer that a bridge gets when core refuses its request. */
 export function refusalAnswer({ refusal, violation, retryAfterSeconds }: Refused): ErrorAnswer {
   if (refusal === Refusal.UNSPECIFIED) throw new Error("core refused without a reason");
   const answer = ANSWERS[refusal];

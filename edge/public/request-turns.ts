@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Calls `start` when it is the request's turn, unless its connection has closed before. */
+/** Calls `start` when it is the request's turn, unless the connection closes first. */
 export type TakeTurn = (response: ServerResponse, start: () => void) => void;
 
 export interface WaitingMax {
-  /** Requests that may wait on one connection, and on all connections. */
+  /** Maximum number of requests that wait on one connection, and on all connections. */
   readonly onConnection: number;
   readonly inAll: number;
 }
 
 /**
- * Signed requests stay below the first bound, because Node reads 64 KB at a time, and nothing while a request
- * waits. A waiting request takes about 3 KB, so all of them take at most 48 MB.
+ * Signed requests do not reach the first bound, because Node reads 64 KB at a time, and stops reading while a request
+ * waits. A waiting request takes about 3 KB of memory, so all waiting requests take at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
 
@@ -23,10 +23,10 @@ interface Line {
 }
 
 /**
- * Starts the requests of a connection one at a time, each when the kernel has accepted
- * the previous answer. So a client that pipelines and reads nothing has one answer in
- * memory, and its other requests cost core nothing. A connection on which too many
- * requests wait is closed.
+ * Starts the requests of a connection one at a time. A request starts when the kernel
+ * has accepted the previous answer. So if a client pipelines requests and reads nothing,
+ * only one answer is in memory, and its other requests cost core nothing. A connection
+ * with too many waiting requests is closed.
  */
 export function createTurns(max = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();
@@ -41,7 +41,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
     // Node resumes reading at the end of a body, and stops again when the socket emits "pause". `pause()` does
-    // not emit "pause" if the socket was paused between `resume()` and "resume", so it is emitted here.
+    // not emit "pause" if the socket was paused between `resume()` and "resume", so the event is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });
@@ -65,7 +65,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     wait(line, 1);
     socket.pause();
     last.once("close", () => {
-      // The "close" listener of the socket uncounts its waiting requests.
+      // The socket's "close" listener subtracts its waiting requests from the counts.
       if (!socket.writable) return;
       wait(line, -1);
       if (line.waiting === 0) socket.resume();

@@ -2,7 +2,7 @@ import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import type { AddressShield } from "./address-shield";
 import type { CoreClient } from "../lane/core-client";
 
-/** Core behind the shield, which refuses requests over the limit of their address without calling core. */
+/** Returns a client that calls core only when the shield does not refuse the request. */
 export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient {
   async function ask<Response extends { outcome?: { $case: string; value: unknown } | undefined }>(
     address: string,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** The source of a poll. Workspaces and addresses have separate bounds, so one that reads nothing harms no other. */
+/** The source of a poll. Each workspace and each address has its own bound, so no bridge can block all others. */
 export interface PageOwner {
   readonly workspaceId: string;
   /** In canonical form. */
@@ -9,24 +9,24 @@ export interface PageOwner {
 
 export type UnsentPages = ReturnType<typeof createUnsentPages>;
 
-/** Smaller pages are not counted: they fit into the buffer that the system has for each connection. */
+/** Pages up to this size are not counted: they fit into the operating system's buffer for the connection. */
 const SMALL_BYTES = 16_384;
 const MB = 1_048_576;
-/** Bytes of pages. A workspace has room for five of the largest pages, and an address for ten. */
+/** Maximum bytes of unsent pages. A workspace has room for five pages of the largest size, and an address for ten. */
 const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
-/** A page of 100 events of the largest size takes a minute at 100 KB a second. */
+/** Milliseconds within which a page must be received: the largest page takes a minute at 100 KB a second. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Counts the pages on their way to bridges, so that bridges that do not read cannot fill the memory. Closes the
- * connection of a page that is not received within `takenWithinMs`. The bridge then polls again.
+ * Limits the bytes of pages that bridges have not received yet. So bridges that do not read cannot fill the memory.
+ * If a page is not received within `takenWithinMs`, its connection is closed. The bridge then polls again.
  */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
   takenWithinMs = TAKEN_WITHIN_MS,
 ) {
-  /** When each page was added, by `performance.now()`, oldest first. */
+  /** The times at which the pages were added, by `performance.now()`, oldest first. */
   const unsent = new Map<ServerResponse, number>();
   const byWorkspace = new Map<string, number>();
   const byAddress = new Map<string, number>();
@@ -49,7 +49,7 @@ export function createUnsentPages(
     get bytes() {
       return total;
     },
-    /** Counts a page until it is sent. Returns false when there is no room for it. */
+    /** Counts a page until the page is sent. Returns false when there is no room for the page. */
     add(response: ServerResponse, bytes: number, owner: PageOwner): boolean {
       if (bytes <= SMALL_BYTES) return true;
       if (
@@ -58,11 +58,11 @@ export function createUnsentPages(
         (byAddress.get(owner.address) ?? 0) + bytes > room.address
       )
         return false;
-      // The client has disconnected, so "close" is not emitted again.
+      // The client has already disconnected, so "close" will not be emitted again.
       if (response.req.socket.destroyed) return true;
       unsent.set(response, performance.now());
       count(owner, bytes);
-      // Emitted after the last byte is sent, or when the connection closes.
+      // "close" is emitted after the last byte is sent, or when the connection closes.
       response.once("close", () => {
         unsent.delete(response);
         count(owner, -bytes);
@@ -73,7 +73,7 @@ export function createUnsentPages(
   };
 }
 
-/** Adds to the bytes of one owner. Removes an owner without any. */
+/** Adds `bytes` to the count of one owner. Removes an owner whose count is 0. */
 function change(bytesOf: Map<string, number>, key: string, bytes: number): void {
   const sum = (bytesOf.get(key) ?? 0) + bytes;
   if (sum === 0) bytesOf.delete(key);
