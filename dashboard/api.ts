@@ -11,10 +11,10 @@ import type {
 
 /** Statuses that mean that the server, core behind it, or a proxy in front of it did not answer. */
 const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
-/** Delay before a read without an answer is retried. */
+/** Milliseconds until a read that got no answer is retried. */
 export const READ_AGAIN_MS = 2_000;
 
-/** An error for people. The status is 0 when the server is unreachable. */
+/** An error with a message for people. The status is 0 when the server is unreachable. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   constructor(
@@ -26,7 +26,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** Whether the request got no answer, so that it may work later. */
+  /** Whether the request got no answer. If so, it may succeed later. */
   get isUnanswered(): boolean {
     return UNANSWERED.has(this.status);
   }
@@ -47,7 +47,7 @@ export function onUnanswered(then: () => void): () => void {
   return () => whenUnanswered.delete(then);
 }
 
-/** The origin of a request: an action of a person, which counts as use of the session, or the page by itself. */
+/** The cause of a request: an action of a person, or the page itself. Only an action counts as use of the session. */
 export type AskedBy = "person" | "itself";
 const ASKED_BY = { person: "1", itself: "by-itself" } as const;
 
@@ -76,7 +76,7 @@ async function ask<Answer>(
   throw new ApiError(answer.status, words, refusal.field);
 }
 
-/** Sends a request. Returns undefined when there was no answer. */
+/** Sends a request. Returns undefined when there is no answer. */
 async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
     return await fetch(path, init);
@@ -86,7 +86,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
   }
 }
 
-/** Creates the error for a request without an answer. For a change, it says that the change may have been made. */
+/** Creates the error for a request without an answer. The error of a change says that the outcome is unknown. */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then();
   if (method === "GET") {
@@ -101,7 +101,7 @@ function unanswered(status: number, method: string, path: string, words: string)
   );
 }
 
-/** The API of the dashboard's server. All calls reject with `ApiError`. */
+/** The API of the dashboard's server. All calls reject with `ApiError`, unless `signal` aborted them. */
 export const api = {
   /** Resolves to undefined when nobody is signed in. */
   session: () => ask<SessionShape | undefined>("GET", "/session"),

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The current time in ms since the epoch, updated every `everyMs`. */
+/** Returns the current time in ms since the epoch, and updates it every `everyMs` ms. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -20,7 +20,7 @@ export function navigate(path: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** A link within the dashboard. A plain click does not reload; a click with a modifier key is left to the browser. */
+/** A link within the dashboard. A plain click does not reload the page. The browser handles other clicks. */
 export function Link({ href, ...more }: AnchorHTMLAttributes & { readonly href: string }) {
   return (
     <a

@@ -15,10 +15,10 @@ const ENDED = "Your session has ended: sign in again.";
 /** Signs in with the link in the URL, or finds the existing session. */
 export async function beginSession(): Promise<void> {
   const [, code] = LINK_FORM.exec(location.hash) ?? [];
-  // The code is removed from the URL at once, so that it does not stay in the history.
+  // The code is removed from the URL immediately, so that it does not stay in the history.
   if (code !== undefined) history.replaceState(null, "", location.pathname);
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
-  // A used link is no error for a person who is already signed in.
+  // A used link is not an error for a person who is already signed in.
   if (sessionState.get().is !== "in") await findSession(refused?.message);
 }
 
@@ -30,7 +30,7 @@ async function findSession(refused: string | undefined): Promise<void> {
   if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
-/** Begins a session. Resolves to the error, or to undefined: it is no error when nobody is signed in. */
+/** Begins a session. Resolves to the error, if any. A missing session is not an error. */
 async function enter(begin: () => Promise<SessionShape | undefined>): Promise<ApiError | undefined> {
   try {
     const session = await begin();

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "./api";
 
-/** The state of an action of the user: whether it is pending, and its error. */
+/** An action of the user, with its state: whether the action is pending, and its error. */
 export interface Action<Arguments extends readonly unknown[]> {
   readonly pending: boolean;
   readonly error: ApiError | undefined;
@@ -10,7 +10,7 @@ export interface Action<Arguments extends readonly unknown[]> {
   clear(): void;
 }
 
-/** Wraps `act` in an `Action`. While it is pending, `run` does nothing. */
+/** Wraps `act` in an `Action`. While the action is pending, `run` does nothing. */
 export function useAction<Arguments extends readonly unknown[]>(
   act: (...given: Arguments) => Promise<void>,
 ): Action<Arguments> {

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, READ_AGAIN_MS, type AskedBy } from "./api";
 
 export interface Loaded<T> {
-  /** The last result, also while a newer one is loading. */
+  /** The last result. It stays while a newer result is loading. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
@@ -10,8 +10,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Calls `load`, and again whenever `by` changes. While there is no answer, it retries. Results of an earlier `by` are
- * ignored.
+ * Calls `load`, and calls it again whenever `by` changes. A call without an answer is retried. Results for an earlier
+ * `by` are ignored.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal, asked: AskedBy) => Promise<T>,

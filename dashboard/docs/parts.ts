@@ -7,9 +7,9 @@ interface Schema {
   readonly "x-extensible-enum"?: readonly string[];
 }
 
-/** Our parts of the page, in place of those that need inline HTML, ask for a secret, or are not accessible. */
+/** Replaces the parts of Swagger UI that need inline HTML, ask for a secret, or are not accessible. */
 export function parts({ React: { createElement: h } }: System) {
-  /** Shows a text with code in backticks. The original assigns HTML, which the content security policy blocks. */
+  /** Shows a text, with the parts in backticks as code. The original assigns HTML, which our security policy blocks. */
   function Markdown({ source = "" }: { readonly source?: string }) {
     const words = source.split("`").map((part, index) => (index % 2 === 1 ? h("code", null, part) : part));
     return h("div", { className: "markdown" }, ...words);
@@ -40,7 +40,7 @@ export function parts({ React: { createElement: h } }: System) {
     );
   }
 
-  /** Names a schema after its component. The original shows no name for a body, and a number for an alternative. */
+  /** Shows the name of a schema's component. The original shows no name for a body, and a number for an alternative. */
   const KeywordTitle =
     (Original: Component) =>
     ({ title, schema }: { readonly title: unknown; readonly schema: Schema }) => {

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
-/** Writes a compressed copy beside each script and stylesheet. The edge serves it to browsers that accept it. */
+/** Writes a compressed copy of each script and stylesheet. The edge serves the copy to browsers that accept gzip. */
 const compressedCopies: Plugin = {
   name: "compressed-copies",
   enforce: "post",
@@ -20,7 +20,7 @@ export default defineConfig({
   plugins: [compressedCopies],
   build: {
     outDir: "../../dist/dashboard",
-    // The dashboard's build, which runs first, emptied it.
+    // The dashboard's build runs first, and has already emptied this directory.
     emptyOutDir: false,
     copyPublicDir: false,
     license: { fileName: "docs-licenses.md" },
@@ -30,7 +30,7 @@ export default defineConfig({
       input: `${import.meta.dirname}/docs.html`,
       checks: { pluginTimings: false },
     },
-    // Swagger UI is one file.
+    // Swagger UI is one large file.
     chunkSizeWarningLimit: 2_000,
   },
 });

@@ -84,7 +84,8 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
             <span>
               <strong>It receives pushes</strong>
               <span class="hint">
-                The bridge needs a public HTTPS address. Events arrive at once, and are lost while it is down.
+                The bridge needs a public HTTPS address. Events arrive immediately, and are lost while the
+                bridge is down.
               </span>
             </span>
           </label>

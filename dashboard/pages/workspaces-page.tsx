@@ -8,9 +8,9 @@ import { useSearch } from "../workspaces/use-search";
 import { useWorkspacePages } from "../workspaces/use-workspace-pages";
 import { WorkspaceTable } from "../workspaces/workspace-table";
 
-/** Pause in typing before the search starts. */
+/** Milliseconds after the last keystroke until the search starts. */
 const TYPED_FOR_MS = 350;
-/** Found workspaces to show at first: each one needs a call for its health. */
+/** Number of found workspaces to show at first, because each shown workspace needs a call for its health. */
 const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {

@@ -13,7 +13,7 @@ export interface ConfirmDialogProps {
   /** Names of the fields in `children` that show their own errors. */
   readonly fields?: readonly string[];
   readonly danger?: boolean;
-  /** Whether `action` can be run yet. */
+  /** Whether the user can run `action`. */
   readonly ready?: boolean;
   onClose(): void;
 }

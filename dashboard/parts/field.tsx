@@ -8,7 +8,7 @@ export interface FieldProps {
   readonly name: string;
   readonly value: string;
   onText(text: string): void;
-  /** The error of the request, shown when it names this field. */
+  /** The error of the request. It is shown here if it is about this field. */
   readonly error?: ApiError | undefined;
   readonly hint?: ComponentChildren;
   readonly type?: "text" | "url" | "email" | "password";
@@ -17,7 +17,7 @@ export interface FieldProps {
   readonly placeholder?: string;
 }
 
-/** A labelled text input. Screen readers read out its hint and its error with it. */
+/** A labelled text input. Screen readers read out the hint and the error with the input. */
 export function Field({ label, name, value, onText, error, hint, ...more }: FieldProps) {
   const id = useId();
   const fault = error?.field === name ? error.message : undefined;
@@ -33,7 +33,7 @@ export function Field({ label, name, value, onText, error, hint, ...more }: Fiel
         aria-invalid={fault !== undefined}
         autocomplete="off"
         spellcheck={false}
-        // Preact has a type for each kind of input, and the kind is not known here.
+        // Preact has a different TypeScript type for each kind of input, and the kind is not known here.
         {...(more as Omit<typeof more, "type"> & { readonly type?: "text" })}
       />
       <p class="hint" id={`${id}-hint`}>
@@ -46,7 +46,7 @@ export function Field({ label, name, value, onText, error, hint, ...more }: Fiel
   );
 }
 
-/** Shows an error that names none of the form's fields. */
+/** Shows an error that is not about one of the form's fields. */
 export function FormFault({
   error,
   fields = [],

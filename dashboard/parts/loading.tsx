@@ -1,4 +1,4 @@
-/** Says what is loading. The stylesheet shows it after a moment. */
+/** Says what is loading. The stylesheet shows the text only after a moment. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p class="loading" role="status">

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** The heading of a page. It sets the window's title, and takes the focus so that screen readers start here. */
+/** The heading of a page. It sets the window's title, and gets the focus, so that screen readers start here. */
 export function PageHeading({
   title,
   children,

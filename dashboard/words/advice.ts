@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
     "The host has an address that is not public. Give the bridge a public address, or clear the target URL and let it poll.",
   connect:
     "No connection could be made. Start the bridge, check the port of the target URL, and open that port in the firewall.",
-  tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate from a public authority that has not expired, names this host and includes the full chain.",
+  tls: "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",
   body: "The event was sent, but the bridge's response was cut off or was not HTTP. Check the bridge's log for a crash, and check that any proxy in front of it forwards responses.",
   expired:
     "The event expired before it could be delivered. Send a test event: once the bridge answers in time, the next events arrive.",
@@ -21,7 +21,7 @@ const ADVICE: Readonly<Record<Failed, string>> = {
   polls:
     "The target URL was cleared before the event was delivered. Let the bridge poll, or set the target URL again.",
   overloaded:
-    "The event waited more than 10 seconds behind others, or too many events were already waiting. Make the bridge answer faster, or handle more requests at once.",
+    "The event waited more than 10 seconds behind other events, or too many events were already waiting. Make the bridge answer faster, or handle more requests at the same time.",
 };
 
 /**
@@ -39,12 +39,12 @@ export function adviceFor(
   return result === "status" ? statusAdvice(delivery.status) : ADVICE[result];
 }
 
-/** Returns the advice for the last push of a failing bridge, and how to check that it helped. */
+/** Returns the advice for the last push of a failing bridge, and how to check that the advice helped. */
 export function adviceForLast(delivery: DeliveryShape): string {
   return `${adviceFor(delivery) ?? ""} Then send a test event: it shows every step.`;
 }
 
-/** `address` is empty when no connection was made. */
+/** Returns the advice for a timeout. `address` is empty when no connection was made. */
 function timeoutAdvice(
   { status, address }: Pick<DeliveryShape, "status" | "address">,
   failedStep: AttemptStep | null | undefined,
@@ -56,9 +56,9 @@ function timeoutAdvice(
     return `The bridge accepted the connection, but the TLS handshake did not finish within ${DEADLINE_SECONDS} seconds. Check that the bridge serves HTTPS on this port and is not overloaded.`;
   }
   if (status !== 0) {
-    return `The bridge began to answer ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response at once: an empty body is enough.`;
+    return `The bridge began to answer ${status}, but did not finish within ${DEADLINE_SECONDS} seconds. Make it finish the response immediately: an empty body is enough.`;
   }
-  return `The bridge accepted the connection, but did not answer within ${DEADLINE_SECONDS} seconds. Make it answer 2xx at once, before slow work.`;
+  return `The bridge accepted the connection, but did not answer within ${DEADLINE_SECONDS} seconds. Make it answer 2xx immediately, before slow work.`;
 }
 
 function statusAdvice(status: number): string {

@@ -23,8 +23,9 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the oldest delivery of a kind, polls or pushes, whose log is full, so that older ones may be missing. If both
- * logs are full, the newer of the two is returned; if none is, undefined.
+ * Returns the delivery before which the list may be incomplete. The log keeps a maximum number of polls and of pushes.
+ * If the list has the maximum of one kind, the oldest delivery of that kind is returned; if of both kinds, the newer of
+ * these two deliveries; otherwise undefined.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [
@@ -38,13 +39,13 @@ export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape 
   return full.toSorted(newestFirst)[0];
 }
 
-/** The number of events that a poll or a run of polls returned, in words. */
+/** Returns in words how many events a poll or a run of polls returned. */
 export function broughtWords({ events }: Pick<DeliveryShape, "events">): string {
   if (events === 0) return "no events";
   return events === 1 ? "1 event" : `${events} events`;
 }
 
-/** Compares by id, "<ms>-<number>": by the ms, then by the number. */
+/** Compares two ids of the form "<ms>-<number>": first the ms, then the number. */
 function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
   const [aMs = 0, aNumber = 0] = a.id.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.id.split("-").map(Number);
@@ -53,7 +54,7 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
 
 /** The filters of the log. An empty text matches everything. */
 export interface DeliveryFilter {
-  /** A result, or an outcome for all its results. Polls match neither. */
+  /** A result, or an outcome that includes several results. Polls match neither. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
   /** A part of the event id. */

@@ -21,13 +21,13 @@ export interface HealthWords {
   readonly advice?: string | undefined;
 }
 
-/** A running bridge polls every few seconds, so a poll within this time means that it runs. */
+/** A running bridge polls every few seconds, so a poll within this time means that the bridge runs. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
-/** A recovered bridge keeps its warning for this time, so that an unstable one does not look good after each success. */
+/** Time after a failure in which a warning stays, so that an unstable bridge does not look good after each success. */
 const STEADY_AFTER_MS = 5 * 60_000;
 
-/** @param deliveries the known part of the log, newest first, which shows when a bridge recovered */
+/** @param deliveries the known part of the log, newest first. It shows when the bridge recovered. */
 export function healthWords(
   workspace: Pick<WorkspaceShape, "custom" | "connected">,
   health: HealthShape,
@@ -149,7 +149,7 @@ function pushWords(
   };
 }
 
-/** Returns the time of the first accepted push after the last failure; undefined if `deliveries` lacks it. */
+/** Returns the time of the first accepted push after the last failure; undefined if `deliveries` has no such push. */
 function recoveredAt(lastFailure: DeliveryShape, deliveries: readonly DeliveryShape[]): string | undefined {
   return deliveries.findLast(
     ({ at, polls, result }) => result === "success" && polls === 0 && at > lastFailure.at,

@@ -9,7 +9,7 @@ export type Counted = (typeof COUNTED)[number];
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
-  /** Median and slowest latency of the accepted attempts, in ms; null in a minute without any. */
+  /** Median and slowest latency of the accepted attempts, in ms; null in a minute without accepted attempts. */
   readonly median: readonly (number | null)[];
   readonly slowest: readonly (number | null)[];
 }
@@ -56,7 +56,7 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
   };
 }
 
-/** Returns how many polls of a delivery came up to a time. Polls of a run are assumed to be evenly spaced. */
+/** Returns a function that counts the polls of a delivery up to a time. The polls of a run count as evenly spaced. */
 function pollsUntil({ at, lastAt, polls }: DeliveryShape): (atMs: number) => number {
   const firstMs = Date.parse(at);
   const lastMs = Date.parse(lastAt ?? at);

@@ -21,7 +21,7 @@ export interface ChartProps {
   readonly height: number;
 }
 
-/** Seconds, the unit of the chart's x axis. */
+/** A minute in seconds, the unit of the chart's x axis. */
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;
@@ -52,7 +52,7 @@ export function Chart({ label, minutes, series, values, unit, height }: ChartPro
       plot.current?.destroy();
       plot.current = undefined;
     };
-    // The series depend on the mode of the workspace, so the chart is redrawn when they change.
+    // The series depend on the mode of the workspace, so the chart is created again when the series change.
   }, [series.map(({ label: of, colour }) => `${of} ${colour}`).join(), unit, height]);
 
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
@@ -79,7 +79,7 @@ function optionsFor(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      // Half a minute at each end, so that the first and the last bar are not cut off.
+      // The axis has half a minute more at each end, so that the first and the last bar are not cut off.
       x: { range: (_plot, min, max) => [min - MINUTE / 2, max + MINUTE / 2] },
       y: { range: (_plot, _min, max) => [0, Math.max(5, max * 1.1)] },
     },

@@ -25,7 +25,7 @@ export interface DeliveryLogProps {
   readonly mode: Mode;
 }
 
-/** The whole delivery log of a workspace. The filters work in the browser. */
+/** Shows the whole delivery log of a workspace. The filters run in the browser. */
 export function DeliveryLog({ deliveries, mode }: DeliveryLogProps) {
   const [filter, setFilter] = useState(ALL_DELIVERIES);
   const [shownMax, setShownMax] = useState(SHOWN_AT_FIRST);

@@ -10,7 +10,7 @@ import { broughtWords } from "../words/delivery-list";
 const TONES = { success: "good", failed: "bad", dropped: "warn" } as const;
 const COLUMNS = 5;
 
-/** A row of the log. The details of a failed delivery say what to do. */
+/** Shows a row of the log. The details of a failed delivery say what to do. */
 export function DeliveryRow({ delivery }: { readonly delivery: DeliveryShape }) {
   const { at, eventId, eventType, attempt, result, status, latencyMs, address } = delivery;
   const [open, setOpen] = useState(false);

@@ -21,7 +21,7 @@ export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
         <h2 id="health-title" class="unseen">
           Health
         </h2>
-        {/* Only the label is read out when it changes: the sentence below has times, which change all the time. */}
+        {/* Screen readers read out only a new label, because the sentence below has times that change constantly. */}
         <p class="health-label" role="status">
           {label}
         </p>

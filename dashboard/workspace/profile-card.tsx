@@ -13,7 +13,7 @@ export interface ProfileCardProps {
   onChange(workspace: WorkspaceShape): void;
 }
 
-/** The workspace's name, and the address to email when its bridge fails. */
+/** Shows and changes the workspace's name, and the address that is notified when its bridge stops polling. */
 export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
   const [name, setName] = useState(workspace.name);
   const [ownerEmail, setOwnerEmail] = useState(workspace.ownerEmail);

@@ -18,14 +18,14 @@ const STEP_WORDS: Readonly<Record<AttemptStep, string>> = {
   status: "Answered 2xx",
 };
 
-/** Sends a ping and shows the outcome: for a push, step by step. */
+/** Sends a ping and shows the outcome; for a push, it shows every step. */
 export function TestEventCard({
   workspace: { id, mode, targetUrl },
 }: {
   readonly workspace: WorkspaceShape;
 }) {
   const [outcome, setOutcome] = useState<TestOutcome | undefined>(undefined);
-  // An outcome for another target URL, or for polling, no longer applies.
+  // When the target URL has changed, the shown outcome no longer applies.
   useEffect(() => setOutcome(undefined), [targetUrl]);
   const sending = useAction(async () => {
     setOutcome(undefined);
@@ -36,7 +36,7 @@ export function TestEventCard({
       <h2 id="test-title">Test event</h2>
       <p class="hint">
         {mode === "push"
-          ? "Pushes a ping at once, and shows every step."
+          ? "Pushes a ping immediately, and shows every step."
           : "Holds a ping for the next poll, and shows whether the bridge polls."}
       </p>
       <ActionButton look="primary" pending={sending.pending} onClick={() => sending.run()}>

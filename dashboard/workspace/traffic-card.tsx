@@ -20,7 +20,7 @@ const LABELS: Readonly<Record<Counted, string>> = {
   dropped: "Dropped",
   polls: "Polls",
 };
-/** The series that the chart always shows in a mode. Others are shown only if the last hour has any. */
+/** The series that the chart always shows in a mode. Other series are shown only if they are not empty. */
 const OF_MODE: Readonly<Record<Mode, readonly Counted[]>> = {
   push: ["success", "failed", "dropped"],
   poll: ["polls"],
@@ -64,7 +64,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
       <Chart
         label={`Deliveries per minute in the last hour. ${figures}.`}
         minutes={buckets.minutes}
-        // The bars are stacked: the tallest is drawn first, and each shorter one over it.
+        // The bars are stacked: the tallest bar is drawn first, and the shorter bars are drawn over it.
         series={shown.toReversed().map((each) => ({
           label: LABELS[each],
           colour: COLOURS[lookOf(each, mode)],
@@ -110,7 +110,7 @@ export function TrafficCard({ deliveries, mode }: TrafficCardProps) {
   );
 }
 
-/** Successes of the current mode are green, and those from before a switch of the mode are grey. */
+/** Successes of the current mode are green. Successes from before a switch of the mode are grey. */
 function lookOf(counted: Counted, mode: Mode): keyof typeof COLOURS {
   if (counted === "failed" || counted === "dropped") return counted;
   return OF_MODE[mode].includes(counted) ? "good" : "other";

@@ -31,13 +31,15 @@ const FIRST: Omit<WatchedWorkspace, "changed"> = {
   gone: false,
 };
 
-/** The server sends a heartbeat every 2 seconds, so a stream that is silent for longer is broken. */
+/** Milliseconds after which a silent stream is considered broken. The server sends a heartbeat every 2 seconds. */
 const SILENT_AFTER_MS = 5_000;
 
 /**
- * Returns the current state of a workspace. While the page is visible, a stream reports changes. The state is live from
- * the first event of the stream until the stream reports `unavailable` or is silent, or a request gets no answer. Each time it
- * becomes live, everything is read again, so no change in between is missed.
+ * Returns the current state of a workspace. While the page is visible, a stream reports changes.
+ *
+ * The state is live once the stream has delivered an event. It is no longer live when the stream fails, reports
+ * `unavailable` or is silent for too long, or when a request gets no answer. Each time the state becomes live,
+ * everything is read again, so no change is missed.
  */
 export function useWorkspace(id: string): WatchedWorkspace {
   const [state, setState] = useState(FIRST);
@@ -103,7 +105,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
       awaitWord();
       stream.addEventListener("error", () => {
         lose();
-        // The stream was rejected, not lost. A read finds out why, e.g. because the session has ended.
+        // The server rejected the stream. A read learns the reason, e.g. that the session has ended.
         if (stream?.readyState === EventSource.CLOSED) void read("itself");
       });
       stream.addEventListener("unavailable", () => {
@@ -115,7 +117,7 @@ export function useWorkspace(id: string): WatchedWorkspace {
         const health = JSON.parse(data) as HealthShape;
         change({ health });
         heard();
-        // The mode was switched elsewhere, and it is a part of the workspace.
+        // The mode was switched elsewhere. The mode is a part of the workspace, so the workspace is read again.
         if (mode !== undefined && (health?.mode ?? "none") !== mode) void read("itself");
       });
       stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {

@@ -7,7 +7,7 @@ export type Healths = Readonly<Record<string, HealthShape>>;
 const AT_ONCE = Math.min(25, HEALTH_IDS_MAX);
 const LOOK_AGAIN_MS = 30_000;
 
-/** Returns the health of the shown workspaces by id. While the page is visible, it is read again every 30 s. */
+/** Returns the health of the shown workspaces by id. While the page is visible, the health is read every 30 s. */
 export function useHealths(workspaces: readonly WorkspaceShape[]): Healths {
   const [healths, setHealths] = useState<Healths>({});
   const ids = workspaces.filter(({ mode }) => mode !== "none").map(({ id }) => id);

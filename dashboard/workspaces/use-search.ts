@@ -12,12 +12,12 @@ export interface Search {
   lookOn(): void;
 }
 
-/** Matches to find before the search pauses. */
+/** Number of matches after which the search pauses. */
 const ENOUGH = 50;
 
 /**
- * Searches the workspaces, newest first, until enough are found or all are searched. When there is no answer, the search
- * is retried.
+ * Searches the workspaces, newest first, until enough are found or all are searched. If a request gets no answer, the
+ * search is retried.
  */
 export function useSearch(search: string): Search {
   const [state, setState] = useState<Omit<Search, "lookOn" | "pending">>({

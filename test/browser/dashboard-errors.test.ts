@@ -34,7 +34,7 @@ const tls = (how: string, why: RegExp, breakIt: Breakage["breakIt"]): Breakage =
   how,
   called: "TLS failed",
   sentence:
-    "The TLS handshake failed. Serve HTTPS on this port, with a certificate from a public authority that has not expired, names this host and includes the full chain.",
+    "The TLS handshake failed. Serve HTTPS on this port, with a certificate that is from a public authority, has not expired, names this host and includes the full chain.",
   step: "TLS established",
   why,
   breakIt,
@@ -111,7 +111,7 @@ const BREAKAGES: readonly Breakage[] = [
     how: "no answer",
     called: "Timed out",
     sentence:
-      "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx at once, before slow work.",
+      "The bridge accepted the connection, but did not answer within 5 seconds. Make it answer 2xx immediately, before slow work.",
     step: "Answered 2xx",
     why: /the bridge did not answer within 5 seconds/,
     breakIt: (bridge) => bridge.behave(sayNothing()),

@@ -39,7 +39,7 @@ describe("the advice", () => {
     ["before there was a connection", { status: 0, address: "" }, "connect", /firewall/],
     ["in the log before there was a connection", { status: 0, address: "" }, undefined, /firewall/],
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on this port/],
-    ["before an answer", { status: 0 }, "status", /2xx at once/],
+    ["before an answer", { status: 0 }, "status", /2xx immediately/],
     ["within an answer", { status: 200 }, "status", /finish the response/],
   ] as const)("after a timeout %s is specific to that step", (_where, facts, failedStep, words) => {
     expect(adviceFor(delivery({ result: "timeout", ...facts }), failedStep)).toMatch(words);
