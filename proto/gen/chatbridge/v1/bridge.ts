@@ -117,7 +117,7 @@ export interface FieldViolation {
 export interface Refused {
   /** refusal is the reason. */
   refusal: Refusal;
-  /** violation is the fault of the request; set only for REFUSAL_INVALID. */
+  /** violation describes what is invalid; set only for REFUSAL_INVALID. */
   violation:
     | FieldViolation
     | undefined;
@@ -130,7 +130,7 @@ export interface Refused {
 
 /** ReceiveRequest is one POST of a bridge. */
 export interface ReceiveRequest {
-  /** workspace_id is the decoded path segment, which may be any text. */
+  /** workspace_id is the decoded path segment, which can be any text. */
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
@@ -170,7 +170,7 @@ export interface Accepted {
   repeated: boolean;
 }
 
-/** PollQuery is the query of a poll, which follows the contract's rules. */
+/** PollQuery is the query of a poll, after the edge has validated it. */
 export interface PollQuery {
   /** from is the start of the page; unset means the oldest held event. */
   from:
@@ -187,7 +187,7 @@ export interface PollQuery {
 
 /** PollRequest is one poll of a bridge. */
 export interface PollRequest {
-  /** workspace_id is the decoded path segment, which may be any text. */
+  /** workspace_id is the decoded path segment, which can be any text. */
   workspaceId: string;
   /** source_address is the sender's IP address, in canonical form. */
   sourceAddress: string;
@@ -195,7 +195,7 @@ export interface PollRequest {
   signature?:
     | string
     | undefined;
-  /** query_string is everything after the "?", exactly as sent; it may be empty. */
+  /** query_string is everything after the "?", exactly as sent; it can be empty. */
   queryString: string;
   /** reading is the result of the edge's check of the query. */
   reading:
@@ -1367,7 +1367,7 @@ export const BridgeServiceService = {
    * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
    * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * A refusal is an answer, as for Receive, and the errors are the same.
+   * Refusals are answers here too. The errors are those of Receive.
    */
   poll: {
     path: "/chatbridge.v1.BridgeService/Poll" as const,
@@ -1382,8 +1382,8 @@ export const BridgeServiceService = {
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
    * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would cost many times
-   * as much as the content of the call.
+   * than its HTTP part. The overhead of a separate gRPC call would be many times
+   * the cost of its content.
    *
    * When a call fails, its answer is a fault, and the stream stays open. While an
    * edge does not read answers, core reads no further calls of the lane.
@@ -1418,15 +1418,15 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
    * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * A refusal is an answer, as for Receive, and the errors are the same.
+   * Refusals are answers here too. The errors are those of Receive.
    */
   poll: handleUnaryCall<PollRequest, PollResponse>;
   /**
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
    * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would cost many times
-   * as much as the content of the call.
+   * than its HTTP part. The overhead of a separate gRPC call would be many times
+   * the cost of its content.
    *
    * When a call fails, its answer is a fault, and the stream stays open. While an
    * edge does not read answers, core reads no further calls of the lane.
@@ -1467,7 +1467,7 @@ export interface BridgeServiceClient extends Client {
    * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
    * and check 8 for the workspace's mode. It returns a signed page of held events.
    *
-   * A refusal is an answer, as for Receive, and the errors are the same.
+   * Refusals are answers here too. The errors are those of Receive.
    */
   poll(request: PollRequest, callback: (error: ServiceError | null, response: PollResponse) => void): ClientUnaryCall;
   poll(
@@ -1485,8 +1485,8 @@ export interface BridgeServiceClient extends Client {
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
    * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would cost many times
-   * as much as the content of the call.
+   * than its HTTP part. The overhead of a separate gRPC call would be many times
+   * the cost of its content.
    *
    * When a call fails, its answer is a fault, and the stream stays open. While an
    * edge does not read answers, core reads no further calls of the lane.

@@ -1506,7 +1506,7 @@ export const GameServiceService = {
    * order. If an event is not acked within the ack deadline, or before the stream
    * ends, core redelivers it with a higher attempt. Core then also redelivers the
    * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and may be 24 hours behind.
+   * arrive after the group was first opened, and can be up to 24 hours behind.
    *
    * The first request must be an open, and every later request must be an ack. The
    * first response is opened.
@@ -1553,7 +1553,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * order. If an event is not acked within the ack deadline, or before the stream
    * ends, core redelivers it with a higher attempt. Core then also redelivers the
    * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and may be 24 hours behind.
+   * arrive after the group was first opened, and can be up to 24 hours behind.
    *
    * The first request must be an open, and every later request must be an ack. The
    * first response is opened.
@@ -1606,7 +1606,7 @@ export interface GameServiceClient extends Client {
    * order. If an event is not acked within the ack deadline, or before the stream
    * ends, core redelivers it with a higher attempt. Core then also redelivers the
    * later unacked events of the same workspace. A group gets the events that
-   * arrive after the group was first opened, and may be 24 hours behind.
+   * arrive after the group was first opened, and can be up to 24 hours behind.
    *
    * The first request must be an open, and every later request must be an ack. The
    * first response is opened.

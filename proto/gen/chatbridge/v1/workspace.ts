@@ -103,7 +103,7 @@ export interface Workspace {
   id: string;
   /** name is the display name. */
   name: string;
-  /** owner_email is notified when the bridge stops polling while events wait; empty when unknown. */
+  /** owner_email is the address to notify when the bridge stops polling while events wait; empty when unknown. */
   ownerEmail: string;
   /** platform of the workspace's chat tool. */
   platform: Platform;
@@ -125,7 +125,7 @@ export interface SigningSecretInfo {
   createdAt:
     | Date
     | undefined;
-  /** expires_at is when a retired secret expires; unset on the newest. */
+  /** expires_at is when a retired secret expires; unset for the newest secret. */
   expiresAt: Date | undefined;
 }
 
@@ -136,7 +136,10 @@ export interface CreateWorkspaceRequest {
    * not contain control characters, line breaks or text-direction controls.
    */
   name: string;
-  /** owner_email is notified when the bridge stops polling while events wait. At most 254 characters, or empty. */
+  /**
+   * owner_email is the address to notify when the bridge stops polling while events wait: at most 254 characters,
+   * or empty.
+   */
   ownerEmail: string;
   /** platform of the workspace's chat tool. */
   platform: Platform;
@@ -210,7 +213,7 @@ export interface ConnectWorkspaceRequest {
   workspaceId: string;
 }
 
-/** ConnectWorkspaceResponse is the only message that shows the secret. */
+/** ConnectWorkspaceResponse is the only message that shows the new secret. */
 export interface ConnectWorkspaceResponse {
   /** workspace in its new state. */
   workspace:
@@ -289,11 +292,11 @@ export interface WorkspaceHealth {
 export interface PollHealth {
   /** failing is true when events have waited for 5 minutes without a poll. */
   failing: boolean;
-  /** failing_since is the time since which failing is true; unset when failing is false. */
+  /** failing_since is when failing became true; unset when failing is false. */
   failingSince:
     | Date
     | undefined;
-  /** last_poll_at is when the bridge last polled; unset when it never did. */
+  /** last_poll_at is when the bridge last polled; unset when it has never polled. */
   lastPollAt:
     | Date
     | undefined;
@@ -373,10 +376,10 @@ export interface SendTestEventResponse {
   /** outcome of the ping, which depends on the mode of the workspace. */
   outcome:
     | //
-    /** push says that the ping was pushed, with the result. */
+    /** push is the result for a push workspace. */
     { $case: "push"; value: PushTest }
     | //
-    /** poll says that the ping is held. */
+    /** poll is the result for a poll workspace. */
     { $case: "poll"; value: PollTest }
     | undefined;
 }
@@ -405,11 +408,11 @@ export interface PushTestStep {
   afterMs: number;
 }
 
-/** PollTest says whether the bridge has polled lately. */
+/** PollTest says whether the bridge has polled recently. */
 export interface PollTest {
   /** polled_within_last_minute is true when the bridge polled within the last minute. */
   polledWithinLastMinute: boolean;
-  /** last_poll_at is when the bridge last polled; unset when it never did. */
+  /** last_poll_at is when the bridge last polled; unset when it has never polled. */
   lastPollAt: Date | undefined;
 }
 
