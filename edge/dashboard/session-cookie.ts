@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
- * Returns the session id from the cookie. Behind TLS, the cookie's name begins with `__Host-`, which binds it to this
- * host. Browsers reject that prefix over plain HTTP.
+ * Returns the session id from the cookie. Behind TLS, the cookie's name begins with `__Host-`: this prefix binds the
+ * cookie to the host. Browsers reject the prefix over plain HTTP.
  */
 export function readSessionCookie(request: FastifyRequest): string | undefined {
   const wanted = `${nameFor(request)}=`;

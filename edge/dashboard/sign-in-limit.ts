@@ -6,8 +6,8 @@ export type SignInLimit = ReturnType<typeof createSignInLimit>;
 const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses with a count. Beyond it, the counts of the least recent addresses are removed, so these
- * addresses get more attempts.
+ * Maximum number of addresses with a count. Beyond it, the least recently seen addresses lose their counts, and
+ * so get more attempts.
  */
 const PLACES_MAX = 10_000;
 
@@ -30,7 +30,7 @@ export function createSignInLimit(now: () => number = Date.now) {
   };
 }
 
-/** Returns an IPv4 address itself, and the /64 of an IPv6 address, because one client has all addresses of a /64. */
+/** Returns the key of the count: an IPv4 address, or the /64 of an IPv6 address, because one client has a whole /64. */
 function placeOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
   return ipaddr.IPv6.parse(address).toByteArray().slice(0, 8).join(".");

@@ -19,7 +19,7 @@ function object(description: string, properties: Readonly<Record<string, Schema>
 }
 
 const channel = text(
-  "A channel id that the bridge sent earlier. On an update of a `dm.create`: `dm:` and the user's id.",
+  "A channel id that the bridge sent earlier. For an update of a `dm.create`: `dm:` followed by the user's id.",
   { minLength: 1 },
 );
 const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 });

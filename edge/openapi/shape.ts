@@ -91,9 +91,9 @@ export interface Schema {
     readonly propertyName: string;
     readonly mapping: Readonly<Record<string, string>>;
   };
-  /** Whether lone surrogates are refused. */
+  /** Whether lone surrogates are rejected. */
   readonly "x-well-formed"?: boolean;
-  /** Values that are known today. Others may be added. */
+  /** Values that are known today. Other values may be added. */
   readonly "x-extensible-enum"?: readonly string[];
 }
 

@@ -22,10 +22,10 @@ interface Ring {
  * Refuses requests over the limit of their sending address (check 2) in the edge, so
  * that a flood from one address costs core nothing. All times are `performance.now()`.
  *
- * The shield refuses a request only when core has admitted as many requests of the
- * address as the limit allows, all from this edge and within the last second. Core
- * decides on all other requests. With too many addresses, the shield drops the rings of
- * some. Core then gets more calls, but does not admit more requests.
+ * The shield refuses a request only when core has admitted the full limit of the
+ * address's requests from this edge within the last second. Core decides on all other
+ * requests. With too many addresses, the shield drops the rings of some addresses. Core
+ * then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });

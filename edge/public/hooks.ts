@@ -12,7 +12,7 @@ import { canonicalAddress } from "./source-address";
 import type { UnsentPages } from "./unsent-pages";
 
 const SIGNATURE_HEADER = "service-signature";
-/** The content type of every body. Fastify caches the parser of a named type, but for "*" it parses every header. */
+/** The type of every body. Fastify caches the parser of a named type; for "*" it would parse every Content-Type. */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [
@@ -71,7 +71,7 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   });
 }
 
-/** Returns what checks 2 to 5 need. Node joins repeated headers, so two signatures become a malformed signature. */
+/** Returns what checks 2 to 5 need. Node joins repeated headers, so two signatures become one malformed signature. */
 function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
   return {

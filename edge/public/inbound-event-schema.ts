@@ -13,7 +13,7 @@ import {
  * fault uses this order. Lengths are in code points.
  */
 
-/** A string without lone surrogates. With them it would not be Unicode text, and could not be stored unchanged. */
+/** A string without lone surrogates. These are not Unicode text, and cannot be stored unchanged. */
 const text = (minLength: number, maxLength: number) => ({
   type: "string",
   minLength,

@@ -12,16 +12,16 @@ export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
   /** Is called with the status of the answer to a request that could not be parsed. */
   onUnreadable?(status: number): void;
-  /** Milliseconds after which the connection of a client that reads nothing of its answer is closed. */
+  /** Milliseconds after which a connection is closed if its client reads nothing of the answer. */
   readonly stalledMs?: number;
   /** Is called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** Milliseconds. This limit includes the small answers that `UnsentPages` does not count. */
+/** The default of `stalledMs`. It also applies to answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-/** Maximum bytes to discard of an oversized body, so that its sender gets the answer instead of a connection reset. */
+/** Maximum bytes of an oversized body to discard. The sender then gets the answer instead of a connection reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";

@@ -65,7 +65,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     wait(line, 1);
     socket.pause();
     last.once("close", () => {
-      // The socket's "close" listener subtracts its waiting requests from the counts.
+      // The "close" listener of the socket subtracts the waiting requests from the counts.
       if (!socket.writable) return;
       wait(line, -1);
       if (line.waiting === 0) socket.resume();
