@@ -16,7 +16,7 @@ export function announce(text: string, tone: Announcement["tone"] = "good"): voi
   hide = setTimeout(() => current.set(undefined), SHOWN_MS);
 }
 
-/** Shows announcements. It is always in the page, because screen readers announce only changes of an element. */
+/** Shows announcements. The element is always in the page, because screen readers announce only its changes. */
 export function Announcer() {
   const said = useStore(current);
   return (

@@ -101,7 +101,7 @@ function unanswered(status: number, method: string, path: string, words: string)
   );
 }
 
-/** The API of the dashboard's server. All calls reject with `ApiError`, unless `signal` aborted them. */
+/** The API of the dashboard's server. All calls reject with `ApiError`, unless the caller aborts them. */
 export const api = {
   /** Resolves to undefined when nobody is signed in. */
   session: () => ask<SessionShape | undefined>("GET", "/session"),

@@ -24,7 +24,7 @@ export interface HealthWords {
 /** A running bridge polls every few seconds, so a poll within this time means that the bridge runs. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
-/** Time after a failure in which a warning stays, so that an unstable bridge does not look good after each success. */
+/** Milliseconds that a warning stays after a failure, so that an unstable bridge does not look good in between. */
 const STEADY_AFTER_MS = 5 * 60_000;
 
 /** @param deliveries the known part of the log, newest first. It shows when the bridge recovered. */
@@ -127,7 +127,7 @@ function pushWords(
     return {
       tone: "good",
       label: "Quiet",
-      sentence: `There were no recent pushes. The bridge accepted the last one ${when}.`,
+      sentence: `There were no recent pushes. The bridge accepted the last push ${when}.`,
     };
   }
   if (successes < attempts && lastFailure !== null) {

@@ -14,7 +14,7 @@ import { DeliveryRow } from "./delivery-row";
 const SHOWN_AT_FIRST = 50;
 
 const WHAT_APPEARS: Readonly<Record<Mode, string>> = {
-  push: "Push attempts appear here live. Send a test event to make the first one.",
+  push: "Push attempts appear here live. Send a test event to make the first attempt.",
   poll: "The bridge's polls appear here live.",
   none: "Deliveries to a connected bridge appear here.",
 };

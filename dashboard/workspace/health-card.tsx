@@ -21,7 +21,7 @@ export function HealthCard({ workspace, health, deliveries }: HealthCardProps) {
         <h2 id="health-title" class="unseen">
           Health
         </h2>
-        {/* Screen readers read out only a new label, because the sentence below has times that change constantly. */}
+        {/* Only the label has the role `status`, because the sentence below has times that change constantly. */}
         <p class="health-label" role="status">
           {label}
         </p>

@@ -52,7 +52,7 @@ export function SecretsCard({ workspace: { id, secrets }, onSecret }: SecretsCar
         >
           <p>
             The new secret is shown once. The previous secret stays valid for 24 hours: give the bridge the
-            new one within that time.
+            new secret within that time.
           </p>
         </ConfirmDialog>
       )}

@@ -20,7 +20,7 @@ export interface WatchedWorkspace {
 }
 
 const NOT_FOUND = 404;
-/** Deliveries that arrive within this time are shown together. */
+/** Milliseconds in which deliveries are gathered, to be shown together. */
 const GATHER_MS = 150;
 const FIRST: Omit<WatchedWorkspace, "changed"> = {
   workspace: undefined,
