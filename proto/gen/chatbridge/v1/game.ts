@@ -75,7 +75,7 @@ export interface OutboundEvent {
 
 /** MessageCreate posts a message in a channel. */
 export interface MessageCreate {
-  /** channel is the id of a channel from an earlier event of the bridge, never of a DM. */
+  /** channel is the id of a channel that the bridge sent in an earlier event. It must not be a DM. */
   channel: string;
   /** message to post, without an id. */
   message: Message | undefined;
@@ -91,7 +91,7 @@ export interface MessageUpdate {
 
 /** MessageEphemeral shows a message to one member only. */
 export interface MessageEphemeral {
-  /** channel is the id of a channel from an earlier event of the bridge, never of a DM. */
+  /** channel is the id of a channel that the bridge sent in an earlier event. It must not be a DM. */
   channel: string;
   /** user is the id of the member who sees the message. */
   user: string;
