@@ -9,7 +9,7 @@ import type {
   WorkspaceWithSecret,
 } from "../edge/dashboard/shapes";
 
-/** Statuses that mean that the server, core behind it, or a proxy in front of it did not answer. */
+/** Statuses that mean that the dashboard's server, core or a proxy did not answer. */
 const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
 /** Milliseconds until a read that got no answer is retried. */
 export const READ_AGAIN_MS = 2_000;

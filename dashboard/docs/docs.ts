@@ -16,7 +16,7 @@ const ui = SwaggerUI({
   deepLinking: true,
   defaultModelRendering: "model",
   defaultModelExpandDepth: 2,
-  // Requests must be signed, so the page cannot send any.
+  // Requests must be signed, so the page cannot send requests itself.
   supportedSubmitMethods: [],
   plugins: [parts],
   onComplete() {

@@ -56,7 +56,7 @@ export function inboundSchemas(): Readonly<Record<string, Schema>> {
     ...Object.fromEntries(types.map((type) => [NAMES[type].name, eventSchema(type)])),
     Channel: {
       description:
-        "A channel: its id, or an object with its id. The bridge chooses the opaque id; the prefix `dm:` is reserved.",
+        "A channel, as its id or as an object with the id. The bridge chooses the opaque id; the prefix `dm:` is reserved.",
       ...toSchema(fieldsOf("command")["channel"]),
     },
     MemberChannel: {
