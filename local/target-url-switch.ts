@@ -8,7 +8,10 @@ export interface TargetUrlSwitchOptions {
   readonly socketPath: string;
   readonly operator: Operator;
   readonly workspaceId: string;
-  /** The only URL that can be set. A target URL that differs only in its port was set by an earlier run. */
+  /**
+   * The only URL that can be set. The chat can also clear a target URL that differs only in its port, because an
+   * earlier run set that URL.
+   */
   readonly targetUrl: string;
 }
 

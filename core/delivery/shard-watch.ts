@@ -82,8 +82,8 @@ export async function watchShard(
   }
 
   /**
-   * Sends one email. After "unavailable" (no mail server) and "not-begun" (no lease), the caller must not send
-   * another email now.
+   * Sends one email. If the result is "unavailable" (no mail server) or "not-begun" (no lease), the caller must
+   * send no more emails in this round.
    */
   async function send(outage: OutageMail): Promise<"handled" | "unavailable" | "not-begun"> {
     const { workspaceId, entryId } = outage;

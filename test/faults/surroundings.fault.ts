@@ -41,7 +41,7 @@ test("while the SMTP server is down, events continue; afterwards the owner is em
       async happens(load) {
         await mail.stop();
         await publish(clients, textEvent(id, "waits"));
-        await until("the workspace has a due time", async () => (await due.of(id)) !== undefined);
+        await until("the event waits to be polled", async () => (await due.of(id)) !== undefined);
         await due.pass(id, OUTAGE_MS);
         await untilLogged("an email could not be sent; core will retry", 1);
         await load.grows();

@@ -46,10 +46,10 @@ describe("all parts stop in order and no process is left", () => {
 
   test.each([
     // At first, the process does not handle signals, so the signal kills it.
-    ["immediately", "", [0, null]],
+    ["as soon as the process exists", "", [0, null]],
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
-  ])("after Ctrl-C during the start, %s", async (_title, line, codes) => {
+  ])("after Ctrl-C %s", async (_title, line, codes) => {
     // This Redis never answers, so the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
