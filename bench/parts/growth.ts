@@ -58,7 +58,7 @@ export const growth: Part = {
       });
     }
     const [held, least] = [scaled(HELD_EVENTS), 2 * PAGE_EVENTS];
-    await measure(`pages where ${held} events are held, against ${least * HOLDERS}`, held, {
+    await measure(`polls with ${held} held events, against ${least * HOLDERS}`, held, {
       unit: "polls",
       reference: await pageSide(context, small, least),
       ours: await pageSide(context, large, Math.max(Math.ceil(held / HOLDERS), least)),

@@ -2,8 +2,8 @@
 export const HELP = `chat-bridge-check checks one side of the chat-bridge contract from the other side.
 
   chat-bridge-check --url <target URL> [--observe <URL>]
-      Acts as the service: pushes valid, forged, stale, repeated, reordered and expired events to
-      your bridge, and prints the rules that the answers break and how to fix them.
+      Acts as the service: pushes valid, forged, repeated, reordered and expired events, and events
+      with a stale timestamp. Prints the rules that the answers break, and how to fix your bridge.
 
   chat-bridge-check --service <base URL> --workspace <id> [--limits]
       Acts as a bridge: sends requests that the service must accept and requests that it must

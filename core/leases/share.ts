@@ -1,6 +1,6 @@
 export interface ShareOptions {
   readonly shards: number;
-  /** The name of this member. */
+  /** The name of this member: a core, or a stream of a group of followers (see `Member`). */
   readonly name: string;
   /**
    * Reports that this member is alive. Resolves with the names of all live members in order, or with undefined

@@ -32,9 +32,10 @@ export interface Terms {
   readonly groups: readonly string[];
 }
 
+/** The number of events at each stage, and all violations that the facts show. */
 export type Account = ReturnType<typeof account>;
 
-/** The violations in an account. `again` counts the redeliveries that the contract allows. */
+/** All violations that the facts show, and the number of allowed repeats. */
 interface Findings {
   /** The number of deliveries and pushes that were repeated under the same id, as the contract allows. */
   again: number;
