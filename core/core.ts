@@ -34,7 +34,7 @@ export interface Core {
  * Assembles a core and starts it. Core answers probes immediately, and gRPC calls as soon as Redis answers.
  * Rejects when `stopping` is aborted while core waits for Redis.
  *
- * @param overrides replacements that tests use for parts of the outside world
+ * @param overrides replacements for external services, for tests
  */
 export async function createCore(
   config: CoreConfig,

@@ -39,7 +39,10 @@ const PROGRAMS = {
   start: { file: "local/start-settings.js", read: "readStartSettings" },
 };
 
-/** Runs the reader of a program's settings with all settings set, and records the settings that the reader reads. */
+/**
+ * Calls the function that reads a program's settings, as if every setting were set. Returns the settings that the
+ * function reads, by name.
+ */
 function settingsOf({ file, read }) {
   const asked = new Map();
   const note = (name, more) => asked.set(name, { ...asked.get(name), ...more });
@@ -78,7 +81,7 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // The reader can read a setting directly from the environment, if the setting is optional and has no
+        // The function can read a setting directly from the environment, if the setting is optional and has no
         // default.
         note(name, { fallback: "" });
         return "set";

@@ -47,7 +47,7 @@ export function createFirstAttempts() {
     /**
      * Adds an event. Returns false when too many events wait.
      *
-     * @param since when the event was published, on the same clock as `now` of `next`
+     * @param since the time of the publication, on the clock of the time that `next` is called with
      */
     add(push: QueuedPush, since: number): boolean {
       if (waiting.length - head >= WAITING_MAX) return false;

@@ -40,7 +40,7 @@ export async function openConnection(
   const addresses = "failure" in found ? found.addresses : found;
   if (addresses.length > 0) done("name", addresses.join(", "));
   if ("failure" in found) throw new PushFault(found.failure, found.detail);
-  done("address", "pushes to every address are allowed");
+  done("address", "pushes to the addresses of this host are allowed");
   return new Promise((resolve, reject) => {
     let connected = false;
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");

@@ -75,8 +75,8 @@ export function createPushConnection(
     onClosed(connection);
   }
   /**
-   * Requests mostly postpone `closeAt`, so the timer is not changed. If the timer fires too early, it is set
-   * again.
+   * Mostly, `at` is later than the time of the timer. The timer then stays unchanged; when it fires too early, it
+   * is set again.
    */
   function setCloseAt(at: number): void {
     closeAt = at;

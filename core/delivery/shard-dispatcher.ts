@@ -104,7 +104,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   await attempts.end();
   stopWatch?.();
 
-  /** Whether the bytes in hand leave no room for another full reading. */
+  /** Whether the bytes in hand leave no room for another read of the maximum size. */
   function isFull(): boolean {
     return inHand.bytes + READ_MAX.bytes > SHARD_BYTES_MAX;
   }

@@ -26,8 +26,8 @@ interface KeptSession {
 }
 
 /**
- * Caches TLS sessions. Resuming a session takes a third less CPU time than a full handshake, at both ends
- * together.
+ * Caches TLS sessions. Resuming a session takes a third less CPU time than a full handshake, for core and the
+ * bridge together.
  */
 export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
   const kept = new LRUCache<string, KeptSession>({ maxSize: maxBytes, maxEntrySize: SESSION_MAX_BYTES });

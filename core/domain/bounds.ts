@@ -5,7 +5,7 @@ import {
   WORKSPACE_REQUESTS_PER_SECOND,
 } from "../../contract/numbers";
 
-/** The bounds that core sets where the contract sets none. */
+/** The contract's rate limits, and the bounds that core sets where the contract sets none. */
 
 /** Both rate limits, in requests per second (checks 2 and 6). */
 export interface Limits {

@@ -36,7 +36,7 @@ export interface LoggedPolls {
 }
 
 export interface LoggedDelivery extends Delivery {
-  /** The id of the entry. A list can continue after this entry. */
+  /** The id of the entry. With this id, a caller can continue a list after this entry. */
   readonly id: string;
   /** The time of the entry, in ms since the epoch; for polls, the time of the first poll. */
   readonly atMs: number;

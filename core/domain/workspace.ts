@@ -43,11 +43,12 @@ export interface Workspace {
 }
 
 /**
- * How the events of a workspace are delivered: held for polls, pushed, or not at all. Without hooks, no events
- * are delivered.
+ * How the events of a workspace are delivered: held for polls, pushed, or not at all. A workspace without hooks
+ * gets no events.
  */
 export type DeliveryMode = "poll" | "push" | "none";
 
+/** Whether the workspace has hooks: the endpoints `/hooks/{workspaceId}`, which its bridge calls. */
 export function hasHooks(workspace: Workspace): boolean {
   return workspace.platform === "custom" && workspace.connected;
 }

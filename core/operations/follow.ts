@@ -107,8 +107,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     waker.wake();
     await once(lease.stopping, "abort");
     if (held.get(shard) === state) held.delete(shard);
-    // After a loss, the events in flight are kept: their acks still count, and the stream may acquire the lease
-    // again.
+    // If the lease was lost, the events in flight are kept: their acks still count, and the stream may acquire
+    // the lease again.
     if (lease.isOver()) return;
     inFlight.forget(shard);
     // Acks are written before the lease is dropped, so that the next holder does not redeliver acked events.

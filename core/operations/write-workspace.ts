@@ -41,8 +41,8 @@ export async function writeWorkspace(
 }
 
 /**
- * Whether a record is the written workspace. If `written` has a new secret, a later workspace with the same
- * secret also counts.
+ * Whether a record is the written workspace. If `written` has a new secret, a later version of the workspace
+ * with the same secret also counts.
  */
 function cameOf(
   record: WorkspaceRecord | undefined,

@@ -71,7 +71,7 @@ export function startCli(args: string | readonly string[], options: CliOptions =
 
 export const runCli = (...run: Parameters<typeof startCli>) => startCli(...run).ended;
 
-/** Runs dist/cli/main.js, through the command `through` if it is given. */
+/** Runs dist/cli/main.js in a separate process. `through` is a command that starts the process, e.g. `sh -c …`. */
 export function startCliProcess(
   args: string | readonly string[],
   options: CliOptions & { readonly through?: readonly string[] } = {},

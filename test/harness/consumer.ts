@@ -82,7 +82,10 @@ function streamOf(games: GameServiceClient, token: string) {
     halfClose: () => void stream.end(),
     cancel: () => stream.cancel(),
     sees: (count: number): Promise<readonly Seen[]> =>
-      until(`${count} deliveries, there are ${seen.length}`, () => seen.length >= count && seen),
+      until(
+        `${count} deliveries, of which ${seen.length} had arrived before`,
+        () => seen.length >= count && seen,
+      ),
     ended: () => until("the stream has ended", () => end),
   };
 }

@@ -3,7 +3,7 @@ import type { OutboundEvent, PublishedEvent, PublishResult } from "../../proto/g
 import { poll } from "./bridge";
 import type { TestWorkspace } from "./service";
 
-/** The parts of a publication, in the short forms that the generated code accepts. */
+/** Events and their parts, as the generated `create` functions accept them: every field is optional. */
 
 export type EventInit = NonNullable<Parameters<typeof OutboundEvent.create>[0]>;
 export type ContentInit = NonNullable<EventInit["content"]>;

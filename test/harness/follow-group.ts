@@ -29,7 +29,7 @@ export interface Stream {
   crash(): void;
 }
 
-/** Returns a group of streams over one log, and checks the order and the window of each delivery. */
+/** Returns a group of streams over one log. Checks the order and the window at each delivery. */
 export function createGroup(window: number) {
   const memory = createMemoryFollowLog(SHARD_OF);
   const acked = new Set<string>();
@@ -41,8 +41,8 @@ export function createGroup(window: number) {
   const name = (workspaceId: string, number: number): string => `${workspaceId}${number}`;
 
   /**
-   * Since the last redelivery, a consumer must have received every earlier unacked event of a workspace before
-   * a later event.
+   * Checks that a consumer received every earlier unacked event of a workspace before a later event. Only the
+   * deliveries since the last redelivery count.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
@@ -69,7 +69,7 @@ export function createGroup(window: number) {
           ([, last]) => last.atMs <= overdue && last.workspaceId === workspaceId && number >= last.number,
         ),
     );
-    if (out.length > window) faults.push(`${out.length} events are out of a window of ${window}`);
+    if (out.length > window) faults.push(`${out.length} events are in flight, but the window is ${window}`);
   }
 
   function open(consumer: string): Stream {

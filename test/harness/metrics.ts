@@ -6,7 +6,7 @@ export interface ReadMetric {
   type: string;
   /**
    * The values by their labels as printed, e.g. `call="poll",answer="page"`. For a histogram, the suffix of the
-   * line precedes the labels.
+   * name, e.g. `_bucket`, precedes the labels.
    */
   readonly values: Map<string, number>;
 }

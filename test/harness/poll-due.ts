@@ -4,8 +4,8 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Reads and changes the times at which workspaces start to fail, in the store of a running service. So tests
- * need not wait 5 minutes.
+ * Reads and changes the times from which workspaces count as failing, in the store of a running service. So
+ * tests need not wait 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
   const redis = await connectRedis({ url, onError: () => undefined });
@@ -14,8 +14,8 @@ export async function openPollDue({ url }: { readonly url: string }) {
   return {
     redis,
     /**
-     * Returns the time at which the workspace starts to fail, in ms since the epoch; undefined while no event
-     * waits.
+     * Returns the time from which the workspace will count as failing unless its bridge polls, in ms since the
+     * epoch; undefined while no event waits.
      */
     async of(workspaceId: string) {
       const score = await redis.command("", ["ZSCORE", due(workspaceId), workspaceId]);

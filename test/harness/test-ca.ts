@@ -12,7 +12,7 @@ export type TestCa = ReturnType<typeof openTestCa>;
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 const DAYS_VALID = "2";
 
-/** Creates a CA. A client that trusts only this CA does not trust a CA of another call. */
+/** Creates a CA. A client that trusts only this CA does not trust the CA of another call. */
 export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");

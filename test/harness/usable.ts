@@ -17,7 +17,7 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
     await page.setViewportSize(size);
     for (const colorScheme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme });
-      // The script of a page follows the theme in the next frame.
+      // The page's script applies the new theme in the next frame.
       await page.evaluate("new Promise(requestAnimationFrame)");
       await untilStill(page);
       const look = `${name}, ${colorScheme}, ${size.width} wide`;

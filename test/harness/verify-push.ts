@@ -32,16 +32,20 @@ export function verifyPush(request: ReceivedRequest, secrets: readonly string[])
     const digest = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
     return `,v1=${digest}`;
   });
-  assert.equal(header, `t=${timestamp}${expected.join("")}`, "Service-Signature is not that of the secrets");
+  assert.equal(header, `t=${timestamp}${expected.join("")}`, "Service-Signature does not match the secrets");
   const skewSeconds = Math.abs(request.atEpochMs / 1000 - Number(timestamp));
   assert(
     skewSeconds <= CLOCK_TOLERANCE_SECONDS,
-    `its timestamp is ${skewSeconds} s from the time of the request`,
+    `the signed timestamp is ${skewSeconds} s from the time of the request`,
   );
 
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   const event = JSON.parse(text) as PushedEvent;
   assert.equal(headers["service-event-id"], event.id, "Service-Event-Id is not the envelope's id");
-  assert.equal(headers["service-workspace"], event.workspace, "Service-Workspace is not the envelope's");
+  assert.equal(
+    headers["service-workspace"],
+    event.workspace,
+    "Service-Workspace is not the envelope's workspace",
+  );
   return event;
 }
