@@ -264,7 +264,10 @@ export interface PushQueue {
 /** Maximum number of lines in the log of a workspace, including lines of polls. */
 export const LOGGED_MAX = PUSHES_LOGGED_MAX + POLLS_LOGGED_MAX;
 
-/** The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 lines of polls. */
+/**
+ * The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 lines of polls. A
+ * line of polls is one poll that returned events, or a run: consecutive polls without events.
+ */
 export interface DeliveryLog {
   /** Appends a delivery and returns it with its id and time. */
   append(workspaceId: string, delivery: Delivery): Promise<LoggedDelivery>;

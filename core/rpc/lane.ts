@@ -29,8 +29,8 @@ export interface LaneContext {
 }
 
 /**
- * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. The bounds of an
- * edge are not higher.
+ * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. An edge has the
+ * same bounds, or lower ones.
  */
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
@@ -50,8 +50,8 @@ const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
 const ANSWER_BYTES = 64;
 
 /**
- * Serves one lane. Makes each call when it arrives, and sends the answers of one turn of the event loop together, in
- * one or more messages. No call waits for another call of the same message.
+ * Serves one lane. Executes each call when the call arrives. Sends the answers of one turn of the event loop together,
+ * in one or more messages. No call waits for another call of the same message.
  *
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
  * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`. Core resumes when the edge has read some answers.

@@ -64,8 +64,8 @@ export type FunctionName =
 /**
  * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
  * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
- * undo the write of an event that a bridge or a game has already seen. The sender, without a confirmation, would send
- * that event again, under another id. The writes of the other functions are repeated, or matter only for a moment.
+ * undo the write of an event that a bridge or a game has already seen. The sender got no confirmation, so it would
+ * send that event again, under another id. The writes of the other functions are repeated, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",

@@ -22,7 +22,7 @@ import { shardOf } from "../domain/shard";
  * | `:in`                       | stream | an event 24 h                | append: workspace (`w`) and event (`e`); read by groups of followers |
  * | `:infirst`                  | string | as `:in`                     | append: first id of `:in` after it was last trimmed |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
- * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the ten minutes | append: digests of requests without an id |
+ * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the interval    | append: digests of requests without an id |
  * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
  * | `:ip:<address>`             | list   | seconds                      | admit, append, page: the same, per sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |

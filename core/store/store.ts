@@ -37,7 +37,8 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
 }
 
 /**
- * Connects to Redis, and waits without a time limit. Throws when the store was created with another number of shards.
+ * Connects to Redis. Waits without a time limit until Redis is available. Throws when the store was created with
+ * another number of shards.
  */
 export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({

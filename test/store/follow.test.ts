@@ -87,7 +87,7 @@ describe("the lease of a shard", () => {
 });
 
 describe("reading", () => {
-  test("starts where the group was first opened; opening the group again changes nothing", async () => {
+  test("starts with the first event after the group was opened; opening the group again changes nothing", async () => {
     const record = await addWorkspace(store);
     const shard = store.keys.shard(record.workspace.id);
     await appendTo(record, "before");
@@ -141,7 +141,7 @@ describe("reading", () => {
     expect(await log.readEntries(reader, shard, ids)).toEqual([]);
   });
 
-  test("recreates a group that Redis lost, with all events in the log", async () => {
+  test("recreates a group that Redis lost, and then starts with the first event in the log", async () => {
     const { shard, reader, stream } = await startReading("lost", "one");
     await store.redis.command("", ["DEL", stream]);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("is triggered by a wake with the shard of each append, until the listener stops", async () => {
+  test("is triggered by a wake that names the shard of an append, until the listener stops", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -186,7 +186,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, false)).toEqual(["c"]);
   });
 
-  test("gives the place to the stream that started later, in whatever order two new streams join", async () => {
+  test("gives a consumer's place to the stream that started later, even if the older stream joins last", async () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
     expect(await log.join(newer, true, 200)).toEqual(["c"]);
@@ -217,7 +217,7 @@ describe("the register of a group", () => {
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read by a renewal unless a member has joined, has left or may have fallen silent", async () => {
+  test("is not read when a member reports that it is alive, unless the live members may have changed", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -231,7 +231,7 @@ describe("the register of a group", () => {
     expect(await reads()).toBe(before);
   });
 
-  test("is correct immediately after a release without the cache adds or removes a member", async () => {
+  test("is correct immediately after an older release, which has no cache, adds or removes a member", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;

@@ -56,7 +56,7 @@ const operations = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      // The index of the cursor's event among all published events, and an offset. -1: from "oldest", -2: from
+      // The cursor is the sequence of the published event with this index, plus `beside`. -1: from "oldest", -2: from
       // "latest".
       after: fc.integer({ min: -2, max: 60 }),
       beside: fc.constantFrom(-1, 0, 1),

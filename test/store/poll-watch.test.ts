@@ -42,9 +42,9 @@ test("a poll workspace whose events wait for 5 minutes without a poll is found f
 // time: controlled
 // contract: health-failing
 test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
-  ["the bridge does not poll", () => pass(DAY_AND_MORE)],
+  ["while the bridge does not poll", () => pass(DAY_AND_MORE)],
   [
-    "the bridge polls too late",
+    "before the bridge polls",
     async (record) => {
       await pass(DAY_AND_MORE);
       const page = { start: { from: "after", cursor: "1" }, limit: 10 } as const;
@@ -54,7 +54,7 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
     },
   ],
   [
-    "the workspace has a target URL in the meantime",
+    "while the workspace has a target URL",
     async ({ workspace, version }) => {
       const pushed = { ...workspace, targetUrl: "https://bridge.example/" };
       expect(await store.workspaces.replace(pushed, version)).toBe(true);
@@ -63,21 +63,24 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
       expect(await store.workspaces.replace(workspace, current)).toBe(true);
     },
   ],
-])("when an event expires and %s, the 5 minutes start with the next event", async (_when, expire) => {
-  const record = await addWorkspace(store);
-  await publish(record);
-  await expire(record);
-  await publish(record);
-  await pass(FIVE_MINUTES - MS);
-  expect(await isFound(record)).toBe(false);
-  await pass(MS);
-  expect(await isFound(record)).toBe(true);
-});
+])(
+  "when an event expires %s, polling begins to fail 5 minutes after the next event",
+  async (_when, expire) => {
+    const record = await addWorkspace(store);
+    await publish(record);
+    await expire(record);
+    await publish(record);
+    await pass(FIVE_MINUTES - MS);
+    expect(await isFound(record)).toBe(false);
+    await pass(MS);
+    expect(await isFound(record)).toBe(true);
+  },
+);
 
 test.each([
-  ["of three events", 3],
-  ["of twenty events, read outside the Redis function,", 20],
-])("the events of a page %s count as served if no more events wait", async (_size, size) => {
+  ["three events", 3],
+  ["twenty events, read outside the Redis function", 20],
+])("all events of a page count as served if no more events wait: %s", async (_size, size) => {
   const record = await addWorkspace(store);
   let cursor = "1";
   const poll = async (limit: number): Promise<void> => {

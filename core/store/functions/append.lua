@@ -8,8 +8,8 @@
 -- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
 -- stepped back.
 -- A request without an id is stored in the hash for the ten-minute interval of its signed
--- timestamp, so one lookup finds it. The hash exists for as long as such a timestamp could be
--- accepted again.
+-- timestamp, so one lookup finds it. The hash exists as long as a request with such a
+-- timestamp could be accepted.
 
 -- Number of hashes of a shard per half day or ten minutes. Redis packs a hash of up to 512
 -- ids.
@@ -42,7 +42,7 @@ local function repeats_id(prefix, digest, seconds)
   if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
   if redis.call('HEXISTS', id_key(prefix, slot + 1, bucket), field) == 1 then return true end
   local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
-  -- The times are whole seconds, so a repeat is found for up to a second more than a day.
+  -- The times are whole seconds, so a repeat is found for up to a day and one second.
   if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
   return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
@@ -65,9 +65,9 @@ end
 -- Returns for each request, in order:
 -- - stored, repeated or fault
 -- - stale: the record has changed since it was read
--- - a number: microseconds to wait for the workspace
--- - {number}: microseconds to wait for the address
--- If trimming removed events that some group had not acked, the list continues. It then has
+-- - a number: microseconds to wait, because the workspace is over its limit
+-- - {number}: microseconds to wait, because the address is over its limit
+-- If trimming removed events that some group had not acked, these results are followed by
 -- {lost, age | size, count, group or ''} for each kind of trimming.
 register('append', function(keys, args)
   local prefix = keys[1]

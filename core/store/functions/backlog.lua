@@ -26,9 +26,10 @@ local function is_before(id, other)
   return tonumber(n) < tonumber(otherN)
 end
 
--- Counts the lost entries, after `trimmed` entries were removed from a log, from the id `from`
--- on. An entry is lost when a group had not acked it. If there are several groups, the group
--- that lost the most counts. If there is no group, all removed entries are lost.
+-- Counts the lost entries after `trimmed` entries were removed from the beginning of a log. No
+-- removed entry has an id below `from`. An entry is lost when a group had not acked it. If
+-- there are several groups, only the losses of the group that lost the most are counted. If
+-- there is no group, all removed entries are lost.
 -- Returns the count and the group ('' for none).
 local function count_lost(log, from, trimmed)
   local groups = groups_of(log)

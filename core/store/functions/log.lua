@@ -11,12 +11,12 @@ local DELIVERIES_MAX = @PUSHES_LOGGED_MAX@
 local POLLS_MAX = @POLLS_LOGGED_MAX@
 local LOGGED_SECONDS = @LOGGED_SECONDS@
 
--- Microseconds without a poll that end a run. A pause that makes a workspace fail also ends a
--- run, so that the log shows the pause.
+-- A run ends after this many microseconds without a poll. Polling begins to fail only after
+-- such a pause, so the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- The smallest second part of a poll's id. Redis never adds this many entries to a stream in
--- one millisecond, so no delivery has the id of a poll.
+-- An id is '<ms>-<number>'. The ids of polls have at least this number. Redis never adds this
+-- many entries to a stream in one millisecond, so no delivery has the id of a poll.
 local POLL_NUMBER_MIN = 1000000
 
 local function id_of(line)

@@ -223,6 +223,7 @@ export function errorReply(error: unknown): string | undefined {
 
 function isOutOfReach(error: unknown): boolean {
   if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
-  // Any other error comes from the connection, except a TypeError: our code passed an argument that cannot be sent.
+  // A TypeError means that our code passed an argument that cannot be sent. A StoreUnavailable is thrown unchanged.
+  // Any other error comes from the connection.
   return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }
