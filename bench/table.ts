@@ -14,7 +14,7 @@ export function createTable(
   return (cells) => say(line(cells));
 }
 
-/** Prints the head of a table of latencies in ms, and returns a function that prints the row of a round and a kind. */
+/** Prints the head of a table of latencies in ms, and returns a function that prints a row. `what` is e.g. "push". */
 export function createSpreadTable(
   say: (line: string) => void,
 ): (round: number, what: string, spread: Spread) => void {

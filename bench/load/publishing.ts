@@ -4,8 +4,9 @@ import type { Measure, Side } from "../rounds";
 import { cardEvent } from "../sample-events";
 import type { Service } from "../service";
 
-/** Events per call or pipeline, and calls or pipelines in flight. */
+/** Number of events per call to core, or per pipeline of the reference. */
 export const BATCH = 100;
+/** Number of calls or pipelines in flight. */
 const IN_FLIGHT = 8;
 
 /** Calls `make` with batches of consecutive numbers, `IN_FLIGHT` batches at a time, for `seconds` or up to `limit`. */

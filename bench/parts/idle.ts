@@ -22,7 +22,7 @@ export const idle: Part = {
   async run(context) {
     const { options, say, scope } = context;
     const { clients, pids, store, url: origin } = await startService(context);
-    // A few seconds take too little processor time to measure.
+    // In a single round, an idle process uses too little processor time to measure.
     const seconds = options.rounds * options.seconds;
 
     const measure = async (run: () => Promise<unknown>) => {

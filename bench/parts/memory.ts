@@ -87,7 +87,7 @@ export const memory: Part = {
     await showResident(sizes.manyWorkspaces);
 
     const ratio = (heldBytes / eventBytes).toFixed(3);
-    say(`${events} held events: ${heldBytes.toFixed(0)} bytes each, of ${eventBytes.toFixed(0)} as JSON`);
+    say(`${events} held events: ${heldBytes.toFixed(0)} bytes each, ${eventBytes.toFixed(0)} as JSON`);
     say(`${sizes.requestIds} request ids: ${idBytes.toFixed(1)} bytes each`);
     const bytes = { workspace: workspaceBytes, polling: pollingBytes, delivery: deliveryBytes };
     say(`${few} workspaces: ${workspaceBytes.toFixed(0)} bytes each`);

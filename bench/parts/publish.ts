@@ -14,7 +14,7 @@ const REFERENCE_STREAMS = "reference:*";
 /** Compares publishing to poll workspaces with a client that appends the same bytes to the same Redis. */
 export const publish: Part = {
   name: "publish",
-  what: `PublishEvents of ${BATCH}, held, against pipelined XADD of the same bytes`,
+  what: `publishing ${BATCH} events per call to poll workspaces, against pipelined XADD of the same bytes`,
   async run(context) {
     const service = await startService(context);
     const { clients, store, url, redisUrl } = service;

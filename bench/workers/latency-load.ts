@@ -74,7 +74,7 @@ function receive({ url }: IncomingMessage, body: Buffer, response: ServerRespons
 }
 
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
-  if (clients === undefined) throw new Error("connect first");
+  if (clients === undefined) throw new Error("call start first");
   await publish(clients, [cardEvent(workspace.id, number)]);
 }
 
@@ -152,7 +152,10 @@ const calls = {
     return [...latencies.values()];
   },
 
-  /** Publishes events, and fails their first attempts. Returns for each offset the lateness of the retries in ms. */
+  /**
+   * Publishes events, and answers 500 to every attempt except the last. Returns for each offset the lateness of the
+   * retries in ms.
+   */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
     const attempts = new Map<number, number[]>();
     let done = 0;

@@ -65,7 +65,7 @@ test("a page is not live after 5 seconds without data in its stream, and is live
   await isLive(page);
 });
 
-test("the page shows when the dashboard's server cannot be reached", async () => {
+test("the page says so if the dashboard's server cannot be reached", async () => {
   const alone = await startDashboardEdge(service.core.port);
   const { page } = await browser.visitSignedIn(alone.url);
   await alone.edge.stop();

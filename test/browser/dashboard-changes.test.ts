@@ -87,7 +87,7 @@ test("the target URL's form warns about held events, and shows why a URL is reje
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear the target URL" }).click();
   await page.getByText("Target URL cleared: events are held for polling.").waitFor();
-  // The held events wait again, but the ping can have expired in the meantime.
+  // The held events wait again, but the ping may have expired in the meantime.
   const waiting = page.locator(".figures div", { hasText: "Events waiting" });
   await waiting.getByText(/^[12]$/).waitFor();
 });

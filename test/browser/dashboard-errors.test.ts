@@ -141,7 +141,7 @@ let page: Page;
 beforeAll(async () => {
   for (const breakage of BREAKAGES) {
     const bridge = brokenBridge(breakage);
-    bridge.catch(() => "its own test fails");
+    bridge.catch(() => "the test of this breakage fails");
     bridges.set(breakage, bridge);
   }
   ({ page } = await browser.visitSignedIn(push.service.dashboardUrl));

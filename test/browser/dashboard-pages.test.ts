@@ -39,7 +39,11 @@ const PAGES: readonly (readonly [
   act: (page: Page) => Promise<unknown>,
 ])[] = [
   ["the list", "/", (page) => page.getByText("Failing").first().waitFor()],
-  ["an empty search", "/?search=no+such+name", (page) => page.getByText("Nothing matches").waitFor()],
+  [
+    "a search without results",
+    "/?search=no+such+name",
+    (page) => page.getByText("Nothing matches").waitFor(),
+  ],
   [
     "the form that connects a workspace",
     "/connect",
@@ -50,7 +54,7 @@ const PAGES: readonly (readonly [
     },
   ],
   [
-    "a new secret",
+    "the page with a new secret",
     "/connect",
     async (page) => {
       await page.getByLabel("Name").fill("The lighthouse keepers' chat");
@@ -59,7 +63,7 @@ const PAGES: readonly (readonly [
     },
   ],
   [
-    "a poll workspace",
+    "the page of a poll workspace",
     () => pageOf(polling.id),
     async (page) => {
       await page.getByText("Live", { exact: true }).waitFor();
@@ -67,7 +71,7 @@ const PAGES: readonly (readonly [
     },
   ],
   [
-    "a failing push workspace after a test event, with details open",
+    "the page of a failing push workspace after a test event, with open details,",
     () => pageOf(failing.workspaceId),
     async (page) => {
       await page.getByRole("button", { name: "Send test event" }).click();

@@ -21,7 +21,7 @@ afterAll(() => demo.close());
 
 const join = (name: string, size = DESKTOP) => joinChatPage(browser, demo.url, name, size);
 
-test("each tab is a separate member, and shows the same member and posts after a reload", async () => {
+test("each tab is a separate member; after a reload, a tab has the same member and posts", async () => {
   const dot = await join("Dot");
   await dot.type("**still** here");
   await dot.sees("here");

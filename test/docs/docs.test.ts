@@ -99,7 +99,7 @@ describe("settings", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  test("that pages name exist", () => {
+  test("named on a page exist", () => {
     const settings = table("--list").stdout.split("\n");
     expect(settings).toContain("REDIS_URL");
     const known = [...settings, ...cliSettings, ...Object.keys(COMPOSE_VARIABLES), ...Object.keys(status)];
@@ -117,13 +117,13 @@ describe("settings", () => {
 describe("commands", () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: object };
 
-  test("every npm script that pages name exists", () => {
+  test("every npm script named on a page exists", () => {
     const names = named(/npm (?:run (?:--silent )?|(?=(?:start|test)\b))([a-z][a-z:-]*)/g);
     expect(names).toEqual(expect.arrayContaining(["start", "check", "settings-table"]));
     expect(names.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test("every program that pages run exists in dist", () => {
+  test("every program in a command on a page exists in dist", () => {
     const programs = named(/node (?:--\S+ )*(dist\/[\w/-]+\.js)/g);
     expect(programs.length).toBeGreaterThan(2);
     const isThere = (path: string): boolean => MADE_BY_READERS.has(path) || existsSync(join(ROOT, path));
@@ -140,7 +140,7 @@ describe("commands", () => {
     expect(names.filter((name) => !installed(name) && !(name in { ...kit?.bin, ...own?.bin }))).toEqual([]);
   });
 
-  test("every chat-bridge command that pages name exists", async () => {
+  test("every chat-bridge command named on a page exists", async () => {
     const form = /chat-bridge ((?:workspace|tail) [a-z-]+|sign|verify|publish|send-test|completion)\b/g;
     const names = named(form);
     expect(names).toContain("workspace rotate");
@@ -149,7 +149,7 @@ describe("commands", () => {
     }
   });
 
-  test("every container that pages name is in docker-compose.yml", () => {
+  test("every container named on a page is in docker-compose.yml", () => {
     const services = Object.keys(readComposeFile().services);
     const lists = named(/docker compose (?:run --rm|restart|up) ((?:(?:--[a-z]+(?: \w+=\d+)?|[a-z]+) ?)+)/g);
     const names = lists.flatMap((list) =>
@@ -167,7 +167,7 @@ describe("calls", () => {
     [...body.matchAll(/^ {2}rpc (\w+)/gm)].map(([, rpc = ""]) => `${service}/${rpc}`),
   );
 
-  test("every RPC that pages name exists", () => {
+  test("every RPC named on a page exists", () => {
     const full = named(/((?:Bridge|Game|Workspace)Service\/[A-Z]\w+)/g);
     expect(full).toContain("GameService/Follow");
     expect(full.filter((name) => !rpcs.includes(name))).toEqual([]);
@@ -177,7 +177,7 @@ describe("calls", () => {
     expect(short.filter((name) => !rpcs.some((rpc) => rpc.endsWith(`/${name}`)))).toEqual([]);
   });
 
-  test("every HTTP endpoint that pages name exists", () => {
+  test("every HTTP endpoint named on a page exists", () => {
     const served = source(/^(?:edge|runtime|local|demo\/chat\/(?:server|wire))\//);
     const paths = named(
       /`(?:(?:GET|POST|PUT|DELETE) )?(\/(?:hooks|api|live|ready|metrics|target-url|docs|openapi)[^\s`]*)`|(?:GET|POST|PUT|DELETE) (\/[^\s`]*)/g,

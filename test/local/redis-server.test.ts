@@ -31,7 +31,7 @@ type Row = [string, Record<string, string>, string];
 const FAILURE: Row = ["if the package manager fails", { "apt-get": FAILING }, FAILED];
 
 test.each<Row>([
-  ["without Redis and a package manager", {}, `: ${BY_HAND}`],
+  ["without Redis and without a package manager", {}, `: ${BY_HAND}`],
   ["with a Redis that is too old for functions", { "redis-server": TOO_OLD }, `: ${BY_HAND}`],
   ...(isRoot ? [FAILURE] : []),
 ])("%s, npm start fails with one line that says what to do", async (_what, scripts, words) => {

@@ -49,8 +49,8 @@ describe("a start on free ports", () => {
     const ended = new Promise((resolve) => follow.once("close", resolve));
     await until("the command follows", () => shown.includes('"opened": {}'));
     await paste(page, "report");
-    const id = await until("a delivery", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1]);
-    await until("its member", () => shown.includes('"name": "Ada"'));
+    const id = await until("the command shows a delivery", () => /"deliveryId": "([^"]+)"/.exec(shown)?.[1]);
+    await until("the command shows the name of the member", () => shown.includes('"name": "Ada"'));
     follow.stdin.end(`{"ack":{"deliveryIds":["${id}"]}}\n`);
     expect(await ended).toBe(0);
   });
@@ -105,7 +105,7 @@ describe("a start on free ports", () => {
     const second = await start({ folder: run.folder, env: NO_DEMO });
     const again = await second.ready();
     for (const name of ["workspace", "secret"]) expect(fact(again, name)).toBe(fact(page, name));
-    // The game can have answered the report in between.
+    // In the meantime, the game may have answered the event that `report` sent.
     expect(eventsOf(await paste(again, "poll"))).toEqual(expect.arrayContaining(eventsOf(polled)));
     expect(fact(again, "chat")).toBe("");
     expect(living(second.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
@@ -159,7 +159,7 @@ test.each(Object.keys(LISTENERS))(
 );
 
 test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
-  ["an unknown argument points to --help", { args: ["--prot=1"] }, 64, /npm start -- --help/],
+  ["the error for an unknown argument points to --help", { args: ["--prot=1"] }, 64, /npm start -- --help/],
   [
     "all faulty settings are reported together",
     { env: { EDGE_LISTEN: "8080", CORE_LISTEN: "here" } },
