@@ -4,7 +4,7 @@ import type { AddressShield } from "./public/address-shield";
 import type { LaneLoad } from "./lane/lane-load";
 import type { UnsentPages } from "./public/unsent-pages";
 
-/** The endpoint of each route. The endpoint of every other path is "none". */
+/** The `endpoint` label of each route. Requests for all other paths have the label "none". */
 const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
   ["/hooks/:workspaceId", "post"],
   ["/hooks/:workspaceId/events", "poll"],

@@ -3,7 +3,7 @@ import { MESSAGE_KINDS } from "../contract/messages";
 import { MessageKind } from "./gen/chatbridge/v1/event";
 import { DeliveryResult, PushStep } from "./gen/chatbridge/v1/workspace";
 
-/** Returns the code of each word in an enum of the protos. The enum names each code after its word, in capitals. */
+/** Returns the code of each word in a proto enum: `refused-address` has the code of the enum's `REFUSED_ADDRESS`. */
 function codesOf<Word extends string, Code extends number>(
   words: readonly Word[],
   codes: Readonly<Record<string, Code | string>>,

@@ -9,7 +9,10 @@ interface Schema {
 
 /** Replaces the parts of Swagger UI that need inline HTML, ask for a secret, or are not accessible. */
 export function parts({ React: { createElement: h } }: System) {
-  /** Shows a text, with the parts in backticks as code. The original assigns HTML, which our security policy blocks. */
+  /**
+   * Shows a text, with the parts in backticks as code. Swagger UI's own component assigns HTML, which our security
+   * policy blocks.
+   */
   function Markdown({ source = "" }: { readonly source?: string }) {
     const words = source.split("`").map((part, index) => (index % 2 === 1 ? h("code", null, part) : part));
     return h("div", { className: "markdown" }, ...words);
@@ -40,7 +43,10 @@ export function parts({ React: { createElement: h } }: System) {
     );
   }
 
-  /** Shows the name of a schema's component. The original shows no name for a body, and a number for an alternative. */
+  /**
+   * Shows the name that the document gives to a schema. Swagger UI's own component shows no name for the schema of a
+   * body, and only a number for each alternative of a `oneOf`.
+   */
   const KeywordTitle =
     (Original: Component) =>
     ({ title, schema }: { readonly title: unknown; readonly schema: Schema }) => {
@@ -61,7 +67,7 @@ export function parts({ React: { createElement: h } }: System) {
     components: {
       Page,
       Markdown,
-      // The original puts a link into the button that opens an operation.
+      // Swagger UI's own component puts a link into the button that opens an operation.
       DeepLink: ({ text }: { readonly text: unknown }) => h("span", null, text),
       authorizeOperationBtn: () => null,
     },

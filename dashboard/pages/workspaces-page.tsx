@@ -10,7 +10,7 @@ import { WorkspaceTable } from "../workspaces/workspace-table";
 
 /** Milliseconds after the last keystroke until the search starts. */
 const TYPED_FOR_MS = 350;
-/** Number of found workspaces to show at first, because each shown workspace needs a call for its health. */
+/** Number of found workspaces to show at a time. Each shown workspace needs a call for its health. */
 const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {

@@ -8,7 +8,10 @@ const DAY_AND_EXACT_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "shor
 export interface InstantProps {
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** A local date or time, or how long ago. The tooltip has the exact time in UTC. */
+  /**
+   * `date` shows the local date and time, `time` the local time (and the date, unless the date is today), and `ago` the
+   * distance from now, e.g. "3 min ago". The tooltip has the exact time in UTC.
+   */
   readonly as?: "date" | "time" | "ago";
 }
 

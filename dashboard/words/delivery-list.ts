@@ -23,9 +23,9 @@ export function mergeDeliveries(
 }
 
 /**
- * Returns the delivery before which the list may be incomplete. The log keeps a maximum number of polls and of pushes.
- * If the list has the maximum of one kind, the oldest delivery of that kind is returned; if of both kinds, the newer of
- * these two deliveries; otherwise undefined.
+ * Returns the delivery before which the list may be incomplete, because the log keeps a maximum number of polls and of
+ * pushes. If the list has the maximum of one kind, the result is the oldest delivery of that kind. If the list has both
+ * maximums, the result is the newer of the two oldest deliveries. If it has neither, the result is undefined.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [

@@ -68,8 +68,8 @@ export function DangerZone({ workspace, onChange, onSecret }: DangerZoneProps) {
           onClose={close}
         >
           <p>
-            The workspace's hooks will answer 404, and its signing secrets are deleted immediately. Connecting
-            the workspace again creates a new secret, which the bridge then needs.
+            The workspace's URLs under /hooks will answer 404, and its signing secrets are deleted
+            immediately. Connecting the workspace again creates a new secret, which the bridge then needs.
           </p>
         </ConfirmDialog>
       )}

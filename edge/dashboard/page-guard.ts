@@ -38,7 +38,7 @@ const FOREIGN: ErrorAnswer = {
 };
 const SAFE_METHOD = "GET";
 /**
- * The header that every request for a change must have. A page of another origin cannot send this header: the browser
+ * The header that every request except a GET must have. A page of another origin cannot send this header: the browser
  * would first send a CORS preflight, which this server rejects.
  */
 export const OWN_HEADER = "x-dashboard";

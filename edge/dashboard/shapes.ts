@@ -10,7 +10,7 @@ export interface WorkspaceShape {
   readonly id: string;
   readonly name: string;
   readonly ownerEmail: string;
-  /** Whether the chat tool is connected through a bridge. Only such a workspace has hooks. */
+  /** Whether the chat tool is connected through a bridge. Only such a workspace has endpoints under /hooks. */
   readonly custom: boolean;
   readonly connected: boolean;
   /** Empty for a poll workspace. */
@@ -44,9 +44,9 @@ export interface DeliveryShape {
   readonly address: string;
   /** Number of polls in the entry; 0 for a push. Consecutive polls without events share an entry. */
   readonly polls: number;
-  /** Time of the last of these polls; null for a push. */
+  /** Time of the last poll in the entry; null for a push. */
   readonly lastAt: string | null;
-  /** Number of events that these polls returned; 0 for a push. */
+  /** Number of events that the polls in the entry returned; 0 for a push. */
   readonly events: number;
 }
 

@@ -19,8 +19,8 @@ export interface WatchContext {
 /** Maximum number of open watches. For each watch, core reads the workspace's log several times a second. */
 const WATCHES_MAX = 200;
 /**
- * Milliseconds between heartbeats. They say whether core answers, and help to detect closed connections. The front end
- * considers a stream broken after 5 s without a heartbeat.
+ * Milliseconds between heartbeats. A heartbeat says whether core answers, and helps to detect a closed connection. The
+ * front end considers a stream broken after 5 s without a heartbeat.
  */
 const BEAT_EVERY_MS = 2_000;
 const COME_BACK_AFTER_MS = 2_000;

@@ -18,7 +18,7 @@ export interface LanesOptions {
   open(): LaneStream;
   /** Number of streams that are kept open. */
   readonly lanes: number;
-  /** Maximum number of pending calls, and their maximum bytes. A further call is rejected immediately. */
+  /** Maximum number of pending calls, and of their bytes in total. A call beyond a maximum is rejected immediately. */
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
@@ -59,13 +59,13 @@ interface Lane {
   failures: number;
 }
 
-/** Core's statuses for a token that is unknown or has another role. */
+/** Core's statuses for a token that is unknown or lacks the role `edge`. */
 const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
 const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 const CHECK_DEADLINES_EVERY_MS = 250;
 const NUMBERS = 2 ** 32;
-/** A message with this many calls or bytes is full, and is sent immediately. */
+/** A message with this many calls or bytes is full, and is written immediately. */
 const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
 

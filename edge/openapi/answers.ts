@@ -34,7 +34,7 @@ type Reason = Exclude<Refusal, Refusal.UNSPECIFIED>;
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
   [Refusal.UNKNOWN_WORKSPACE]:
-    "the workspace does not exist, has no hooks, or is disconnected; all three get the same answer",
+    "the workspace does not exist, does not use a bridge, or is disconnected; all three get the same answer",
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",
   [Refusal.TIMESTAMP]: `the signature is valid, but its timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
   [Refusal.WORKSPACE_LIMIT]: `more than ${WORKSPACE_REQUESTS_PER_SECOND} signed requests a second for the workspace`,

@@ -173,7 +173,7 @@ function pushEvent({ name, summary, description }: OutboundType): Operation {
       },
       "4XX": {
         description:
-          "The push failed. Every answer except 2xx is a failure, including a redirect. So is no answer in time.",
+          "The push failed. Any answer other than 2xx is a failure, including a redirect. A timeout is also a failure.",
       },
     },
   };

@@ -18,7 +18,8 @@ const NAMES: Readonly<Record<InboundType, { readonly name: string; readonly desc
   action: { name: "ActionEvent", description: "A member pressed a button." },
   message: {
     name: "MessageEvent",
-    description: "A member typed a message. A message that answers no running game is accepted and dropped.",
+    description:
+      "A member typed a message. A message that is not an answer to a running game is accepted and dropped.",
   },
 };
 
@@ -87,7 +88,7 @@ function eventSchema(type: InboundType): Schema {
   return { description: NAMES[type].description, ...rest, properties: Object.fromEntries(described) };
 }
 
-/** Returns the same rules in plain JSON Schema. */
+/** Returns the rules of the validator's schema in plain JSON Schema. */
 function toSchema(own: OwnSchema | undefined): Schema {
   if (own === undefined) throw new Error("the schema of inbound events lacks a field that is documented");
   const { wellFormed, if: condition, then, else: otherwise, properties, not, anyOf, ...rest } = own;

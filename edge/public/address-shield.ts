@@ -4,7 +4,7 @@ import { ADDRESS_REQUESTS_PER_SECOND } from "../../contract/numbers";
 export type AddressShield = ReturnType<typeof createAddressShield>;
 
 const SECOND_MS = 1_000;
-/** Maximum number of addresses with a ring. A ring takes up to 4 KB. */
+/** Maximum number of addresses with a `Ring`, which takes up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
 
 /** Milliseconds until a request that was sent at `sentAt` is one second old. */
@@ -22,10 +22,10 @@ interface Ring {
  * Refuses requests over the limit of their sending address (check 2) in the edge, so
  * that a flood from one address costs core nothing. All times are `performance.now()`.
  *
- * The shield refuses a request only when core has admitted the full limit of the
- * address's requests from this edge within the last second. Core decides on all other
- * requests. With too many addresses, the shield drops the rings of some addresses. Core
- * then gets more calls, but does not admit more requests.
+ * The shield refuses a request only if core has admitted as many requests from the
+ * address as the limit allows, all of them through this edge and within the last second.
+ * Core decides on all other requests. With too many addresses, the shield drops the rings
+ * of some addresses. Core then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });

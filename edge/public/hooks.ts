@@ -12,7 +12,10 @@ import { canonicalAddress } from "./source-address";
 import type { UnsentPages } from "./unsent-pages";
 
 const SIGNATURE_HEADER = "service-signature";
-/** The type of every body. Fastify caches the parser of a named type; for "*" it would parse every Content-Type. */
+/**
+ * The type that replaces the Content-Type of every request. Fastify caches the parser of a named type. For "*", it
+ * would parse every Content-Type header.
+ */
 const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [

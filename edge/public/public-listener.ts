@@ -21,7 +21,7 @@ export interface PublicListenerOptions {
 const KEEP_ALIVE_MS = 65_000;
 /** The default of `stalledMs`. It also applies to answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-/** Maximum bytes of an oversized body to discard. The sender then gets the answer instead of a connection reset. */
+/** Maximum bytes of an oversized body to discard, so that the sender gets the answer instead of a connection reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
@@ -41,7 +41,7 @@ export function createPublicListener({
     http: {
       ...REQUEST_TIMEOUTS,
       maxHeaderSize: HEADERS_MAX_BYTES,
-      // A hook checks this below, because Node's own answer to a request without a Host header has no body.
+      // A hook below checks the Host header, because Node's own answer to a request without this header has no body.
       requireHostHeader: false,
     },
     exposeHeadRoutes: false,
@@ -127,7 +127,7 @@ function drain(body: Readable): Promise<void> {
   });
 }
 
-/** Answers a request that is not HTTP, is too late, or has headers that are too long. Closes the connection. */
+/** Answers a request that is not HTTP, is not received in time, or has oversized headers. Closes the connection. */
 function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,

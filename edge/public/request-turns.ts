@@ -11,7 +11,7 @@ export interface WaitingMax {
 }
 
 /**
- * Signed requests do not reach the first bound, because Node reads 64 KB at a time, and stops reading while a request
+ * Signed requests do not reach `onConnection`, because Node reads 64 KB at a time, and stops reading while a request
  * waits. A waiting request takes about 3 KB of memory, so all waiting requests take at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
@@ -25,7 +25,7 @@ interface Line {
 /**
  * Starts the requests of a connection one at a time. A request starts when the kernel
  * has accepted the previous answer. So if a client pipelines requests and reads nothing,
- * only one answer is in memory, and its other requests cost core nothing. A connection
+ * only one answer is in memory, and the other requests cost core nothing. A connection
  * with too many waiting requests is closed.
  */
 export function createTurns(max = WAITING_MAX): TakeTurn {
@@ -41,7 +41,7 @@ export function createTurns(max = WAITING_MAX): TakeTurn {
     const line: Line = { last, waiting: 0 };
     lines.set(socket, line);
     // Node resumes reading at the end of a body, and stops again when the socket emits "pause". `pause()` does
-    // not emit "pause" if the socket was paused between `resume()` and "resume", so the event is emitted here.
+    // not emit "pause" if the socket was paused after the call of `resume()`, so the event is emitted here.
     socket.on("resume", () => {
       if (line.waiting > 0) socket.pause().emit("pause");
     });

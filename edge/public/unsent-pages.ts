@@ -26,7 +26,7 @@ export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
   takenWithinMs = TAKEN_WITHIN_MS,
 ) {
-  /** The times at which the pages were added, by `performance.now()`, oldest first. */
+  /** For each page, the `performance.now()` at which the page was added; oldest first. */
   const unsent = new Map<ServerResponse, number>();
   const byWorkspace = new Map<string, number>();
   const byAddress = new Map<string, number>();
