@@ -66,7 +66,7 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
           value={ownerEmail}
           onText={setOwnerEmail}
           error={error}
-          hint="Optional. Notified when the bridge stops polling while events wait."
+          hint="Optional. The owner is notified when the bridge stops polling while events wait."
         />
         <fieldset>
           <legend>How does the bridge get its events?</legend>

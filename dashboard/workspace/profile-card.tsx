@@ -49,7 +49,7 @@ export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
           value={ownerEmail}
           onText={setOwnerEmail}
           error={saving.error}
-          hint="Notified once per outage of a polling bridge."
+          hint="The owner is notified once per outage of a polling bridge."
         />
         <FormFault error={saving.error} fields={["name", "ownerEmail"]} />
         <ActionButton type="submit" pending={saving.pending} disabled={!isChanged}>

@@ -33,7 +33,7 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core is available again, the first event is
- * `health`. The front end then reads everything again, because the deliveries in between are not repeated. When the
+ * `health`. The front end then reads everything again, because the deliveries it missed are not repeated. When the
  * stream ends, the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {

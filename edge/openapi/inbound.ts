@@ -2,7 +2,7 @@ import type { InboundType } from "../../contract/messages";
 import { INBOUND_EVENT_SCHEMAS } from "../public/inbound-event-schema";
 import { refTo, type Schema } from "./shape";
 
-/** A schema of the validator. It has our own keyword `wellFormed`, and uses `if` to distinguish types. */
+/** A schema that the edge validates with. It can have our own keyword `wellFormed`, and `if` to distinguish types. */
 interface OwnSchema extends Omit<Schema, "items" | "properties" | "not" | "anyOf"> {
   readonly wellFormed?: boolean;
   readonly if?: OwnSchema;

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 /** The source of a poll. Each workspace and each address has its own bound, so no bridge can block all others. */
 export interface PageOwner {
   readonly workspaceId: string;
-  /** In canonical form. */
+  /** The sender's address, in canonical form. */
   readonly address: string;
 }
 
