@@ -80,7 +80,7 @@ test("publish reads an event from stdin, and a second publish under the same key
 });
 
 test.each<[string, string, string, number, RegExp]>([
-  ["no text", "--channel c1", "", EXIT.USAGE, /--text/],
+  ["a missing text", "--channel c1", "", EXIT.USAGE, /--text/],
   ["options together with JSON", "- --text hi", "{}", EXIT.USAGE, /not both/],
   ["an unknown kind", "--channel c1 --text hi --kind crad", "", EXIT.USAGE, /Allowed choices.*card/s],
   ["a lifetime without a unit", "--channel c1 --text hi --lifetime 10", "", EXIT.USAGE, /s, m or h/],
@@ -168,7 +168,7 @@ test("escape sequences that members type do not reach the terminal", async () =>
   expect(tail.lines().join("\n")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test("a tail shows successive polls as one line; after a delete, the tail and publish exit with NOT_FOUND", async () => {
+test("a tail merges successive polls; tail and publish exit with NOT_FOUND for a deleted workspace", async () => {
   const tail = await tailDeliveries(startCli);
   for (let i = 0; i < 2; i++) await heldEvents();
   await until("the polls are shown", () =>

@@ -43,22 +43,22 @@ describe("the token", () => {
   const ASCII = /CORE_TOKEN may only have .*ASCII/;
 
   test.each<[string, () => string, Record<string, string>, number, RegExp]>([
-    ["no token", () => "", {}, EXIT.SETTINGS, MISSING],
-    ["an argument", () => ` --token ${operator}`, {}, EXIT.USAGE, /never an argument.*CORE_TOKEN/],
-    ["a missing file", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
-    ["a file without the role", () => ` --token-file ${file("d", '{"tokens":{}}')}`, {}, 78, /role operator/],
-    ["blanks", () => "", { CORE_TOKEN: "two words" }, EXIT.SETTINGS, /CORE_TOKEN may only have .*no blanks/],
-    ["a token that is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
+    ["it is missing", () => "", {}, EXIT.SETTINGS, MISSING],
+    ["it is an argument", () => ` --token ${operator}`, {}, EXIT.USAGE, /never an argument.*CORE_TOKEN/],
+    ["its file is missing", () => ` --token-file ${join(folder, "none")}`, {}, EXIT.SETTINGS, /ENOENT/],
+    ["its file lacks the role", () => ` --token-file ${file("d", '{"tokens":{}}')}`, {}, 78, /role operator/],
     [
-      "a file that is not ASCII",
-      () => ` --token-file ${file("e", "“s3cret-tokén”")}`,
-      {},
+      "it has blanks",
+      () => "",
+      { CORE_TOKEN: "two words" },
       EXIT.SETTINGS,
-      ASCII,
+      /CORE_TOKEN may only have .*no blanks/,
     ],
-    ["an unknown token", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /rejects the token/],
-    ["a token with another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
-  ])("is rejected and never printed: %s", async (_what, args, environment, wanted, words) => {
+    ["it is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
+    ["its file is not ASCII", () => ` --token-file ${file("e", "“s3cret-tokén”")}`, {}, EXIT.SETTINGS, ASCII],
+    ["it is unknown to core", () => "", { CORE_TOKEN: "other-token" }, EXIT.TOKEN, /rejects the token/],
+    ["it has another role", () => "", { CORE_TOKEN: game }, EXIT.TOKEN, /role operator/],
+  ])("causes an error, and is never printed, if %s", async (_what, args, environment, wanted, words) => {
     const { code, stdout, stderr } = await run(args(), environment);
     expect([code, stdout]).toEqual([wanted, ""]);
     expect(stderr).toMatch(words);
@@ -74,8 +74,8 @@ test.each<[string, string, RegExp]>([
   ["a missing argument", "workspace show", /missing required argument 'workspace'/],
   ["an extra argument", `${LIST} all`, /too many arguments/],
   ["a limit of 0", `${LIST} --limit 0`, /number of at least 1/],
-  ["neither a URL nor --clear", "workspace set-url w", /--clear/],
-  ["nothing to update", "workspace update w", /--name/],
+  ["set-url without a URL or --clear", "workspace set-url w", /--clear/],
+  ["update without a change", "workspace update w", /--name/],
 ])("%s leads to exit code 64", async (_what, args, words) => {
   const { code, stdout, stderr } = await runCli(args, { corePort: service.core.port });
   expect([code, stdout]).toEqual([EXIT.USAGE, ""]);
@@ -99,7 +99,7 @@ test("a core that is down, or does not serve TLS, is reported as unreachable, wi
   }
 });
 
-test("the command prints its usage without arguments, and Ctrl-C aborts a call that gets no answer", async () => {
+test("without arguments, the command prints its usage; Ctrl-C aborts a call that gets no answer", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const connected = new Promise((resolve) => silent.once("connection", resolve));

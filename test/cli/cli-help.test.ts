@@ -36,7 +36,7 @@ test("--help names every exit code", async () => {
     expect(stdout).toContain(`${number}  ${words}`);
 });
 
-test("bash completes commands and choices, and files where there are neither", async () => {
+test("bash completes commands and the values of an option, and otherwise falls back to file names", async () => {
   const command = `#!/bin/sh\nexec "${process.execPath}" "${CLI_MAIN}" "$@"\n`;
   writeFileSync(join(folder, "chat-bridge"), command, { mode: 0o755 });
   const script = `

@@ -45,9 +45,9 @@ test("sign and verify read bodies from stdin and files, queries from --query, an
 // contract: signature-bridge-tolerance
 test.each<[string, () => Promise<string>, string, string]>([
   ["malformed", async () => "v1=00", AT, "malformed"],
-  ["of another body", () => signed("{}"), AT, "wrong"],
-  ["over 5 minutes old", () => signed(BODY), "--at 1700000301", "stale"],
-  ["over 5 minutes ahead", () => signed(BODY), "--at 1699999699", "stale"],
+  ["made for another body", () => signed("{}"), AT, "wrong"],
+  ["more than 5 minutes old", () => signed(BODY), "--at 1700000301", "stale"],
+  ["more than 5 minutes in the future", () => signed(BODY), "--at 1699999699", "stale"],
 ])("verify reports a signature that is %s", async (_what, header, at, fault) => {
   const { code, json } = await run(`verify ${await header()} ${at} --json`, BODY);
   expect([code, json]).toEqual([EXIT.NO, { holds: false, fault, isRightWithoutNewline: false }]);

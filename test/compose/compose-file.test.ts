@@ -36,7 +36,7 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(services)(
-    "%s is not root, and has no capabilities and a read-only file system",
+    "does not run %s as root, drops all capabilities, and makes the file system read-only",
     (_name, service) => {
       expect(service.user).not.toMatch(/^(?:0|root)\b/);
       const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
@@ -47,7 +47,7 @@ describe("docker-compose.yml", () => {
   const waitingFor = (name: string) =>
     services.flatMap(([, service]) => service.depends_on?.[name]?.condition ?? []);
 
-  test.each(servers)("%s has a health check that its dependents wait for", (name, service) => {
+  test.each(servers)("gives %s a health check that its dependents wait for", (name, service) => {
     const [how, ...check] = service.healthcheck?.test ?? [];
     expect(how).toMatch(/^CMD/);
     for (const argument of check) expect(typeof argument).toBe("string");
@@ -56,7 +56,7 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(["secrets", "demo-workspace"])(
-    "%s runs once, and its dependents wait until it has succeeded",
+    "runs %s once, and starts its dependents only after it has succeeded",
     (name) => {
       expect(file.services[name]).not.toHaveProperty("restart");
       expect(waitingFor(name)).toEqual(["service_completed_successfully"]);
@@ -76,7 +76,7 @@ describe("docker-compose.yml", () => {
     expect(new Set(taken).size).toBe(taken.length);
   });
 
-  test.each(["core", "edge"])("%s can be scaled: no fixed name, and a range of ports", (name) => {
+  test.each(["core", "edge"])("lets %s be scaled: it has no fixed name, and a range of ports", (name) => {
     const { container_name, ports = [] } = file.services[name] ?? {};
     expect(container_name).toBeUndefined();
     for (const port of ports) {
@@ -85,21 +85,24 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test("only core reaches Redis, over an internal network", () => {
+  test("lets only core reach Redis, over an internal network", () => {
     const onStore = services.filter(([, { networks = [] }]) => networks.includes("store"));
     expect(onStore.map(([name]) => name).toSorted()).toEqual(["core", "redis"]);
     expect(file.networks["store"]).toEqual({ internal: true });
   });
 
-  test.each(servers)("%s mounts only its own secrets, read-only", (_name, { command = [], volumes = [] }) => {
-    const secrets = volumes.filter((volume) => volume.includes("/secrets/"));
-    expect(secrets.length).toBeLessThanOrEqual(1);
-    for (const volume of secrets) {
-      const [, folder = "", mode] = volume.split(":");
-      expect(mode).toBe("ro");
-      expect(command.some((argument) => argument.includes(`${folder}/`))).toBe(true);
-    }
-  });
+  test.each(servers)(
+    "lets %s mount only its own secrets, read-only",
+    (_name, { command = [], volumes = [] }) => {
+      const secrets = volumes.filter((volume) => volume.includes("/secrets/"));
+      expect(secrets.length).toBeLessThanOrEqual(1);
+      for (const volume of secrets) {
+        const [, folder = "", mode] = volume.split(":");
+        expect(mode).toBe("ro");
+        expect(command.some((argument) => argument.includes(`${folder}/`))).toBe(true);
+      }
+    },
+  );
 
   test("passes no secret in the environment", () => {
     const names = services.flatMap(([, { environment = {} }]) => Object.keys(environment)).join(" ");
@@ -121,7 +124,7 @@ describe("the Dockerfile", () => {
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("passes the flags of npm start to Node, as does the operator's guide", () => {
+  test("passes the same flags to Node as npm start and the operator's guide", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
     const guide = read("docs/operator-guide.md");
     for (const name of ["core", "edge"])
@@ -153,12 +156,12 @@ describe("the Dockerfile", () => {
     expect(folders.split(" ").toSorted()).toEqual([...new Set(mounted)].toSorted());
   });
 
-  test("at run time, needs only packages that are in its image", () => {
+  test("puts every package that is needed at run time into the image", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
     const where = "-rhoE --include=*.js --exclude-dir=bench --exclude-dir=page".split(" ");
     const args = [...where, 'require\\("[^./"][^"]*"\\)', "dist"];
     const { stdout } = spawnSync("grep", args, options);
-    // The kit parses message text only in pages, which bundle the parser.
+    // The image does not need markdown-it: the kit parses message text only in browser pages, which bundle the parser.
     const there = new Set([...Object.keys(dependencies), "markdown-it"]);
     const required = stdout.matchAll(/require\("(?!node:)((?:@[^/"]+\/)?[^/"]+)/g);
     const packages = [...required].map(([, name = ""]) => name);

@@ -105,7 +105,7 @@ test("the health check succeeds only if a process is ready", async () => {
   expect(checked(await freePort())).toBe(1);
 });
 
-test("a later start keeps keys, tokens, passwords and the workspace; only owners can read secret files, except Redis's", () => {
+test("a later start keeps keys, tokens, passwords and the workspace; secret files except Redis's have mode 600", () => {
   const read = () => SECRETS.flatMap((name) => filesOf(name).map((file) => readFileSync(file, "utf8")));
   const before = read();
   runOnce("secrets");

@@ -65,7 +65,7 @@ test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["a signature of the query as sent", () => signed("a=%20&?"), "a=%20&?", 200],
   ["the method POST", () => signed(""), "", 404, "POST"],
 ])(
-  "a request with %s is answered with the shown messages only if the signature and the method are valid",
+  "the shown messages are returned only for a GET with a valid signature: %s",
   async (_how, signature, query, status, verb = "GET") => {
     const reply = await ask(signature(), query, verb);
     expect(reply.status).toBe(status);

@@ -135,7 +135,7 @@ test("the chat lists requests and answers in both directions, without secrets or
   expect(ids).toEqual([...new Set(ids)]);
 });
 
-describe("the chat serves only its own page", () => {
+describe("requests to the chat", () => {
   test.each([
     ["a button that the message does not have", "/press", { post: 1, action: "nothing" }, 409],
     ["a conversation of another member", "/say", { conversation: "dm:u-someone", text: "hi" }, 404],
