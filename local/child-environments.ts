@@ -16,9 +16,9 @@ const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 export const SWITCH_SOCKET = "chat.sock";
 
 /**
- * Returns the environment of each process: its addresses, the kept tokens and
- * keys, and the other settings in `own`. Core also accepts the tokens and keys in
- * `own`. With a certificate, core can push to the chat.
+ * Returns the environment of each process: its addresses, the tokens and keys that
+ * it needs from `KeptSettings`, and the other settings in `own`. Core also accepts
+ * the tokens and keys in `own`. If `certificate` is given, core can push to the chat.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,

@@ -8,7 +8,7 @@ import type { ListenAddresses, Listener } from "./start-settings";
 
 /**
  * Range of the random ports. Systems use higher ports for outgoing connections, so
- * a higher port could be in use soon after the check.
+ * a higher port that is free now could soon be in use.
  */
 const PORTS = { from: 20_000, to: 30_000 };
 const MOST_TRIES = 20;

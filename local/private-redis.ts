@@ -68,7 +68,7 @@ export function holdsData(folder: string): boolean {
 
 /**
  * Stops the server of an earlier run, because two servers must not write the same file.
- * No other server can answer at this URL.
+ * The URL belongs to the data folder, so no other server is stopped.
  */
 async function endLeftover(url: string): Promise<void> {
   const end = performance.now() + STOP_WITHIN_MS;
