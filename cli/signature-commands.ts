@@ -13,7 +13,7 @@ interface SignatureOptions {
 
 const NEWLINE = 0x0a;
 
-/** `chat-bridge sign` and `chat-bridge verify` create and check signatures of both directions, without core. */
+/** `chat-bridge sign` and `chat-bridge verify` create and check signatures without core. */
 export function addSignatureCommands(program: Command, cli: Cli): void {
   withSource(program.command("sign").description("create a Service-Signature header, for debugging"))
     .addHelpText(
