@@ -54,7 +54,7 @@ export function MessagePost({ post, client, onReply }: MessagePostProps) {
   const { message, edits } = post;
   const article = useRef<HTMLElement>(null);
   const focused = useRef<Element | undefined>(undefined);
-  // When an edit removes the focused button, the focus moves to the message of the button.
+  // When an edit removes the focused button, the focus moves to the button's message.
   useLayoutEffect(() => {
     if (focused.current === undefined || focused.current.isConnected) return;
     focused.current = undefined;

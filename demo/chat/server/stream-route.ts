@@ -17,7 +17,7 @@ const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
-    // Up to its high-water mark, a PassThrough buffers bytes on one side only, so no byte is counted twice below.
+    // Up to its high-water mark, a PassThrough holds each byte in one buffer only, so the sum below is right.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;

@@ -8,7 +8,7 @@ import { openGameIn, type Rules, type Workspace } from "./workspace";
 export function playPress(rules: Rules, workspace: Workspace, input: ActionInput, turn: Turn): void {
   const { channel, member, messageId, eventId } = input;
   const action = readAction(input.action);
-  // Every group gets all events of a workspace, so this button belongs to another game.
+  // Every group gets all events of a workspace. A button with an unknown action belongs to another game.
   if (action === undefined) return;
 
   /** Replaces the message that contains the button. */

@@ -14,9 +14,9 @@ export interface Rules {
 
 /** A question that waits for a typed answer in a direct conversation. */
 export interface Prompt {
-  /** The ref of the message that asks. */
+  /** The ref of the message that asks (see `Output`). */
   readonly ref: string;
-  /** Id of the channel of the command that caused the prompt. */
+  /** Id of the channel in which the member sent the command `suggest`. */
   readonly channel: string;
   readonly untilMs: number;
 }
