@@ -14,8 +14,8 @@ import type { BridgeEffect, BridgeInput } from "./reduce-effect";
 import { initialState, isSettled, type BridgeState } from "./reduce-state";
 
 /**
- * Calls to the chat tool, for the bridge's author to implement. A rejected call counts as refused by the chat. The
- * error may have a number `retryAfterMs`: the minimum wait before a retry.
+ * Calls to the chat tool, for the bridge's author to implement. A call that rejects counts as refused by the
+ * chat. The error may have a number `retryAfterMs`: the minimum wait before a retry.
  * `signal` is aborted after `chatTimeoutMs`.
  */
 export interface Chat {

@@ -40,7 +40,10 @@ export interface Message {
   readonly buttons: readonly (readonly Button[])[];
   /** URI of an image; null for none. The image may be animated. */
   readonly image: string | null;
-  /** Whether the member's next typed message is the answer. If the chat has replies, send the answer with `replyTo`. */
+  /**
+   * Whether the next message that the member types is the answer to this message. If the chat has replies, send the
+   * answer with `replyTo`.
+   */
   readonly awaitsReply: boolean;
   /** The view model of the message; its shape is not stable. */
   readonly data: Readonly<Record<string, unknown>> | null;

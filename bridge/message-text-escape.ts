@@ -34,7 +34,7 @@ export function escapeText(text: string): string {
  * Escapes a text of one line, such as a member's name. Works like `escapeText`, and
  * turns any run of spaces or line breaks into one space, so that the result fits
  * within `**…**`, a link's label or a quote. Use a placeholder if the result is
- * empty: empty emphasis is not markup.
+ * empty: Markdown does not read an empty `**…**` as bold.
  */
 export function escapeLine(text: string): string {
   return escapeMarkup(text.replaceAll(/[\s\u0085]+/g, " ").trim());

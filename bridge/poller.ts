@@ -13,7 +13,7 @@ export interface PollerOptions extends PollOptions {
    * the process ends, the page is polled again, possibly with more events: dedupe on `id`, as `eachEvent` does.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
-  /** Events to fetch if no cursor is saved: all held events (the default), or only events after the latest event. */
+  /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /** Wait between two polls when no more events are held, ms. At least 2000, which is the default. */
   readonly intervalMs?: number;

@@ -11,7 +11,7 @@ export type EventReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Required fields of each event type, in addition to the fields of the head. */
+/** Required fields of each event type, in addition to the fields of `EventHead`. */
 const FIELDS_BY_TYPE: Readonly<Record<OutboundEvent["type"], readonly ("channel" | "user" | "message")[]>> = {
   "message.create": ["channel", "message"],
   "message.update": ["channel", "message"],

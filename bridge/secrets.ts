@@ -1,7 +1,7 @@
 import { checkSecrets, type SecretList } from "./signature";
 
 /**
- * The signing secrets of a workspace: one secret, or both during a rotation, the new secret first. A function is called
+ * The signing secrets of a workspace: one secret, or two during a rotation, the new secret first. A function is called
  * for every request, so a rotation needs no restart. The function can serve any number of workspaces, and returns
  * undefined for an unknown workspace.
  */

@@ -16,7 +16,7 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** Time after the first attempt within which retries may start, ms; 60,000 by default. An old press is useless. */
+  /** Time after the first attempt for starting retries, ms; 60,000 by default. A stale button press is useless. */
   readonly giveUpAfterMs?: number;
   /** Maximum number of pending events, 1000 by default. Further events are dropped immediately, as `overloaded`. */
   readonly pendingMax?: number;

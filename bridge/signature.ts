@@ -7,7 +7,7 @@ export const SIGNATURE_HEADER = "Service-Signature";
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
 
 /**
- * One secret, or both during a rotation, the new secret first. A list has at least one secret, and no secret is empty.
+ * One secret, or two during a rotation, the new secret first. A list has at least one secret, and no secret is empty.
  */
 export type SecretList = string | readonly string[];
 
@@ -26,7 +26,7 @@ const DIGEST_HEX_LENGTH = 64;
  * Returns a `Service-Signature` header, with one `v1=` entry per secret, in the order of `secrets` (Authentication 1,
  * 2, 4).
  *
- * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, which may be empty. A
+ * @param raw the exact bytes of a body; for a poll, the query string as sent, without the `?`, possibly empty. A
  *   string is signed as UTF-8
  * @param nowMs the local clock, ms since the epoch
  * @throws RangeError when there is no secret, or an empty secret

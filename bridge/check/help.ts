@@ -23,12 +23,12 @@ For a bridge (--url):
                       you never give is not checked; if you give it, it must be right for every
                       message. Without --observe, only the answers of the bridge are checked.
   --workspace <id>    workspace of the events; by default a random id
-  --channel <id>      channel of the messages: chat-bridge-check
-  --user <id>         user who gets ephemerals and DMs: chat-bridge-check-user
-  --within <seconds>  time limit for showing a message: 10
+  --channel <id>      channel of the messages; by default chat-bridge-check
+  --user <id>         user who gets ephemerals and DMs; by default chat-bridge-check-user
+  --within <seconds>  time limit for showing a message; by default 10
   --answer-within <seconds>
-                      time limit for answering a push: 5, like the service. Raise it if the
-                      machine is too busy to answer within 5 seconds.
+                      time limit for answering a push; by default 5, like the service.
+                      Raise the limit if the machine is too busy to answer within 5 seconds.
 
 For the service (--service):
   --limits            also exceed both rate limits, with thousands of requests: the workspace and

@@ -51,7 +51,7 @@ function wordsOf(result: RuleResult): readonly string[] {
   }
 }
 
-/** Returns the lines below the table. */
+/** Returns the end of the report: the skipped rules, the requirements that cannot be checked, and the counts. */
 export function summaryOf({ rules, blind, mode }: CheckResult): string {
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
   const counts = [

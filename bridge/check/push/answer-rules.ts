@@ -137,7 +137,7 @@ export const BURST_RULE: Rule<PushTarget> = {
     const bad = replies.filter((reply) => "failed" in reply || reply.status < 200 || reply.status > 299);
     const [first] = bad;
     if (first !== undefined) {
-      const how = "failed" in first ? first.failed : `it was answered ${first.status}`;
+      const how = "failed" in first ? first.failed : `the answer was ${first.status}`;
       throw new Broken(`${bad.length} of ${BURST} were not accepted; for the first of them, ${how}`);
     }
     return { note: `the slowest took ${Math.max(...replies.map(({ ms }) => ms))} ms` };

@@ -9,7 +9,7 @@ import type {
   Ping,
 } from "../../events";
 
-/** Makes events like those of the service. Each message text has a unique word, which identifies it in the chat. */
+/** Makes events like those of the service. Each message text has a unique word to find it in the chat. */
 export interface EventMaker {
   create(what: string, message?: Partial<Message>): MessageCreate;
   update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;

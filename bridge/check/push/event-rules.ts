@@ -16,7 +16,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       const create = make.create("shown once");
       await taken(create, "an event");
       await taken(create, "the same event again");
-      await Promise.all([1, 2].map(() => taken(create, "the same event, twice at once")));
+      await Promise.all([1, 2].map(() => taken(create, "the same event, pushed twice concurrently,")));
       const dm = make.dm("shown once");
       await taken(dm, "an event");
       await taken(dm, "the same event again");
@@ -49,7 +49,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       await hides(
         chat,
         events.map(({ message }) => message),
-        "its expiresAt is a minute ago",
+        "its expiresAt was a minute ago",
       );
       await chat.shows(lasting);
       return undefined;
@@ -119,7 +119,10 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       const update = make.update(create, "updated long before it was created");
       await taken(update, "an update that overtook its create");
       if (chat === undefined) return { unseen: "whether it is ignored after 5 seconds" };
-      await pause(HOLD_OVER_MS, `an update is held for 5 seconds: ${HOLD_OVER_MS / 1000} seconds to wait`);
+      await pause(
+        HOLD_OVER_MS,
+        `an update is held for 5 seconds, so the check waits for ${HOLD_OVER_MS / 1000} seconds`,
+      );
       await hides(chat, [update.message], "no message was created for it");
       await taken(create, "a create long after its update");
       await hides(chat, [update.message], "its create arrived more than 5 seconds later");

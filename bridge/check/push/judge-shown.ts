@@ -80,7 +80,7 @@ function memberOf(event: ShownEvent): string | undefined {
 
 function fixOf({ type }: ShownEvent, how: string, field: "buttons" | "image"): string {
   const what = type === "message.update" ? "replace text, buttons and image with those of the update" : how;
-  return `${what}; if the chat does not know them, leave \`${field}\` out of every observed message`;
+  return `${what}; if the bridge does not know this field, leave \`${field}\` out of every observed message`;
 }
 
 const buttonsIn = (labels: readonly string[]) =>

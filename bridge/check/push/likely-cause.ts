@@ -31,7 +31,7 @@ interface Mistake {
  * accepts the ping. If the mistake concerns the serialization of JSON, all further events are serialized in the
  * accepted way, so that all other rules can be checked.
  *
- * @param found observation about the ping, the message of the result
+ * @param found observation about the ping, used as the message of the returned Broken
  */
 export async function explainRefusal(
   target: PushTarget,

@@ -105,8 +105,16 @@ export const UNKNOWN_CASES: readonly InboundCase[] = [
       event: withField(EVENTS[type], "user.extra", 1),
       field: "user.extra",
     },
-    { what: `a user that is a string in a ${type}`, event: { ...EVENTS[type], user: me }, field: "user" },
-    { what: `no user in a ${type}`, event: { ...EVENTS[type], user: undefined }, field: "user" },
+    {
+      what: `an event of the type ${type} whose user is a string`,
+      event: { ...EVENTS[type], user: me },
+      field: "user",
+    },
+    {
+      what: `an event of the type ${type} without a user`,
+      event: { ...EVENTS[type], user: undefined },
+      field: "user",
+    },
   ]),
   { what: "a command with replyTo", event: { ...command, replyTo: null }, field: "replyTo" },
   { what: "an action with text", event: { ...action, text: "x" }, field: "text" },
@@ -127,19 +135,23 @@ export const DM_CASES: readonly InboundCase[] = [
       user: { id: longDm(DM_CHANNEL_MAX_CHARACTERS).slice(DM_PREFIX.length) },
     },
   },
-  { what: "a DM on a command", event: { ...command, channel: `dm:${me}` }, field: "channel" },
+  { what: "a command in a DM", event: { ...command, channel: `dm:${me}` }, field: "channel" },
   {
-    what: "a DM on a command, as an object",
+    what: "a command whose DM channel is an object",
     event: { ...command, channel: { id: `dm:${me}` } },
     field: "channel",
   },
-  { what: "another member's DM on a message", event: { ...message, channel: `dm:${me}2` }, field: "channel" },
+  { what: "a message in another member's DM", event: { ...message, channel: `dm:${me}2` }, field: "channel" },
   {
-    what: "another member's DM on an action",
+    what: "an action in another member's DM",
     event: { ...action, channel: { id: "dm:u2" } },
     field: "channel",
   },
-  { what: "a bare dm: on a message", event: { ...message, channel: "dm:" }, field: "channel" },
+  {
+    what: "a message whose channel is dm: without a user id",
+    event: { ...message, channel: "dm:" },
+    field: "channel",
+  },
 ];
 
 /** Returns an event with a value at a dotted path. A channel that is a string becomes an object. */

@@ -76,7 +76,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "repeats",
-    says: "A request with a repeated id is answered 202, even if it is signed at another time; so is an identical request.",
+    says: "A repeated request is answered 202, and so is a request with a known id that is signed at another time.",
     fix: "remember the request ids of each workspace for 24 hours, and answer 202 to a repeat",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });

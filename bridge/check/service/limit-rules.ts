@@ -84,7 +84,9 @@ function judgeBurst(
   const passed = replies.length - limited.length;
   const most = limit * (2 + Math.floor(seconds));
   if (passed > most)
-    throw new Broken(`${passed} requests were let through in ${seconds.toFixed(1)} s: ${most} at most`);
+    throw new Broken(
+      `${passed} requests were let through in ${seconds.toFixed(1)} s: the limit allows ${most} at most`,
+    );
   if (passed < limit - ofOthers)
     throw new Broken(`only ${passed} requests were let through before the first was rejected`);
 }

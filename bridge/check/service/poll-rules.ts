@@ -38,7 +38,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
         return { note: "the workspace has a target URL" };
       }
       pageOf(answer, "a poll", target);
-      return { note: "events are held" };
+      return { note: "the workspace has no target URL" };
     },
   },
   {
@@ -99,7 +99,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "poll-latest",
-    says: "after=latest is answered with no events and the newest cursor. A poll without newer events returns its cursor.",
+    says: "after=latest is answered with no events and the newest cursor. If no event is newer than a cursor, next is that cursor.",
     fix: "answer after=latest with an empty page; next is the sent cursor when no event is newer",
     judge: (target) =>
       ifPolled(target, async () => {
@@ -138,7 +138,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "cursors",
-    says: "Pages that are linked by next have no gap and no repeat, and hasMore says whether there is another page.",
+    says: "Pages that are linked by next neither skip nor repeat events, and hasMore says whether there is another page.",
     fix: "end a page of limit n with its n-th event, and set next to the cursor of that event",
     judge: (target) =>
       ifPolled(target, async () => {
@@ -175,7 +175,9 @@ function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): P
   const { events, next, hasMore, gap } = isObject(json) ? json : {};
   const isNext = next === null || (typeof next === "string" && isCursor(next));
   if (!Array.isArray(events) || !isNext || typeof hasMore !== "boolean" || typeof gap !== "boolean") {
-    throw new Broken(`${what}: the page of ${workspace} lacks a valid events, next, hasMore or gap`);
+    throw new Broken(
+      `${what}: in the page of ${workspace}, events, next, hasMore or gap is missing or invalid`,
+    );
   }
   if (events.length > PAGE_MAX_EVENTS) throw new Broken(`${what}: the page has ${events.length} events`);
   return { events, next, hasMore, gap };

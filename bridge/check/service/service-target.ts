@@ -120,13 +120,15 @@ export function expectRefused(answer: Answered, status: number, what: string, fi
     );
   const wanted = status === 413 ? undefined : STATUS_CODES[status];
   if (error !== undefined && error !== wanted) {
-    const name = wanted === undefined ? "missing" : `"${wanted}"`;
-    throw new Broken(`${what}: in the body of the ${status}, error is ${JSON.stringify(error)}, not ${name}`);
+    const name = wanted === undefined ? "none" : `"${wanted}"`;
+    throw new Broken(
+      `${what}: in the body of the ${status}, error is ${JSON.stringify(error)}; expected: ${name}`,
+    );
   }
   if (field === undefined || (json["field"] ?? null) === field) return;
   const named =
     json["field"] === undefined ? "names no field" : `names the field ${JSON.stringify(json["field"])}`;
-  throw new Broken(`${what}: the body of the ${status} ${named}, not ${field ?? "none"}`);
+  throw new Broken(`${what}: the body of the ${status} ${named}; expected: ${field ?? "none"}`);
 }
 
 function told({ status, body }: Answered): string {

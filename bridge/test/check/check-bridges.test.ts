@@ -14,7 +14,7 @@ jest.mock<object>("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 
-/** Milliseconds by which the clock advances after each TURNS turns of the event loop. */
+/** Milliseconds by which the clock advances after every `TURNS` turns of the event loop. */
 const STEP_MS = 25;
 const TURNS = 3;
 
@@ -67,7 +67,7 @@ test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) =>
 // time: controlled
 test("the report has a line for every rule, names long waits, and lists rules that cannot be checked", () => {
   for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
-  expect(printed.waiting).toContain("7 seconds to wait");
+  expect(printed.waiting).toContain("the check waits for 7 seconds");
   const result = results.get("kit");
   const summary = result === undefined ? "" : summaryOf(result);
   expect(summary).toContain(`${RULES.bridge.length} passed, 0 failed, 0 not fully seen, 0 skipped`);
@@ -96,7 +96,7 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   expect(`${found}\n${cause}\n${fix}`).toMatch(told);
 });
 
-test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one line names all skipped rules", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one entry covers all skipped rules", () => {
   const result = results.get("has another secret");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);

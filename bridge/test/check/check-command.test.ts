@@ -116,18 +116,22 @@ const SERVICE = `--service ${LOCAL} --workspace`;
 const UUID = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
 
 test.each([
-  ["neither side", "--json", EITHER],
-  ["both sides", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
+  ["options that name neither side", "--json", EITHER],
+  ["options that name both sides", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
   ["an unknown option", `--target ${LOCAL}`, "Unknown option '--target'"],
-  ["no address", "--url bridge.example", "--url must be an address, such as"],
-  ["plain HTTP", "--url http://bridge.example/", "http:// is for loopback addresses only"],
-  ["no workspace", `--service ${LOCAL}`, "--workspace is missing"],
+  ["an address without a scheme", "--url bridge.example", "--url must be an address, such as"],
+  ["plain HTTP to a public host", "--url http://bridge.example/", "http:// is for loopback addresses only"],
+  ["--service without --workspace", `--service ${LOCAL}`, "--workspace is missing"],
   ["a workspace that is not a UUID", `${SERVICE} one`, "--workspace must be a UUID"],
   ["an empty secret", `--url ${LOCAL} --secret=`, "--secret is empty"],
   ["an unknown rule", `--url ${LOCAL} --only rotation,all`, "unknown rule for a bridge: all; the rules are"],
-  ["a service's option", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
-  ["a bridge's option", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],
-  ["a missing file", `--url ${LOCAL} --ca /nowhere.pem`, "/nowhere.pem cannot be read"],
+  ["--limits for a bridge", `--url ${LOCAL} --limits`, "--limits is not for a bridge"],
+  ["--user for a service", `${SERVICE} ${UUID} --user u`, "--user is not for a service"],
+  [
+    "a certificate file that does not exist",
+    `--url ${LOCAL} --ca /nowhere.pem`,
+    "/nowhere.pem cannot be read",
+  ],
   [
     "--insecure-loopback for another host",
     "--url https://b.example/ --insecure-loopback",

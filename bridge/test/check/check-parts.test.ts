@@ -19,7 +19,7 @@ const SECRETS = array(string({ minLength: 1 }), { minLength: 1, maxLength: 3 });
 
 // contract: signature-format
 test.each([...MALFORMED, ...WRONG])(
-  "$what is never valid, whatever the body and the secrets",
+  "a request with $what is never valid, whatever the body and the secrets",
   ({ spoil }) => {
     assert(
       property(uint8Array(), SECRETS, (body, secrets) => {
@@ -53,15 +53,15 @@ const button = (action: string) => ({ label: "a", action });
 const EVENT = createEventMaker({ workspace: WORKSPACE, channel: "c", user: "u" }).create("text");
 
 test.each<[string, object, RegExp]>([
-  ["another id", { id: "evt_1" }, /its id is not evt_/],
+  ["a malformed id", { id: "evt_1" }, /its id is not evt_/],
   ["another workspace", { workspace: "another" }, /workspace is not the polled workspace/],
   ["a sequence of 0", { sequence: 0 }, /sequence is below 1/],
-  ["a sequence past 2^53", { sequence: 2 ** 53 }, /must have id, type/],
+  ["a sequence of 2^53", { sequence: 2 ** 53 }, /must have id, type/],
   ["a local time", { createdAt: "2026-01-01T00:00:00+01:00" }, /createdAt/],
   ["an expiry that is not a time", { expiresAt: "tomorrow" }, /expiresAt/],
   ["an unknown type", { type: "message.delete" }, /type is "message.delete"/],
   ["no channel", { channel: undefined }, /must have channel/],
-  ["another message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
+  ["a malformed message id", { message: { ...EVENT.message, id: "1" } }, /message.id/],
   ["buttons without rows", { message: { ...EVENT.message, buttons: [button("b")] } }, /rows/],
   ["a long action", { message: { ...EVENT.message, buttons: [[button("x".repeat(513))]] } }, /rows/],
   ["an image that is not a URI", { message: { ...EVENT.message, image: "picture" } }, /image/],
@@ -102,7 +102,7 @@ test.each<[string, string, Alter, RegExp]>([
   ["sends no Retry-After", "workspace-limit", limitAfter(250, {}), /^Retry-After of a 429 is ""/],
   ["limits too early", "workspace-limit", limitAfter(249), /^only 249 requests were let through/],
   ["limits too late", "workspace-limit", limitAfter(1_100), /^600 requests were let through .* 500 at most/],
-])("the check of limits reports a service that %s", async (_what, rule, alter, told) => {
+])("the check of limits gives the right result for a service that %s", async (_what, rule, alter, told) => {
   const { url, close } = await startBrokenService(undefined, alter);
   // The clock is stopped, so that the bursts take no time.
   jest.spyOn(performance, "now").mockReturnValue(0);

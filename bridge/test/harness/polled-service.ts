@@ -40,7 +40,7 @@ export async function startPolledService() {
     handle: (page: EventPage) => void pages.push(page),
   });
 
-  /** Runs a poller, answers its requests with `answers` in turn, and stops the poller at the request after the last. */
+  /** Runs a poller, answers its requests with `answers` in turn, and stops the poller at the next request. */
   async function run(answers: readonly Behaviour[], change: Partial<PollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();

@@ -109,7 +109,7 @@ test.each([
     (raw: Buffer) => JSON.parse(String(raw)),
     500,
   ],
-])("a body parser before the receiver that parses %s", async (_what, parse, code) => {
+])("a body parser that runs before the receiver and parses %s", async (_what, parse, code) => {
   const { push } = await setUpReceiver({}, ({ handler }) =>
     plainHost((request, response) => {
       const chunks: Buffer[] = [];

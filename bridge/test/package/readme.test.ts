@@ -20,7 +20,7 @@ const environmentOf = (id: string, secret: string) => {
   return { BASE_URL: push.service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
 };
 
-test("the package has its code, types, guide and licence; the exports can be imported, and the command runs", () => {
+test("the package has its code, types, README and licence; the exports can be imported, and the command runs", () => {
   const folder = join(kit.folder, "node_modules/chat-bridge-kit");
   expect(readdirSync(folder).toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   const script = `
@@ -38,7 +38,7 @@ test("the package has its code, types, guide and licence; the exports can be imp
   expect(list).toMatch(/^Rules for a bridge:\n {2}\w/);
 });
 
-test("the README's examples compile with strict options, and its links stay within the package", () => {
+test("the README's examples compile with strict options, and the README has no relative links", () => {
   // `packKit` has already compiled the examples, and throws if that fails.
   expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
   expect(kit.examples).toHaveLength(4);
@@ -61,7 +61,7 @@ test("a TypeScript version that does not read `exports` finds the same types", (
   }
 });
 
-test("the guide's polling bridge shows published events, sends typed lines, and stops gracefully", async () => {
+test("the README's polling bridge shows published events, sends typed lines, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   await push.publish(textEvent(id, "while you were away"));
   const environment = environmentOf(id, secret);
@@ -81,7 +81,7 @@ test("the guide's polling bridge shows published events, sends typed lines, and 
   expect(again.output()).toBe("message.create c1: later\n");
 });
 
-test("the guide's push bridge shows published events, sends typed lines, and stops gracefully", async () => {
+test("the README's push bridge shows published events, sends typed lines, and stops gracefully", async () => {
   const { id, secret } = await push.workspaces.make();
   const { keyPath, certPath } = push.certificate;
   const tls = { TLS_KEY: keyPath, TLS_CERT: certPath, PORT: "0" };

@@ -33,7 +33,7 @@ test.each([
   ["message.ephemeral", ["channel", "user", "message"]],
   ["dm.create", ["user", "message"]],
   ["ping", []],
-] as const)("%s requires the fields of the head, and %j", (type, fields) => {
+] as const)("in addition to the fields of every event, %s requires %j", (type, fields) => {
   const required = [...HEAD, "channel", "user", "message"].filter((field) => {
     const { [field]: _left, ...rest } = ONE_OF_EACH[type] as unknown as Record<string, unknown>;
     return "fault" in readEvent(rest);
@@ -64,7 +64,7 @@ describe("a page", () => {
   });
 
   test.each([
-    ["no object", []],
+    ["a list instead of an object", []],
     ["no events", { ...page, events: undefined }],
     ["events that are not a list", { ...page, events: {} }],
     ["no next", { ...page, next: undefined }],
@@ -100,7 +100,7 @@ test.each([
   ["now", "2026-01-01T00:01:00.000Z", 0, false],
   ["a millisecond ago", "2026-01-01T00:01:00.000Z", 1, true],
   ["in a millisecond", "2026-01-01T00:01:00.000Z", -1, false],
-])("an event whose expiresAt is %s is expired: %s", (_what, expiresAt, laterMs, is) => {
+])("an event is expired only after its expiresAt: %s", (_what, expiresAt, laterMs, is) => {
   expect(isExpired({ expiresAt }, Date.parse("2026-01-01T00:01:00.000Z") + laterMs)).toBe(is);
 });
 

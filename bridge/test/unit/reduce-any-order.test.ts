@@ -78,7 +78,7 @@ describe("whatever arrives, expires and is refused", () => {
   });
 
   // contract: kit-sequence-order
-  test("updates of a message are applied in sequence order, with one call at a time for each message and place", () => {
+  test("updates of a message are applied in sequence order; calls for one message and posts in one channel never overlap", () => {
     always(({ chat, calls }) => {
       for (const { sequences } of chat.posts) expect(sequences).toEqual(sorted(sequences));
       const ofMessages = calls.filter(({ call }) => call.type !== "ephemeral");

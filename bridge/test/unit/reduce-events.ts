@@ -96,7 +96,7 @@ export function run(limits?: Partial<BridgeLimits>) {
   };
 }
 
-/** Returns a reducer that has posted the messages of creates with `sequences`; by default, of sequence 1. */
+/** Returns a reducer that has posted one message for each of `sequences`; by default, only for sequence 1. */
 export function runPosted(limits?: Partial<BridgeLimits>, ...sequences: readonly number[]) {
   const bridge = run(limits);
   for (const sequence of sequences.length === 0 ? [1] : sequences) {

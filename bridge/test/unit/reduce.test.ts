@@ -3,6 +3,8 @@ import { emptyMemory, recall, remember } from "../../reduce-memory";
 import { forAll, forMany } from "../../../test/harness/for-all";
 import { create, dm, ephemeral, ping, run, runPosted, update } from "./reduce-events";
 
+// The numbers of the rules are those of the contract's "Bridge rules when catching up".
+
 // time: controlled
 // contract: kit-expired
 test("rule 1: an event is dropped only past its expiresAt, and never if expiresAt is null or an invalid date", () => {
@@ -17,11 +19,14 @@ test("rule 1: an event is dropped only past its expiresAt, and never if expiresA
 });
 
 // contract: kit-highest-update
-test.each(["2 3 4", "4 2 3", "3 4 2"])("rule 2: only the highest update of %s is applied", (sequences) => {
-  const updates = sequences.split(" ").map((sequence) => update(Number(sequence)));
-  const effects = runPosted().events(1, ...updates);
-  expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
-});
+test.each(["2 3 4", "4 2 3", "3 4 2"])(
+  "rule 2: of the updates %s, only the update with the highest sequence is applied",
+  (sequences) => {
+    const updates = sequences.split(" ").map((sequence) => update(Number(sequence)));
+    const effects = runPosted().events(1, ...updates);
+    expect(effects.toSorted()).toEqual(["edit 4 of chat1", "skip 2: superseded", "skip 3: superseded"]);
+  },
+);
 
 // contract: kit-update-of-dropped
 test("rule 3: an update is dropped if its create was dropped, whichever event arrives first", () => {
