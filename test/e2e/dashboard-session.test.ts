@@ -161,7 +161,7 @@ describe("the dashboard's listener:", () => {
     "/%2e%2e/package.json",
     "/api/nowhere",
     "/%zz",
-  ])("any other path is answered 404: %s", async (path) => {
+  ])("a path without a page or file is answered 404: %s", async (path) => {
     const { status, headers } = await send(service.dashboardUrl, path);
     expect([status, headers["x-frame-options"]]).toEqual([404, "DENY"]);
   });
@@ -182,7 +182,7 @@ describe("the dashboard's listener:", () => {
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
   });
 
-  test("the listener for bridges serves no dashboard, and this listener serves no hooks", async () => {
+  test("the listener for bridges serves no dashboard, and the dashboard's listener serves no hooks", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
   });

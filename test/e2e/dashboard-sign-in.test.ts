@@ -39,7 +39,7 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** Returns a new address for each attempt. The addresses suffice for retries until core is available. */
+  /** Returns a new address for each attempt. There are enough addresses to retry until core is available. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;

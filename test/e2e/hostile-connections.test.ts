@@ -117,7 +117,7 @@ test("the largest headers from one address do not break the lanes that all addre
     return valueOf(metrics, "chatbridge_edge_lanes_opened_total") - valueOf(metrics, "chatbridge_edge_lanes");
   };
   const brokenBefore = await brokenLanes();
-  // The largest allowed head. Its signature takes twice as many bytes in UTF-8.
+  // A head of the largest allowed size. Its signature takes twice as many bytes in UTF-8 as in the request.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );

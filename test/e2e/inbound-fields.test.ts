@@ -60,7 +60,7 @@ test.each<[string, object]>([
     "an action in the member's own DM, with the channel as an object",
     { ...ACTION, channel: { id: "dm:u1", name: "x" } },
   ],
-  ["a DM of 131 characters", { ...ACTION, ...dm(131) }],
+  ["a DM channel of 131 characters", { ...ACTION, ...dm(131) }],
 ])("%s is accepted", (_what, event) => expectAccepted(event));
 
 // contract: check-7, inbound-types, inbound-channel, inbound-unknown-fields, inbound-required, inbound-message-text
@@ -74,10 +74,10 @@ test.each<[string, object | string, string | undefined]>([
   ["a message with an empty text", { ...MESSAGE, text: "" }, "text"],
   ["a field of another type of event", { ...COMMAND, replyTo: null }, "replyTo"],
   ["an unknown field and an invalid field", { extra: 1, ...COMMAND, text: 1 }, "text"],
-  ["a DM on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
+  ["a DM channel on a command", { ...COMMAND, channel: { id: "dm:u1" } }, "channel"],
   ["another member's DM", { ...ACTION, channel: { id: "dm:u2" } }, "channel"],
   ["a bare dm: on a message", { ...MESSAGE, channel: "dm:" }, "channel"],
-  ["a DM of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
+  ["a DM channel of 132 characters", { ...ACTION, ...dm(132) }, "channel"],
   ["a lone surrogate in a text", { ...MESSAGE, text: "\ud83d" }, "text"],
   ["a number over 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
   ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],

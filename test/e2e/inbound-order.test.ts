@@ -12,7 +12,10 @@ const workspace = freshWorkspace(service);
 const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
-/** Bodies that pass or fail checks 1 and 7. Checks 2 and 6, the limits, are tested in inbound-limits.test.ts. */
+/**
+ * Bodies that pass or fail checks 1 and 7 in README.md. Checks 2 and 6, the limits, are tested in
+ * inbound-limits.test.ts.
+ */
 const BODIES = {
   good: JSON.stringify(EVENT),
   invalid: JSON.stringify({ ...EVENT, user: {} }), // check 7

@@ -228,7 +228,8 @@ test("core accepts no more calls from an edge that does not read answers, and an
     () => edge.readableLength > 15 && streams[0]?.isPaused() === true && streams[0].readableLength > 0,
   );
   expect(lanesOfCore.answerBytes).toBeGreaterThanOrEqual(8 * MB);
-  // Core has accepted the calls whose answers reach the limit, and the calls whose answers the streams buffer.
+  // Core stopped accepting calls when its unsent answers reached the limit. Earlier answers are in the buffers of
+  // the streams.
   expect(polled.mock.calls.length).toBeLessThan(200);
   edge.resume();
   await until("all calls are answered", () => pages.length >= 400 && lanesOfCore.calls === 0);
@@ -329,17 +330,20 @@ test("a call that was not sent before its lane broke fails, and is never sent", 
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
 
-test.each([1, 2])("with %d lanes, close() settles every call, including unsent ones", async (count) => {
-  await start({ lanes: count });
-  const release = holdPolls(() => true);
-  const sent = count === 2 ? [ask("sent")] : [];
-  await until("the call is in progress", () => lanesOfCore.calls === sent.length);
-  const asking = Promise.allSettled([...sent, ask("not sent")]);
-  lanes.close();
-  for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
-  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
-  release();
-});
+test.each([1, 2])(
+  "close() settles every call, including unsent calls; number of lanes: %d",
+  async (count) => {
+    await start({ lanes: count });
+    const release = holdPolls(() => true);
+    const sent = count === 2 ? [ask("sent")] : [];
+    await until("the call is in progress", () => lanesOfCore.calls === sent.length);
+    const asking = Promise.allSettled([...sent, ask("not sent")]);
+    lanes.close();
+    for (const { status: outcome } of await asking) expect(outcome).toBe("rejected");
+    expect(lanes.load).toMatchObject({ calls: 0, bytes: 0 });
+    release();
+  },
+);
 
 test("a stopping core answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });

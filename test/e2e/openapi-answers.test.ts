@@ -94,7 +94,7 @@ test.each<readonly [string, number, typeof next]>([
   const polled = await poll();
   expect(polled.status).toBe(status);
   expectDocumented(POLL, "get", polled);
-  // Core accepts posts in either mode.
+  // Core accepts posts for push workspaces too.
   if (name === "PUSH_WORKSPACE") return;
   const posted = await post();
   expect(posted.status).toBe(status === 200 ? 202 : status);

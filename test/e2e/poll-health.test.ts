@@ -16,7 +16,8 @@ let due: PollDue;
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
-  // Both workspaces fail at the same time, because core looks for failing workspaces only once a second.
+  // Both outages begin at the same time, because core looks for failing workspaces only once a second: one wait
+  // is enough.
   failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   await Promise.all(failing.map(fail));
 });
@@ -73,7 +74,7 @@ test("a poll makes a failing workspace healthy, and gives its remaining events a
   expect(await due.of(workspace.id)).toBeUndefined();
 });
 
-test("a poll after the newest event leaves no event waiting", async () => {
+test("a poll with a cursor at or after the newest event leaves no event waiting", async () => {
   for (const query of ["after=latest", "after=999999999999999999"]) {
     await publishTexts("one");
     expect(await health()).toMatchObject({ waiting: 1 });

@@ -147,7 +147,7 @@ test.each<readonly [string, () => ReceiverOptions]>([
   ["for another name", () => ({ certificate: push.ca.issueForWrongName() })],
   ["that is self-signed", () => ({ certificate: push.ca.selfSigned(["*.bridge.test"]) })],
   ["of an unknown CA", () => ({ certificate: strict.ca.issue(["*.bridge.test"]) })],
-  ["under TLS 1.1", () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
+  ["presented under TLS 1.1", () => ({ tls: { minVersion: "TLSv1", maxVersion: "TLSv1.1" } })],
 ])("a certificate %s is rejected", async (_name, options) => {
   const bridge = await push.bridge(options());
   expect(await attempt(push, bridge)).toMatchObject({ result: TLS, status: 0 });

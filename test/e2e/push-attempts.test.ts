@@ -11,7 +11,7 @@ const updated = (row: number, kind: MessageKind) =>
 /** Events, each with the number of its attempts if all fail. Every kind is tested in test/unit/retry.test.ts. */
 const ROWS: readonly (readonly [name: string, attempts: number, content: ContentInit])[] = [
   ["message.create", 3, create("c1")],
-  ["message.create of an answer count", 3, create("c1", { kind: MessageKind.ANSWER_UPDATE, text: "x" })],
+  ["message.create of kind answer_update", 3, create("c1", { kind: MessageKind.ANSWER_UPDATE, text: "x" })],
   ["dm.create", 3, dm("u1")],
   ["message.ephemeral", 3, ephemeral("c1", "u1")],
   ["message.update of kind question", 3, updated(1, MessageKind.QUESTION)],

@@ -91,7 +91,7 @@ test("when a core hangs, another core makes its remaining attempts; the old leas
 test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // The first attempt of every other event fails, whichever core makes it.
+  // The first attempt of each event whose text is not "under way" fails, whichever core makes it.
   cores.behave((request) =>
     request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );

@@ -195,7 +195,7 @@ describe("listing", () => {
     });
 
   // The order and all page sizes are tested in test/store/workspaces.test.ts.
-  test("answers workspaces newest first, in pages, and each page starts after the previous page", async () => {
+  test("returns workspaces newest first, in pages, and each page starts after the previous page", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);
     expect(page.workspaces.map(({ id }) => id)).toEqual([first]);
@@ -203,7 +203,7 @@ describe("listing", () => {
     expect(next.workspaces.map(({ id }) => id)).toEqual([second, third]);
   });
 
-  test("answers 100 workspaces when no page size is given", async () => {
+  test("returns 100 workspaces when no page size is given", async () => {
     const missing = 101 - (await api.list(1_000)).workspaces.length;
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => api.make()));
     const page = await api.list();

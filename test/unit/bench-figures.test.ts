@@ -18,14 +18,14 @@ function round(ours: number, reference: number, cost: number): Round {
   return { ours: measure(ours, cost), reference: measure(reference, 1), ratio: ours / reference, cost };
 }
 
-test("the last line of a part has the median, least and greatest cost of its rounds, and the median ratio", () => {
+test("a benchmark's last line has the median, least and greatest cost of its rounds, and the median ratio", () => {
   const rounds = [round(50, 100, 3.25), round(40, 100, 4), round(30, 100, 2.5)];
   const { lastLine, raw } = resultOf(rounds, { of: 1 });
   expect(lastLine).toBe("cost=3.250 min=2.500 max=4.000 ratio=0.400");
   expect(raw).toMatchObject({ of: 1, rounds: [{ cost: 3.25 }, { cost: 4 }, { cost: 2.5 }] });
 });
 
-test("the sides of a part are measured in turn after a warm-up, and each run is checked before the next begins", async () => {
+test("the two sides of a benchmark are measured in turn after a warm-up, and each run is checked before the next", async () => {
   const done: string[] = [];
   const side = (name: string, count: number): Side => ({
     pids: { [name]: process.pid },
@@ -63,10 +63,10 @@ describe("the processor time of a process", () => {
   // time: controlled
   test.each([
     ["from one reading to another", 100, 300, { core: 2_000, redis: 500 }],
-    ["between readings", 150, 250, { core: 1_000, redis: 250 }],
-    ["within one interval", 120, 145, { core: 500, redis: 0 }],
-    ["beyond the readings", 0, 900, { core: 2_000, redis: 500 }],
-  ])("is computed %s", (_what, fromMs, toMs, taken) => {
+    ["that contains a reading", 150, 250, { core: 1_000, redis: 250 }],
+    ["between two consecutive readings", 120, 145, { core: 500, redis: 0 }],
+    ["that is longer than the readings cover", 0, 900, { core: 2_000, redis: 500 }],
+  ])("is computed for a period %s", (_what, fromMs, toMs, taken) => {
     expect(between(readings, fromMs, toMs)).toEqual(taken);
   });
 

@@ -40,7 +40,7 @@ test("core reads every field of an event as it was written", () => {
   });
 });
 
-test("an update names its message", () => {
+test("an update has the id of its message", () => {
   const event = checkEvent({ type: "message.update", channel: "c1", message: { id: "msg_1", text: "new" } });
   const update = { type: "message.update", channel: "c1", messageId: "msg_1" };
   expect(asCoreReads(event).content).toMatchObject(update);

@@ -37,7 +37,12 @@ describe("the advice", () => {
 
   test.each([
     ["before there was a connection", { status: 0, address: "" }, "connect", /firewall/],
-    ["in the log before there was a connection", { status: 0, address: "" }, undefined, /firewall/],
+    [
+      "before there was a connection, in a logged delivery,",
+      { status: 0, address: "" },
+      undefined,
+      /firewall/,
+    ],
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on this port/],
     ["before an answer", { status: 0 }, "status", /2xx immediately/],
     ["within an answer", { status: 200 }, "status", /finish the response/],

@@ -103,7 +103,7 @@ test("the wire log shortens signatures and long bodies, and omits unknown header
 
 const SECRETS = ["the new secret", "the old secret"];
 
-test("an observation has the newest messages of a long chat, in little over 1 MiB, oldest first, with edits in place", () => {
+test("`chat-bridge-check --observe` gets the newest messages, in little over 1 MiB, oldest first, with edits in place", () => {
   const mib = 1024 * 1024;
   const lengths = fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 20 });
   forMany(30, lengths, (each) => {
@@ -122,7 +122,7 @@ test("an observation has the newest messages of a long chat, in little over 1 Mi
   });
 });
 
-test("during a rotation an observation accepts a signature with either secret, and no other signature", () => {
+test("during a rotation `chat-bridge-check --observe` can sign with either secret, and with no other secret", () => {
   const observe = createObservation(createRoom([], ignore), SECRETS);
   const ask = (secret: string) => observe({ "service-signature": sign("a=1", secret) }, "a=1").status;
   expect([...SECRETS, "another"].map(ask)).toEqual([200, 200, 401]);

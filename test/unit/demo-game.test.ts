@@ -22,14 +22,17 @@ test.each<[string, readonly string[], number, string]>([
   ["already answered", ["answer:0:0:e1", "answer:0:1:e1"], 0, "You have already answered: **A · wrong**"],
   ["too late", ["answer:0:1:e1"], 10_000, "Too late"],
   ["over", ["answer:0:1:e99"], 0, "That game is over"],
-])("the response to a pressed answer is shown only to its member: %s", (_name, presses, afterMs, text) => {
-  const here = atQuestion();
-  here.after(afterMs);
-  const [outputs = []] = presses.map((press) => here.press("bob", press)).toReversed();
-  const ephemerals = outputs.filter(({ type }) => type === "message.ephemeral");
-  expect(ephemerals).toMatchObject([{ channel: "c1", user: "bob" }]);
-  expect(texts(ephemerals)).toContain(text);
-});
+])(
+  "the response to a pressed answer is shown only to the member who pressed it: %s",
+  (_name, presses, afterMs, text) => {
+    const here = atQuestion();
+    here.after(afterMs);
+    const [outputs = []] = presses.map((press) => here.press("bob", press)).toReversed();
+    const ephemerals = outputs.filter(({ type }) => type === "message.ephemeral");
+    expect(ephemerals).toMatchObject([{ channel: "c1", user: "bob" }]);
+    expect(texts(ephemerals)).toContain(text);
+  },
+);
 
 test("a question shows its picture and its buttons, and does not reveal the answer", () => {
   const here = table();
@@ -73,7 +76,7 @@ test("a number question awaits a reply, accepts only numbers, and the closest an
 });
 
 test.each([1, 2, 5, 15])(
-  "a game of %i questions draws them by its seed, and ends with a number question",
+  "a game of %i questions draws them according to its seed, and only the last of several is a number question",
   (count) => {
     const draw = (seed: string) => drawQuestions(count, seed, (name) => `http://pictures/${name}.png`);
     const drawn = draw("a");
@@ -106,19 +109,22 @@ test.each([
   ["without `replyTo`", undefined],
   ["with the prompt as `replyTo`", "e1"],
   ["with another message as `replyTo`", null],
-] as const)("the member's next typed message in the DM answers a prompt only once: %s", (_name, replyTo) => {
-  const here = table();
-  const prompt = { type: "dm.create", user: "ann", ref: "e1", content: { awaitsReply: true } };
-  expect(here.command("ann", "suggest")).toMatchObject([prompt]);
-  expect(here.types("ann", "volcanoes", undefined, "c1")).toEqual([]);
-  expect(here.types("bob", "volcanoes", undefined, "dm:bob")).toEqual([]);
-  const text = "**Ann** suggests a topic:\n\n> \\*volcanoes\\*";
-  expect(here.types("ann", "*volcanoes*", replyTo, "dm:ann")).toMatchObject([
-    { type: "message.update", channel: "dm:ann", target: { ref: "e1" } },
-    { type: "message.create", channel: "c1", content: { text } },
-  ]);
-  expect(here.types("ann", "more", undefined, "dm:ann")).toEqual([]);
-});
+] as const)(
+  "a prompt in a DM is answered by the member's next typed message there, and by no later message: %s",
+  (_name, replyTo) => {
+    const here = table();
+    const prompt = { type: "dm.create", user: "ann", ref: "e1", content: { awaitsReply: true } };
+    expect(here.command("ann", "suggest")).toMatchObject([prompt]);
+    expect(here.types("ann", "volcanoes", undefined, "c1")).toEqual([]);
+    expect(here.types("bob", "volcanoes", undefined, "dm:bob")).toEqual([]);
+    const text = "**Ann** suggests a topic:\n\n> \\*volcanoes\\*";
+    expect(here.types("ann", "*volcanoes*", replyTo, "dm:ann")).toMatchObject([
+      { type: "message.update", channel: "dm:ann", target: { ref: "e1" } },
+      { type: "message.create", channel: "c1", content: { text } },
+    ]);
+    expect(here.types("ann", "more", undefined, "dm:ann")).toEqual([]);
+  },
+);
 
 test.each<[string, string]>([
   ["", "message.create HELP"],

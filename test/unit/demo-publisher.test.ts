@@ -114,9 +114,13 @@ test("a call carries at most 100 events, in order", async () => {
 });
 
 test.each<[string, (call: Call) => void, object]>([
-  ["refuses", ({ answer }) => answer(refused(PublishRefusal.INVALID)), { workspaceId: "w1", field: "f" }],
-  ["rejects as invalid", ({ fail }) => fail(NEVER), { details: "why not" }],
-])("updates of a message that core %s are not sent, but later events are", async (_what, end, why) => {
+  [
+    "refuses the event that creates the message",
+    ({ answer }) => answer(refused(PublishRefusal.INVALID)),
+    { workspaceId: "w1", field: "f" },
+  ],
+  ["rejects the call that creates the message", ({ fail }) => fail(NEVER), { details: "why not" }],
+])("updates of a message are not sent if core %s, but later events are sent", async (_what, end, why) => {
   const { publish, call, calls, settled, logged } = start();
   const all = [publish([CREATE]), publish([update("of what was refused")])];
   end(await call(0));
@@ -132,11 +136,14 @@ test.each<[string, (call: Call) => void, object]>([
 });
 
 const PASSING = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED, status.INTERNAL];
-test.each(PASSING)("a call that fails with %i is retried; an unknown workspace is reported", async (code) => {
-  const { publish, call, gone } = start();
-  const done = publish([CREATE], "w7");
-  (await call(0)).fail(code);
-  (await call(1)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
-  await done;
-  expect(gone).toEqual(["w7"]);
-});
+test.each(PASSING)(
+  "a call that fails with the gRPC status %i is retried; an unknown workspace is reported",
+  async (code) => {
+    const { publish, call, gone } = start();
+    const done = publish([CREATE], "w7");
+    (await call(0)).fail(code);
+    (await call(1)).answer(refused(PublishRefusal.UNKNOWN_WORKSPACE));
+    await done;
+    expect(gone).toEqual(["w7"]);
+  },
+);

@@ -35,7 +35,7 @@ interface Step {
   readonly input: (eventId: string) => Input;
 }
 
-/** A step of any member: a press of any button, or any typed text. Some presses and texts have a meaning. */
+/** A step of any member: a press of any button, or any typed text. Some presses and texts mean something to a game. */
 const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),
@@ -64,7 +64,7 @@ const anyStep: fc.Arbitrary<Step> = fc
     },
   }));
 
-/** Opens a lobby and plays the steps from there, with a tick whenever one is due. */
+/** Opens a lobby and plays the steps from there, with each tick at the time that `nextTickAt` returns. */
 function playAll(steps: readonly Step[]) {
   const workspace = emptyWorkspace();
   let nowMs = 1_000_000;
@@ -107,7 +107,7 @@ test("core would accept every output, whatever members do", () => {
 test("games end by themselves, each with one final board", () => {
   forAll(steps, (all) => {
     const run = playAll(all);
-    // The time of the longest lobby and of the maximum number of the longest questions, each with its reveal.
+    // The longest possible game: the longest lobby, and 15 questions of the longest duration, each with its reveal.
     run.tickUntil(run.nowMs() + 30_000 + 15 * (60_000 + 5_000));
     expect(run.games()).toBe(0);
     const { GAME_START, GAME_END } = MessageKind;

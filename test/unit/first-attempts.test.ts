@@ -7,7 +7,7 @@ import { queued } from "../harness/test-shard";
 type Action = { readonly add: number } | { readonly end: number } | { readonly pass: number };
 
 // time: controlled
-test("whenever events are added and attempts end, each event is started or dropped once, in order and within the limits", () => {
+test("however events are added and attempts end, each event starts or is dropped once, in order, within the limits", () => {
   const action: fc.Arbitrary<Action> = fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.nat(6) }) },
     { weight: 3, arbitrary: fc.record({ end: fc.nat(IN_FLIGHT_MAX - 1) }) },

@@ -47,9 +47,9 @@ const good = OutboundEvent.encode(GOOD).finish();
 const request = (...events: readonly Uint8Array[]) => Buffer.concat(events.map((event) => field(1, event)));
 
 test.each<[string, string, RegExp, Uint8Array]>([
-  ["data of 31 objects", DATA, /30 objects and lists/, data(times(30, struct))],
-  ["data of 30 lists in an object", DATA, /30 objects and lists/, data(times(30, list))],
-  ["data of 1,000 lists", DATA, /30 objects and lists/, data(times(1_000, list))],
+  ["data of 31 nested objects", DATA, /30 objects and lists/, data(times(30, struct))],
+  ["data of 30 nested lists in an object", DATA, /30 objects and lists/, data(times(30, list))],
+  ["data of 1,000 nested lists", DATA, /30 objects and lists/, data(times(1_000, list))],
   ["NaN", DATA, /NaN/, data(number(NaN))],
   ["Infinity in an object", DATA, /Infinity/, data(struct(number(Infinity)))],
   ["-Infinity in a list", DATA, /Infinity/, data(list(NULL, number(-Infinity)))],
@@ -57,13 +57,18 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a nested key __proto__", DATA, /__proto__/, data(list(struct(NULL, "__proto__")))],
   ["a value without a kind", DATA, /null_value/, data(new Uint8Array())],
   ["a key without a value", DATA, /null_value/, inMessage(7, field(1, field(1, "a")))],
-  ["a key that is not UTF-8", DATA, /UTF-8/, data(NULL, NOT_UTF8)],
+  ["a key in data that is not UTF-8", DATA, /UTF-8/, data(NULL, NOT_UTF8)],
   ["a text in data that is not UTF-8", DATA, /UTF-8/, data(list(field(3, NOT_UTF8)))],
   ["a text that is not UTF-8", "message_create.message.text", /UTF-8/, inMessage(3, NOT_UTF8)],
   ["a label that is not UTF-8", LABEL, /UTF-8/, inButton(1, NOT_UTF8)],
   ["a user that is not UTF-8", "dm_create.user", /UTF-8/, field(5, field(1, NOT_UTF8))],
-  ["a key that is half a character", "idempotency_key", /UTF-8/, field(6, Buffer.from("é").subarray(0, 1))],
-  ["a workspace that is not UTF-8", "workspace_id", /UTF-8/, field(1, NOT_UTF8)],
+  [
+    "an idempotency key that is half a character",
+    "idempotency_key",
+    /UTF-8/,
+    field(6, Buffer.from("é").subarray(0, 1)),
+  ],
+  ["a workspace id that is not UTF-8", "workspace_id", /UTF-8/, field(1, NOT_UTF8)],
   ["a lifetime of 2^63-1 seconds", "lifetime", /duration/, field(7, duration(MAX_INT64))],
   [
     "a lifetime with nanos of less than minus one second",
@@ -74,7 +79,7 @@ test.each<[string, string, RegExp, Uint8Array]>([
   ["a lifetime with nanos of a whole second", "lifetime", /duration/, field(7, duration(5n, 10n ** 9n))],
   ["a lifetime with two signs", "lifetime", /duration/, field(7, duration(5n, -1n))],
   ["a message that is cut off", "message_create.message", /decoded/, field(2, field(2, NOT_UTF8))],
-  ["an event that is cut off", "", /decoded/, Buffer.from([0x0a, 5])],
+  ["a missing end", "", /decoded/, Buffer.from([0x0a, 5])],
   ["a number that continues in the next event", "", /decoded/, Buffer.of(0x40, 0x80)],
   [
     "a number that continues past the end of its message",

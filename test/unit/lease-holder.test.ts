@@ -96,11 +96,12 @@ const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
 
 // time: controlled
 test.each(INTO_BEAT)(
-  "a core that closes around a beat (case %i) keeps a shard until the work on it has ended",
+  "a core that closes at about the time of a beat (case %i) keeps a shard until the work on it has ended",
   async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
-    // The first beat takes 2 ms, and the next beat begins 750 ms later.
+    // In a beat, a core acquires and renews its leases. The first beat takes 2 ms, and the next beat begins
+    // 750 ms later.
     await pass(752 - 4 + ms);
     expect(sorted(one)).toEqual([0, 1, 2, 3]);
     const closed = one.close();
@@ -233,7 +234,7 @@ test("a lease expires according to the clock, whether or not its timer has fired
 });
 
 // time: controlled
-test("a busy shard's lease drains and is renewed while the shard is in another core's share, and is then held again", async () => {
+test("a busy shard's lease is `draining` and renewed while another core's share has the shard, then `held` again", async () => {
   const one = holders.start("a");
   await pass(1_000);
   const lease = holders.acquired.find((each) => each.lease.shard === 1)?.lease;

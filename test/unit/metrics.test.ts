@@ -105,9 +105,12 @@ describe("the backlog of a core's shards:", () => {
     expect(of("shards_held")).toEqual({ "": 3 });
   });
 
-  test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])("the queue of %j has an age of 0", async (shard) => {
-    expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
-  });
+  test.each([[{}], [{ oldestPushAtMs: NOW_MS + 10 }]])(
+    "the age of the push queue is 0 if the shard's backlog is %j",
+    async (shard) => {
+      expect((await read([shard]))("push_oldest_seconds")).toEqual({ "": 0 });
+    },
+  );
 
   test("a group's counts are summed over the shards, and the group's age is its highest age on a shard", async () => {
     const here = group("a", { unread: 1, unacked: 2, oldestAtMs: NOW_MS - 1_000 });

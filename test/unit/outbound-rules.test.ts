@@ -34,8 +34,8 @@ test.each<Row>([
   ["an empty channel", "channel", create("")],
   ["a channel of 129 characters", "channel", create("c".repeat(129))],
   ["a channel of 129 characters outside of the BMP", "channel", create(smile.repeat(129))],
-  ["a DM on a create", "channel", create("dm:u1")],
-  ["a DM on an ephemeral", "channel", ephemeral("dm:u1", "u1")],
+  ["a DM channel on a create", "channel", create("dm:u1")],
+  ["a DM channel on an ephemeral", "channel", ephemeral("dm:u1", "u1")],
   ["a DM channel without a user id on an update", "channel", update("dm:")],
   ["a DM channel of 132 characters on an update", "channel", update(`dm:${"u".repeat(129)}`)],
   ["an empty user on an ephemeral", "user", ephemeral("c1", "")],
@@ -60,7 +60,11 @@ test.each<Row>([
   ..."file:///etc/hosts blob:https://a.example/b about:blank tel:+4930 https:a.example".split(" ").map(ofUrl),
   ...["", "data:image/gif;base64,R0lGODlh", "ftp://a.example/i.gif"].map(ofImage),
   ...["https:i.gif", "//a.example/i.gif"].map(ofImage),
-  ["a key of 129 characters", "idempotency_key", { ...dm("u1"), idempotencyKey: "k".repeat(129) }],
+  [
+    "an idempotency key of 129 characters",
+    "idempotency_key",
+    { ...dm("u1"), idempotencyKey: "k".repeat(129) },
+  ],
   ...[999.999, 0, -60_000, 86_400_000.001, NaN].map(ofLifetime),
 ])("%s is refused with the field %s", (_name, field, bad) => {
   expect(findOutboundFault(bad)).toEqual({ field, message: expect.stringContaining(field) as string });
@@ -69,7 +73,7 @@ test.each<Row>([
 test.each<[string, OutboundEvent]>([
   ["a channel of 128 characters outside of the BMP", create(smile.repeat(128))],
   ["a channel that only looks like a DM", create("dm")],
-  ["a DM on an update", update("dm:u1")],
+  ["a DM channel on an update", update("dm:u1")],
   ["a DM channel of 131 characters on an update", update(`dm:${smile.repeat(128)}`)],
   ["an ephemeral", ephemeral("c1", "u1")],
   ["a user of 128 characters", dm(smile.repeat(128))],

@@ -28,7 +28,7 @@ test("there are 32 kinds, and a ping is never retried", () => {
   expect([KINDS.length, isRetried({ type: "ping" })]).toEqual([32, false]);
 });
 
-/** The shortest timer, in ms. */
+/** The delay of the shortest timer, in ms. */
 const SOON = 1;
 
 const shard = testShard();
@@ -130,14 +130,17 @@ test.each([
   [700, [0, 1_000, 4_000]],
   [3_200, [0, 3_200, 4_000]],
   [9_000, [0, 9_000, 9_000 + SOON]],
-])("a core that takes over at %i ms counts from the recorded first failure: %j", async (takenMs, starts) => {
-  answerWith([refused]);
-  await shard().run(500);
-  shard().lose();
-  await pass(takenMs - 500);
-  expect(await attemptTimes(refused)).toEqual(starts);
-  expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
-});
+])(
+  "a core that takes over at %i ms schedules retries from the recorded first failure; attempts start at %j ms",
+  async (takenMs, starts) => {
+    answerWith([refused]);
+    await shard().run(500);
+    shard().lose();
+    await pass(takenMs - 500);
+    expect(await attemptTimes(refused)).toEqual(starts);
+    expect(shard().recorded.map(({ delivery }) => delivery?.attempt)).toEqual([1, 2, 3]);
+  },
+);
 
 // time: controlled
 test("an attempt in progress when its core loses the shard is repeated by the next core", async () => {

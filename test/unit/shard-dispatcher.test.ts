@@ -62,8 +62,8 @@ describe("first attempts of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
-  test("are dropped 10 s after publication, whenever this core reads them", async () => {
-    // One event is 11 s old, and 17 events are 8 s old. Of these, 16 start immediately; the last could start at 5 s.
+  test("are dropped 10 s after publication, no matter when core reads them", async () => {
+    // One event is 11 s old, and 17 events are 8 s old. Of the 17, 16 start immediately; the last could start at 5 s.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
     expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
@@ -173,7 +173,7 @@ test.each([
   ["the cached version", 1, KNOWN.targetUrl],
   ["another version", 2, NOW.targetUrl],
 ])(
-  "if the queue has %s of a workspace, a push uses the right record, and a retry reads the record again",
+  "if the queue reports %s of a workspace, the first attempt uses that version, and a retry reads the record again",
   async (_which, version, first) => {
     const versions = new Map([[WORKSPACE.id, version]]);
     await shard().run(1_000, { answer: () => REFUSED, versions, recalled: KNOWN, workspace: NOW });
@@ -198,7 +198,7 @@ test.each([
   ["polls", ["polls"]],
   ["disconnected", ["disconnected"]],
 ] as const)(
-  "if holding an event has the outcome %s, the event is dropped with the reasons %j",
+  "if holding an event has the outcome %s, the reported drop reasons are %j",
   async (held, reasons) => {
     await shard().run(0, { workspace: { ...WORKSPACE, targetUrl: "" }, held });
     expect(shard().recorded.map(({ next }) => next.do)).toEqual(["hold"]);

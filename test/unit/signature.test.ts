@@ -16,7 +16,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** Returns the service's result for a signature; asserts that the kit has the same result at the signature's time. */
+/** Returns the service's result for a signature; asserts the same result of the bridge kit at the signature's time. */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
@@ -63,7 +63,7 @@ test("digests are compared in constant time: timingSafeEqual decides for every p
 });
 
 // contract: signature-format
-test("the service and the kit sign with one entry per secret, in the order of the secrets, in lower case and whole seconds", () => {
+test("the service and the bridge kit sign with an entry per secret, in order, in lower case and whole seconds", () => {
   const [one, two] = SIGNATURE_VECTORS;
   const secrets = ["secret-two", "secret-one"];
   const raw = Buffer.from(String(one?.raw));
@@ -78,17 +78,17 @@ test.each([
   ["no timestamp", `v1=${MAC}`],
   ["an empty timestamp", `t=,v1=${MAC}`],
   ["an empty entry", "t=1700000000,v1="],
-  ["an empty entry after a whole one", `t=1700000000,v1=${MAC},v1=`],
+  ["an empty entry after a complete entry", `t=1700000000,v1=${MAC},v1=`],
   ["a timestamp with a sign", `t=-1700000000,v1=${MAC}`],
   ["a timestamp with a fraction", `t=1700000000.5,v1=${MAC}`],
   ["digits that are not ASCII", `t=١٧,v1=${MAC}`],
-  ["the entry first", `v1=${MAC},t=1700000000`],
+  ["the entry before the timestamp", `v1=${MAC},t=1700000000`],
   ["two timestamps", `t=1700000000,t=1700000000,v1=${MAC}`],
   ["a space after the comma", `t=1700000000, v1=${MAC}`],
   ["a space at the end", `t=1700000000,v1=${MAC} `],
   ["a line break at the end", `t=1700000000,v1=${MAC}\n`],
   ["a comma at the end", `t=1700000000,v1=${MAC},`],
-  ["no hex", `t=1700000000,v1=${"gh".repeat(32)}`],
+  ["a digest that is not hex", `t=1700000000,v1=${"gh".repeat(32)}`],
   ["another version", `t=1700000000,v2=${MAC}`],
   ["names in capitals", `T=1700000000,V1=${MAC}`],
   ["two headers joined", `t=1700000000,v1=${MAC}, t=1700000000,v1=${MAC}`],
@@ -117,7 +117,7 @@ test("one entry that matches any of the secrets is sufficient, whatever the othe
   );
 });
 
-test("the kit has the same result as the service for any header", () => {
+test("the bridge kit has the same result as the service for any header", () => {
   const right = sign("{}", "secret", 1_700_000_000_000).slice("t=1700000000,".length);
   const marks = [",", "v1=", ",v2=00", " ", "\n", "٣", "abc", ""];
   const piece = fc.constantFrom("t=", "1700000000", `,v1=${MAC}`, `,${right}`, ...marks);
@@ -187,7 +187,7 @@ describe("by the service clock,", () => {
   });
 
   // contract: order
-  test("a wrong signature is answered before a timestamp out of range", async () => {
+  test("a wrong signature takes precedence over a timestamp out of range", async () => {
     expect(await judge(NOW_S * 1000, NOW_S - 301, "unknown")).toBe("signature");
   });
 
@@ -197,8 +197,13 @@ describe("by the service clock,", () => {
     ["the newest secret", "newest", 0, "accepted"],
     ["the retired secret just before 24 hours have passed", "retired", 24 * HOUR_MS - 1, "accepted"],
     ["the retired secret after 24 hours", "retired", 24 * HOUR_MS, "signature"],
-    ["an earlier secret just before its own 24 hours", "retired before", 23 * HOUR_MS - 1, "accepted"],
-    ["an earlier secret after its own 24 hours", "retired before", 23 * HOUR_MS, "signature"],
+    [
+      "an earlier retired secret just before its 24 hours have passed",
+      "retired before",
+      23 * HOUR_MS - 1,
+      "accepted",
+    ],
+    ["an earlier retired secret after its 24 hours", "retired before", 23 * HOUR_MS, "signature"],
     ["the newest secret a year later", "newest", 365 * 24 * HOUR_MS, "accepted"],
   ])("a retired secret is accepted for 24 hours: %s", async (_what, secret, afterMs, outcome) => {
     const nowMs = NOW_S * 1000 + afterMs;
@@ -209,7 +214,12 @@ describe("by the service clock,", () => {
   test.each([
     ["native", { platform: "native" }],
     ["disconnected", { connected: false }],
-  ] as const)("a %s workspace is unknown before its signature is checked", async (_what, change) => {
-    expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe("unknown-workspace");
-  });
+  ] as const)(
+    "a request for a %s workspace is answered as unknown before its signature is checked",
+    async (_what, change) => {
+      expect(await judge(NOW_S * 1000, NOW_S, "unknown", { ...ROTATED, ...change })).toBe(
+        "unknown-workspace",
+      );
+    },
+  );
 });

@@ -21,7 +21,7 @@ async function bridge(options: ReceiverOptions = {}): Promise<Receiver> {
   receivers.push(receiver);
   return receiver;
 }
-/** The addresses of every name; 127.0.0.1 at the start of each test. */
+/** The addresses to which every name resolves; only 127.0.0.1 at the start of each test. */
 let addresses = ["127.0.0.1"];
 const options = (sessions?: TlsSessions): PushConnectionOptions => ({
   names: { addresses: async () => addresses },
@@ -102,8 +102,8 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("under %s", (maxVersion) => {
   // time: controlled
   test.each([
     ["an hour after its full handshake", HOUR_MS, 2 * HOUR_MS],
-    ["when its certificate has expired", 60_000, 60_000],
-  ])("a session is no longer used %s, even if it was renewed", async (_when, lifeMs, validMs) => {
+    ["when the bridge's certificate has expired", 60_000, 60_000],
+  ])("a session is no longer used %s, even if the session was renewed", async (_when, lifeMs, validMs) => {
     const [sessions, receiver] = [createTlsSessions(), await bridge({ tls })];
     const expiresAt = Date.parse(new X509Certificate(certificate.cert).validTo);
     jest.spyOn(Date, "now").mockReturnValue(expiresAt - validMs);
@@ -133,7 +133,7 @@ test("a session of more than 16 KB is not kept", async () => {
   expect([await connect(sessions, receiver), await connect(sessions, receiver)]).toEqual([false, false]);
 });
 
-test("pushes resume sessions; a traced push does a full handshake", async () => {
+test("pushes resume sessions; the push of a test event does a full handshake", async () => {
   const client = createPushClient(options());
   const receiver = await bridge();
   receiver.behave({ answer: ({ response }) => response.writeHead(204, { Connection: "close" }).end() });

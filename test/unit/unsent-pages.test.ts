@@ -52,7 +52,7 @@ test.each([
   ["a workspace, which other workspaces do not share", room(9, 2, 9), "/w1/a2", "/w2/a1"],
   ["an address, which other addresses do not share", room(9, 9, 2), "/w2/a1", "/w1/a2"],
 ])(
-  "a page counts until it is sent, and a page over the limit of %s is rejected",
+  "a page counts until it is sent, and a page over a limit is rejected: the limit of %s",
   async (_whose, of, refused, served) => {
     await start(of);
     const first = await ask();
