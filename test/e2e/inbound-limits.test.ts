@@ -68,7 +68,7 @@ function expectLimited(answer: Answer): void {
 describe("at most 500 requests a second from one IP address:", () => {
   // time: controlled
   // contract: check-2, order, error-429
-  test("the 500th request passes and later requests are answered 429; requests that fail check 1 do not count", async () => {
+  test("the 500th request passes, later requests are answered 429; a body too large or not JSON does not count", async () => {
     const from = freshAddress();
     const expectBodyRefused = async () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);

@@ -89,7 +89,7 @@ test("connections without an authorized call are closed, and a connection with s
   const rpc = await start();
   const client = clientOf(rpc);
   await poll(client, TOKENS.edge);
-  // The next connections open after the connection of `client`, which would therefore be closed first.
+  // The connection of `client` is older than all other connections, so without its call it would be closed first.
   const refused = clientOf(rpc, { "grpc.use_local_subchannel_pool": 1 });
   await expect(poll(refused, "a-token-that-core-does-not-know")).rejects.toThrow("UNAUTHENTICATED");
   const [silent, half, idle, dribbling] = [

@@ -11,7 +11,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first, and has each run of polls once, with its highest count; polls never displace pushes", () => {
+test("the log is newest first; a run of empty polls is one entry with the highest count; polls displace no pushes", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -19,7 +19,7 @@ test("the log is newest first, and has each run of polls once, with its highest 
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // No delivery that is newer than the oldest kept delivery is missing.
+  // The list has every delivery that is newer than the delivery that `oldestKept` returns.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { newWorkspace } from "../harness/new-workspace";
 const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
-/** Starts a watch over an outbox in memory; `sent`, `tried`, `faults` and `refused` list emails by workspace. */
+/** Starts a watch over an outbox in memory. `sent`, `tried`, `faults` and `refused` are the workspace ids of emails. */
 function startWatch() {
   const outbox: OutageMail[] = [];
   const none: readonly string[] = [];

@@ -59,7 +59,7 @@ test("three members divide seven shards according to the order of the members", 
   }
 });
 
-test("while the register is unavailable, its last answer remains valid", async () => {
+test("while `join` fails, its last result remains valid", async () => {
   let isAway = false;
   const { share, mine, faults } = createTestShare(2, async () => {
     if (isAway) throw new Error("away");
@@ -75,7 +75,7 @@ test("while the register is unavailable, its last answer remains valid", async (
 });
 
 // time: controlled
-test("a register that hangs, or a shard that does not update, delays no other shard", async () => {
+test("a `join` that hangs, or a shard whose update hangs, delays no other shard", async () => {
   let hangs = false;
   const { share, hung, updated } = createTestShare(3, () =>
     hangs ? new Promise(() => undefined) : Promise.resolve(["me"]),
