@@ -72,7 +72,7 @@ function accountInbound(facts: readonly Fact[], groups: readonly string[], found
     const known = deliveries.get(inGroup);
     if (known !== undefined) {
       if (known === fact.delivery) found.again += 1;
-      else found.duplicated.push(`request ${inGroup} as ${known} and ${fact.delivery}`);
+      else found.duplicated.push(`request ${inGroup} was delivered as ${known} and ${fact.delivery}`);
       continue;
     }
     deliveries.set(inGroup, fact.delivery);
@@ -106,7 +106,7 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
     byWorkspace.set(fact.workspace, before);
     const last = before.at(-1);
     if (last !== undefined && fact.sequence <= last.sequence)
-      wrong.push(`${fact.event} was published as ${fact.sequence} after ${last.sequence}`);
+      wrong.push(`${fact.event} was published with sequence ${fact.sequence} after ${last.sequence}`);
     before.push(fact);
     published.set(fact.event, fact);
   }
@@ -120,21 +120,21 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
   function recognise({ workspace }: Fact, { event, key, sequence }: SeenEvent): void {
     const known = events.get(`${workspace} ${key}`) ?? event;
     events.set(`${workspace} ${key}`, known);
-    if (known !== event) duplicated.push(`${key} as ${known} and ${event}`);
+    if (known !== event) duplicated.push(`${key} arrived as ${known} and ${event}`);
     const answered = published.get(event);
-    if (answered === undefined) wrong.push(`${event} arrived but was never answered as published`);
+    if (answered === undefined) wrong.push(`${event} arrived, but no publish call returned it`);
     else if (answered.sequence !== sequence)
-      wrong.push(`${event} was published as ${answered.sequence} and arrived as ${sequence}`);
+      wrong.push(`${event} was published with sequence ${answered.sequence} and arrived with ${sequence}`);
   }
   function readPage(page: Extract<Fact, { saw: "served" }>): void {
     const { workspace, after, next } = page;
     let last = Math.max(after, readTo.get(workspace) ?? 0);
-    if (page.gap) wrong.push(`there was a gap after ${after}`);
+    if (page.gap) wrong.push(`the page after cursor ${after} has a gap`);
     for (const event of page.events) {
       recognise(page, event);
       if (served.has(event.event)) duplicated.push(`${event.event} was served twice`);
       else if (event.sequence <= last)
-        wrong.push(`${event.event} was served as ${event.sequence} after ${last}`);
+        wrong.push(`${event.event} was served with sequence ${event.sequence} after ${last}`);
       served.add(event.event);
       last = Math.max(last, event.sequence);
     }
@@ -142,7 +142,7 @@ function accountOutbound(facts: readonly Fact[], drops: readonly string[], found
     readTo.set(workspace, Math.max(last, next));
     for (const { event, sequence } of byWorkspace.get(workspace) ?? [])
       if (sequence > after && sequence <= next && !served.has(event))
-        wrong.push(`the cursor went from ${after} to ${next} and skipped ${event} at ${sequence}`);
+        wrong.push(`the cursor went from ${after} to ${next} and skipped ${event} with sequence ${sequence}`);
   }
   for (const fact of facts) {
     if (fact.saw === "served") readPage(fact);

@@ -9,7 +9,7 @@ import type { Facts } from "./facts";
 interface ClientsOptions {
   readonly rig: Rig;
   readonly facts: Facts;
-  /** Milliseconds between two requests, or publications, of a workspace. */
+  /** Milliseconds between two requests of a workspace, and between two of its publications. */
   readonly everyMs: number;
   /** The prefix of the ids of requests and publications. */
   readonly name: string;
@@ -51,7 +51,7 @@ export function createClients(options: ClientsOptions) {
     return undefined;
   }
 
-  /** Publishes through one core after the other until there is an answer. */
+  /** Publishes through each core in turn, until the event is published or it is too late to retry. */
   async function publishOnce(workspace: string, key: string, first: number, way: "push" | "poll") {
     const event = { ...textEvent(workspace, key), idempotencyKey: key };
     for (let attempt = first; !isTooLate(); attempt++) {
@@ -107,7 +107,7 @@ export function createClients(options: ClientsOptions) {
   };
 }
 
-/** Returns the parts of an event that an account needs. */
+/** Returns the parts of an event that facts record. */
 export function seenOf({ id, sequence, message }: MessageCreate) {
   return { event: id, key: message.text, sequence };
 }

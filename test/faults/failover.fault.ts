@@ -35,7 +35,8 @@ afterEach(() => rig.close());
 async function failOver(startRedis: () => Promise<Replicated>, name: string, replicas: number) {
   const own = await startRig(startRedis, { settings: { REDIS_WAIT_REPLICAS: String(replicas) } });
   const { redis, areReady } = (rig = own);
-  // The replica has all writes that were answered before `followedAt`. Another server is the master from `servedAt`.
+  // The replica has all writes that were answered before `followedAt`.
+  // From `servedAt` on, another server is the master.
   let [followedAt, killedAt, servedAt] = [0, 0, 0];
   const { became } = await underFault(own, {
     name,
@@ -65,21 +66,22 @@ async function failOver(startRedis: () => Promise<Replicated>, name: string, rep
 }
 
 describe.each([
-  ["Sentinel", startSentinel],
-  ["a cluster", startCluster],
-])("when the master of %s is killed under load", (kind, startRedis) => {
+  ["with Sentinel", startSentinel],
+  ["in a cluster", startCluster],
+])("when a master is killed under load %s", (kind, startRedis) => {
   // contract: post-stored, poll-no-skip, envelope-sequence
   test("no write that a replica must confirm is lost", async () => {
-    const { became } = await failOver(startRedis, `failover of ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
+    const { became } = await failOver(startRedis, `failover ${kind}, REDIS_WAIT_REPLICAS=1`, 1);
     expectSound(became);
   });
 
   // time: ordering
   test("without confirmation, only writes that the replica did not have yet are lost", async () => {
-    const failedOver = await failOver(startRedis, `failover of ${kind}, no replica confirms`, 0);
+    const failedOver = await failOver(startRedis, `failover ${kind}, no replica confirms`, 0);
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
-    // A client repeats a request that got no complete answer. If the new master lacks the event, it gets a second id.
+    // A client repeats a request that got no complete answer.
+    // If the new master lacks the event, the event gets a second id.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
     // The replica's lag depends on the machine. So only writes between `followedAt` and `servedAt` may be lost.
     for (const { at } of became.lost) {

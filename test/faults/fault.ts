@@ -48,7 +48,7 @@ async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<rea
   return words.length === 0 ? [] : [`failed attempts: ${words.join(", ")}`];
 }
 
-/** Calls `underFault`, and fails unless all required events arrived once and in order, and the account adds up. */
+/** Calls `underFault`. Fails if the account reports a violation, or if its numbers do not add up. */
 export async function survive(rig: Rig, fault: Fault): Promise<Account> {
   const { became } = await underFault(rig, fault);
   expectSound(became);

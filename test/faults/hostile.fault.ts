@@ -131,7 +131,7 @@ test("40,000 malformed requests are answered without a 5xx, and the memory of ea
       const answers = [...byStatus].map(([status, count]) => `${count} × ${status}`);
       return [
         `${sent} sent with seed ${SEED}, answered ${answers.join(", ")}`,
-        `memory grew by ${grown.join(" and ")} MB (edge and core), of at most ${GROWTH_MAX_MB} MB`,
+        `memory grew by ${grown.join(" and ")} MB (edge and core); the limit is ${GROWTH_MAX_MB} MB`,
       ];
     },
   });

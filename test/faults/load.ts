@@ -13,15 +13,14 @@ import { startFollower } from "./follower";
 export const GROUP = "load";
 
 /**
- * A load on the service: bridges that post, repeat requests and poll, a bridge that receives pushes, and games that
- * publish and follow.
+ * A load on the service. Bridges post, repeat requests, and poll or receive pushes. Games publish and follow.
  */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
-  /** The number of poll workspaces, and of push workspaces. */
+  /** The number of poll workspaces, which is also the number of push workspaces. */
   readonly workspaces?: number;
-  /** Milliseconds between two requests, and between two publications, of a workspace. */
+  /** Milliseconds between two requests of a workspace, and between two of its publications. */
   readonly everyMs?: number;
   /** The facts of an earlier load. If given, the followers of that load are used. */
   readonly facts?: Facts;
@@ -33,7 +32,7 @@ const GROWN_MS = 90_000;
 const GROWTH = 5;
 const GIVE_UP_MS = 45_000;
 /**
- * Milliseconds without a new fact after which no lost event can still arrive. Longer than the retries of a push or the
+ * Milliseconds without a new fact after which a missing event counts as lost. Longer than the retries of a push or the
  * deadline of an ack, plus the expiry of a lease, on a busy machine.
  */
 const STILL_MS = 25_000;
@@ -96,7 +95,7 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
     stopFollowing,
     /** The ids of the push workspaces. */
     pushed: pushed.map(({ id }) => id),
-    words: `${2 * count} workspaces, each 1 in and 1 out every ${everyMs} ms`,
+    words: `${2 * count} workspaces, each with 1 event in and 1 out every ${everyMs} ms`,
     /** Waits until `by` more events were accepted, delivered, published, and served or pushed in every workspace. */
     async grows(by = GROWTH) {
       const counts = () =>

@@ -5,7 +5,7 @@ import { survive } from "./fault";
 
 const rig = testRig(startTestRedis, { cores: 3 });
 
-/** Kills all members, calls `during`, and restarts the members on the same ports. */
+/** Kills the edges or cores in `members`, calls `during`, and restarts them on the same ports. */
 async function killAndStart(members: readonly Member[], during: () => Promise<void>): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
   await during();
@@ -44,7 +44,7 @@ test("a suspended core loses its shards to other cores, and does no work on thes
   const before = new Set<string>();
   const again: string[] = [];
   await survive(rig, {
-    name: "SIGSTOP of a core until others have its shards",
+    name: "SIGSTOP of a core until other cores have its shards",
     // With this number of workspaces, the suspended core has the shards of some of them.
     workspaces: 12,
     everyMs: 450,
