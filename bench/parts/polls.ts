@@ -7,7 +7,7 @@ import { startHttpSides } from "./http-sides";
 export const PAGE_EVENTS = 100;
 /** Number of events in a page for a bridge that keeps up with a game. */
 const FEW_EVENTS = 3;
-/** Held events of a workspace that its bridge has already fetched. */
+/** Number of events that each bridge has already fetched. */
 const FETCHED_EVENTS = 10;
 
 const SAME_BYTES = "against one process that signs and sends the same bytes";

@@ -348,7 +348,8 @@ test.each([1, 2])(
 test("a stopping core answers the calls in progress, and then closes the lane", async () => {
   await start({ lanes: 1 });
   const release = holdPolls(() => true);
-  // With this number of calls, the last message is full when the last call is answered.
+  // The number of calls is a multiple of `MESSAGE_MAX`. So the last answer fills its message, and core sends the
+  // message immediately.
   const all = names(2 * MESSAGE_MAX);
   const asking = askAll(all);
   await until("the calls are in progress", () => lanesOfCore.calls === all.length);
