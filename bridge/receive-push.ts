@@ -141,7 +141,7 @@ function laneOf(event: OutboundEvent): string {
   return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;
 }
 
-/** Returns an error answer, with an error body in the form of the contract. */
+/** Returns an error answer, with an error body in the format that the contract defines. */
 export function refusal(status: number, message: string, more: Record<string, string> = {}): PushAnswer {
   const retry = status === 503 ? { "retry-after": "1" } : {};
   return {

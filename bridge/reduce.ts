@@ -24,8 +24,8 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  *   poller's cursor must not move past the create: see `isSettled`.
  * - Updates of a message are applied one at a time. Only the newest waiting update is
  *   applied, and only if it is newer than the last applied update.
- * - An update that arrives before its create waits 5 seconds for the create, and is
- *   then skipped. An update whose create was dropped is skipped.
+ * - If an update arrives before its create, the update waits 5 seconds for the create,
+ *   and is then skipped. An update whose create was dropped is skipped.
  * - An update or an ephemeral that the chat refuses is skipped.
  *
  * Never throws. An answer for an event that is not pending changes nothing.

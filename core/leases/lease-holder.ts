@@ -129,7 +129,8 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     };
     held.set(shard, lease);
     lease.worked = options.work(lease).catch((error: unknown) => {
-      // While the store of a shard is unavailable, the lease cannot be dropped, so it expires.
+      // While the store of a shard is unavailable, `release` cannot drop the lease. So the lease counts as lost here,
+      // and expires in the store.
       if (error instanceof StoreUnavailable) lose(lease);
       onFault(error);
     });

@@ -44,7 +44,7 @@ import { shardOf } from "../domain/shard";
  * | `run`                 | run of polls without events: id and number of polls    | page                              |
  * | `failing`             | time at which polling began to fail, ms                | find_failing                      |
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
- * | `published`           | last sequence that was held before the moved events    | record_pushes                     |
+ * | `published`           | value of `held` before the latest series of moves      | record_pushes                     |
  *
  * In addition, `cb:shards` has the number of shards, which is fixed at the first start.
  */

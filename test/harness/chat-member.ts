@@ -38,7 +38,7 @@ export async function joinChat(url: string, name: string) {
     if (line.startsWith("data: ")) apply(JSON.parse(line.slice("data: ".length)) as StreamEvent);
   });
   lines.on("error", () => undefined);
-  await until("the stream has sent its welcome", () => link !== undefined);
+  await until("the stream has sent its welcome event", () => link !== undefined);
 
   async function ask(method: string, path: string, body: object): Promise<number> {
     const headers = { authorization, "content-type": "application/json" };

@@ -48,7 +48,7 @@ export function createNames(table: Readonly<Record<string, NameRecord>> = {}) {
       new Promise<void>((resolve, reject) => {
         socket.once("error", reject).bind(port, "127.0.0.1", resolve);
       }),
-    /** `127.0.0.1:port`, in the form of DNS_SERVERS. */
+    /** Address in the format of the setting `DNS_SERVERS`: `127.0.0.1:port`. */
     get server() {
       return `127.0.0.1:${socket.address().port}`;
     },

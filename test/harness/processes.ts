@@ -21,7 +21,7 @@ export interface RunningProcess {
   readonly pid: number;
   /** All log lines so far; for a shared process, the lines since the test file began. */
   readonly log: readonly LogLine[];
-  /** Output outside the log. */
+  /** All output on standard error so far. The log is on standard output. */
   readonly errors: string;
 }
 

@@ -97,7 +97,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "update-held",
-    says: "An update that arrives before its create is held, and applied when the create arrives within 5 seconds.",
+    says: "If an update arrives before its create, the bridge holds the update, and applies it if the create arrives within 5 seconds.",
     fix: "answer 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");

@@ -62,8 +62,8 @@ end, { 'no-writes' })
 -- sequence. An update is dropped when an event that was published later is already held: that
 -- event may be a later update of the same message. An event whose workspace is disconnected or
 -- deleted is dropped. In the workspace's state, `lifted` is the sequence of the last event
--- that was moved to the held events. `published` is the last sequence that was held before the
--- moved events.
+-- that was moved to the held events. `published` is the value of `held` before the latest series
+-- of moves. A series ends when a published event is held.
 -- Returns recorded; pushed (the workspace is a push workspace again, so the event stays
 -- queued); polls or disconnected (the event was dropped for this reason).
 local function hold_queued(prefix, now, workspace, entry)

@@ -18,7 +18,7 @@ export interface ChatState {
 const POSTS_MAX = 900;
 const EXCHANGES_MAX = 100;
 
-/** Returns the state after an event; undefined before the first welcome. */
+/** Returns the state after an event; undefined before the first `welcome` event. */
 export function applyEvent(state: ChatState | undefined, event: StreamEvent): ChatState | undefined {
   if (event.type === "welcome") {
     const { type: _, ...seen } = event;

@@ -8,7 +8,7 @@ import type { PageContext } from "./page-context";
 const STREAMS_MAX = 500;
 /** Milliseconds between heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
-/** Maximum bytes of the posts in a welcome. Posts and exchanges together must be well below `UNREAD_MAX_BYTES`. */
+/** Maximum bytes of the posts in a `welcome` event. Posts and exchanges together must be well below `UNREAD_MAX_BYTES`. */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
