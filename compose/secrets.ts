@@ -50,14 +50,16 @@ export function operatorToken(folder: string): string {
   return readKeptSettings(kept(folder)).tokens.operator;
 }
 
-/** The only key of `workspaces`, because there is only one Redis. */
+/**
+ * The key of the demo workspace in the kept settings. There is only one such key, because there is only one Redis.
+ */
 const HERE = "compose";
 
 export function knownWorkspace(folder: string): DemoWorkspace | undefined {
   return readKeptSettings(kept(folder)).workspaces[HERE];
 }
 
-/** Keeps the demo workspace, and writes its id and secret for the chat. */
+/** Adds the demo workspace to the kept settings, and writes its id and secret to the chat's file. */
 export function keepWorkspace(folder: string, workspace: DemoWorkspace): void {
   const settings = readKeptSettings(kept(folder));
   writeKeptSettings(kept(folder), { ...settings, workspaces: { [HERE]: workspace } });

@@ -133,7 +133,7 @@ function parseBlocks(text: string): readonly AddressBlock[] {
   });
 }
 
-/** Returns the mail server and the sender; undefined to log emails instead. */
+/** Returns the mail server and the sender, or undefined if core must log emails instead. */
 function readMail(settings: Settings) {
   const smtpUrl = settings.parsed(
     "SMTP_URL",

@@ -220,8 +220,8 @@ function errorCode(error: unknown): string {
 function loggedMail(log: Logger): Mailer {
   return {
     send: async ({ to, subject, text }) =>
-      // The message names the owner, so that emails to different owners are different messages. The log
-      // suppresses repeated messages.
+      // The log suppresses repeated messages. The log message contains the owner's address, so that emails to
+      // different owners have different log messages.
       log.warn({ to, subject, text }, `email to ${to}, logged because SMTP_URL is not set`),
     close: () => undefined,
   };

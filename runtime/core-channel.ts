@@ -7,7 +7,7 @@ import {
 } from "@grpc/grpc-js";
 import type { ClientTls } from "./core-connection";
 
-/** Returns the credentials of a channel to core: TLS, or none when `tls` is undefined. */
+/** Returns the credentials of a channel to core. The channel uses TLS, or no encryption when `tls` is undefined. */
 export function channelCredentials(tls?: ClientTls): ChannelCredentials {
   return tls
     ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)

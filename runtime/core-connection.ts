@@ -48,7 +48,7 @@ export function parseCoreToken(text: string): string {
   return text;
 }
 
-/** gRPC accepts any text and fails later, so the form is checked here. */
+/** gRPC accepts any text as an address and fails only later, so the form is checked here. */
 const TARGET_FORM =
   /^(?:(?:dns:\/\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:,[\]]+):\d{1,5}|ipv4(?:[:,][\d.]+:\d{1,5})+|ipv6(?:[:,]\[[0-9a-fA-F:.]+\]:\d{1,5})+)$/;
 

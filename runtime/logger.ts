@@ -21,9 +21,9 @@ const KINDS_MAX = 256;
  * counts, and the names and stacks of errors; never secrets, signatures, bodies,
  * message text or names of users.
  *
- * An entry is written before the call returns, so no entry is lost or reordered when the process stops. The
- * reader of stdout must keep reading, because the process waits for the reader. A log that cannot be written,
- * e.g. on a full disk, does not stop the process.
+ * An entry is written before the call returns, so no entry is lost or reordered when the process stops. If the
+ * reader of stdout stops reading, the process waits until the reader continues. A log that cannot be written, e.g.
+ * on a full disk, does not stop the process.
  *
  * Entries with the same level, message and `where` are one kind. Each minute, `REPEATS_MAX` entries of a kind
  * are written; further entries are suppressed, and one more entry gives their number. This limits how much a

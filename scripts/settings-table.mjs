@@ -81,8 +81,7 @@ function settingsOf({ file, read }) {
     {},
     {
       get(_, name) {
-        // The function can read a setting directly from the environment, if the setting is optional and has no
-        // default.
+        // `read` may read a setting directly from the environment if the setting is optional and has no default.
         note(name, { fallback: "" });
         return "set";
       },

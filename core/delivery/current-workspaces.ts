@@ -7,7 +7,7 @@ const AFTER_BUG_MS = 1_000;
 
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
-/** Reads the workspaces of a shard before attempts to push, and shares each result for a short time. */
+/** Reads the workspaces to which a shard's events are pushed. Calls share each result for a short time. */
 export function createCurrentWorkspaces(
   context: { readonly workspaces: Workspaces; report(where: string, error: unknown): void },
   over: AbortSignal,
@@ -37,9 +37,9 @@ export function createCurrentWorkspaces(
 
   return {
     /**
-     * Returns the workspace, from a read that began at most `freshMs` ago. Calls within that time share one
-     * read. While the store is unavailable, returns the cached workspace. Without a cached workspace, waits for
-     * the store. Returns undefined when the workspace does not exist or the lease is lost.
+     * Returns the workspace, from a read that began at most `freshMs` ago. Calls within that time share one read.
+     * While the store is unavailable, returns the workspace from the store's cache. If the cache lacks the
+     * workspace, waits for the store. Returns undefined when the workspace does not exist or the lease is lost.
      */
     read(id: string, freshMs: number): Promise<Workspace | undefined> {
       const at = performance.now();
@@ -50,8 +50,8 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Discards the results of all reads. If the cached workspace has the version that the queue returned, the
-     * cached workspace counts as read at the time `at`, without a call to the store.
+     * Discards the results of all reads. If the workspace in the store's cache has the version that the queue
+     * returned, that workspace counts as read at the time `at`, without a call to the store.
      *
      * @param versions the current versions of the workspaces of the events that were read from the queue
      * @param at the `performance.now()` at which the read of the queue began

@@ -19,8 +19,9 @@ export interface FirstAttemptStep {
 export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /**
- * The first attempts of one workspace. They start in the order of publication, several at a time. An event
- * waits while an earlier first attempt for the same message is in progress. All later events then wait, too.
+ * The first attempts of one workspace. They start in the order of publication, several at a time. An event waits
+ * while the first attempt of an earlier event for the same message is in progress. Meanwhile, all later events of
+ * the workspace wait, too.
  */
 export function createFirstAttempts() {
   const waiting: { readonly push: QueuedPush; readonly since: number }[] = [];
@@ -40,21 +41,24 @@ export function createFirstAttempts() {
     get isIdle() {
       return waiting.length === 0 && inProgress === 0;
     },
-    /** Events that wait for their first attempt. */
+    /** The number of events that wait for their first attempt. */
     get waiting() {
       return waiting.length - head;
     },
     /**
      * Adds an event. Returns false when too many events wait.
      *
-     * @param since the time of the publication, on the clock of the time that `next` is called with
+     * @param since the time of the publication, on the same clock as the `now` of `next`
      */
     add(push: QueuedPush, since: number): boolean {
       if (waiting.length - head >= WAITING_MAX) return false;
       waiting.push({ push, since });
       return true;
     },
-    /** Returns the next step, or undefined when there is none now. The caller must call `end` once for each "start". */
+    /**
+     * Returns the next step, or undefined when there is none now. After a step "start", the caller must call `end`
+     * when the attempt is over.
+     */
     next(now: number): FirstAttemptStep | undefined {
       const first = waiting[head];
       if (first === undefined) return undefined;

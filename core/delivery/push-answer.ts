@@ -31,9 +31,9 @@ interface Head {
 
 /**
  * Creates the parser of the answer to a push. The parser skips interim answers, and accepts folded headers and
- * repeated, equal lengths, as RFC 9112 requires. The body is read only to find its end. If the end is ambiguous
- * or more bytes follow, the connection must be closed. Otherwise core could take these bytes for the answer to
- * the next push.
+ * repeated, equal `Content-Length` values, as RFC 9112 requires. The body is read only to find its end. If the end
+ * is ambiguous or more bytes follow, the connection must be closed. Otherwise core could take these bytes for the
+ * answer to the next push.
  */
 export function createAnswer(): Answer {
   // The answer has plain properties. Every push creates an answer, and creating a getter costs more than
@@ -51,7 +51,8 @@ export function createAnswer(): Answer {
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */
   function readHeads(bytes: Buffer): Buffer | undefined {
-    // `HEAD_END` is not within the bytes that were already searched, but may begin in them.
+    // `unread` was already searched and does not contain `HEAD_END`, but may end with the first bytes of
+    // `HEAD_END`.
     let from = Math.max(0, unread.length - HEAD_END.length);
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     for (; head === undefined; from = 0) {
@@ -97,7 +98,7 @@ const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 function readHead(text: string): Head | undefined {
   const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
   const [, version, code] = STATUS_LINE.exec(first) ?? [];
-  // When a fold follows the status line, `first` contains more than that line, and the head is invalid.
+  // If the line after the status line is a folded line, `first` contains both lines, and the head is invalid.
   if (code === undefined || !text.startsWith(first)) throw new Error("no HTTP/1.1 status line");
   const fields: Fields = { lengths: [], encodings: [], closes: version === "0", keepAliveMs: undefined };
   for (const line of lines) readField(line, fields);

@@ -8,13 +8,16 @@ import type { CurrentWorkspaces } from "./current-workspaces";
 import type { Lease } from "../leases/lease";
 import type { PushClient } from "./push-client";
 
-/** The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost first. */
+/**
+ * The outcome of an attempt, or the reason why the attempt was not made; undefined when the lease was lost before
+ * the attempt.
+ */
 export type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 /**
  * Makes one attempt to push, to the current target URL and with the current secrets of the workspace.
  *
- * @param freshMs the maximum milliseconds since the workspace was read
+ * @param freshMs the maximum milliseconds between reading the workspace and the attempt
  */
 export async function tryToPush(
   { now, pushClient }: { readonly now: Clock; readonly pushClient: PushClient },

@@ -75,8 +75,8 @@ export function createPushConnection(
     onClosed(connection);
   }
   /**
-   * Mostly, `at` is later than the time of the timer. The timer then stays unchanged; when it fires too early, it
-   * is set again.
+   * Sets `closeAt`. Usually, the timer fires before `at`. The timer then stays unchanged, and `look` sets it again
+   * when it fires.
    */
   function setCloseAt(at: number): void {
     closeAt = at;
@@ -92,7 +92,8 @@ export function createPushConnection(
   }
 
   function onData(bytes: Buffer): void {
-    // No request is in progress. These bytes must not be taken for the answer to the next request.
+    // The bytes arrived while no request was in progress. They must not be taken for the answer to the next
+    // request.
     if (answer === undefined) return close();
     try {
       answer.read(bytes);
@@ -115,7 +116,7 @@ export function createPushConnection(
     isWritten = true;
     freeIfDone();
   }
-  /** Frees the connection when both the request and the answer are complete. Either can be complete first. */
+  /** Frees the connection when the request has been written and the answer has been read. Either can happen first. */
   function freeIfDone(): void {
     if (isClosed || !isWritten || answer?.state !== "ended") return;
     const idleMs = idleMsOf(answer.keepAliveMs);

@@ -1,7 +1,10 @@
 import { setImmediate as untilRead } from "node:timers/promises";
 import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
 
-/** Maximum number of connections kept after their attempts. Above a maximum, the oldest connection is closed. */
+/**
+ * Maximum numbers of connections that are kept after their attempts: in all, and to one origin. Beyond a
+ * maximum, the oldest of these connections is closed.
+ */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 
 export type PushConnections = ReturnType<typeof createPushConnections>;
@@ -49,7 +52,8 @@ export function createPushConnections(
     /** Resolves with a free connection, kept or new, to the origin of a URL. Rejects with the error of `open`. */
     async connect(url: URL): Promise<PushConnection> {
       const { origin } = url;
-      // The bridge may have closed a kept connection: let the event loop read what has arrived.
+      // The bridge may have closed a kept connection. Core learns this only when the event loop has read the
+      // socket.
       if (keptOf.has(origin)) await untilRead();
       const free = take(origin);
       if (free !== undefined) return free;

@@ -40,7 +40,7 @@ export function sendPush(
       },
     };
     function send(connection: PushConnection): void {
-      // After this process was paused, the connection may be reported before the timer fires.
+      // After a pause of this process, `send` may be called before the overdue timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
         connection.destroy();

@@ -85,7 +85,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
         await waker.wait(AFTER_FAULT_MS);
         continue;
       }
-      // The workspaces in `current` may have been read before these events were published.
+      // The workspaces in `current` may have been read before these events were published. Such a read is too old
+      // for their first attempts.
       if (read.pushes.length > 0) current.renew(read.versions, readAt);
       for (const push of read.pushes) if (inHand.take(push)) queue(push);
       after = read.pushes.at(-1)?.entryId ?? after;

@@ -133,7 +133,7 @@ export async function watchShard(
   function rest(outage: OutageMail): void {
     const before = resting.get(outage.entryId);
     const restMs = before === undefined ? MAIL_AGAIN_MIN_MS : slower(before.restMs);
-    // The entry is deleted first, so that it moves to the end of the map.
+    // The email is deleted from the map first, so that `set` adds it at the end.
     resting.delete(outage.entryId);
     resting.set(outage.entryId, { outage, restMs, until: performance.now() + restMs });
   }

@@ -39,7 +39,10 @@ interface SmtpFault {
 /** Codes that do not depend on the email: the server closes the connection, or requires a login. */
 const OF_THE_SERVER: readonly unknown[] = [421, 530, 535, 538];
 
-/** Whether the server rejected the recipient or the message. A rejected sender affects all emails. */
+/**
+ * Whether the server rejected the recipient or the message, so that only this email is affected. A rejected sender
+ * does not count, because it affects all emails.
+ */
 function isOfTheMail(error: unknown): error is SmtpFault {
   if (!(error instanceof Error)) return false;
   const { code, command, responseCode } = error as Error & SmtpFault;

@@ -6,7 +6,10 @@ const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
 /** Milliseconds after which a DNS lookup ends without an answer. This is less than the deadline of a push. */
 const LOOK_UP_WITHIN_MS = 4_000;
-/** Milliseconds to wait for the second address family, because some name servers never answer IPv6 queries. */
+/**
+ * Milliseconds to wait for the second address family when the first has addresses. Some name servers never answer
+ * IPv6 queries.
+ */
 const OTHER_FAMILY_WITHIN_MS = 500;
 
 /**

@@ -42,9 +42,9 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
 
   return {
     /**
-     * Returns the session of an earlier connection to the same name and port at one of the addresses, for a new
-     * connection to resume. The session is undefined when a full handshake is needed. All connections must
-     * trust the same root certificates.
+     * Returns a session that a new connection can resume. The session is from an earlier connection to the same
+     * name and port, at one of `addresses`. If there is no such session, `session` is undefined, and the new
+     * connection makes a full handshake. All connections must trust the same root certificates.
      *
      * @param host the name, followed by the port unless the port is 443
      */

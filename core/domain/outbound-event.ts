@@ -39,6 +39,6 @@ export interface OutboundEvent {
   readonly content: OutboundContent;
   /** Empty when the game gave none. */
   readonly idempotencyKey: string;
-  /** Overrides the default lifetime of the type and kind. */
+  /** Lifetime in ms; undefined for the default lifetime of the event's type and kind. */
   readonly lifetimeMs: number | undefined;
 }

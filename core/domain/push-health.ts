@@ -44,7 +44,7 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
   };
 }
 
-/** Returns the smallest value that is at least as large as `p` percent of the values; 0 when there are none. */
+/** Returns the smallest value that is at least as large as `p` percent of the values; 0 when there are no values. */
 function percentile(ascending: readonly number[], p: number): number {
   return ascending[Math.max(0, Math.ceil((ascending.length * p) / 100) - 1)] ?? 0;
 }

@@ -7,13 +7,13 @@ export interface LeaseHolderOptions {
   readonly leases: Pick<Leases, "shards" | "join" | "leave" | "take" | "drop">;
   readonly member: Member;
   /**
-   * Aborted when the member begins to stop, before `close` is called. After that, the member acquires no free
-   * lease.
+   * Aborted when the member begins to stop, before `close` is called. Once `signal` is aborted, the member
+   * acquires no free lease.
    */
   readonly signal?: AbortSignal;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
-   * dropped. Must not act on the shard after `lease.over` is aborted.
+   * released. Must not act on the shard after `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
   /**
@@ -93,15 +93,15 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   async function update(shard: number, isMine: boolean): Promise<void> {
     const lease = held.get(shard);
     if (!isMine && options.isBusy?.(shard) !== true) {
-      // The release is not awaited, because the next beats skip a shard that is still being updated.
+      // The release is not awaited, because beats skip a shard while its `update` is pending.
       if (lease !== undefined) void release(lease);
       return;
     }
     if (closing.signal.aborted && lease === undefined) return;
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
     const isTaken = await leases.take(member, shard);
-    // The answer may arrive too late for the old lease, which is then lost. If the answer is also too late for
-    // the new lease, the next beat renews the new lease.
+    // If the answer arrives after this member's lease has expired, that lease is lost, and the answer counts for a
+    // new lease. If the new lease has expired too, the next beat tries again.
     if (lease !== undefined && (!isTaken || lease.isOver())) lose(lease);
     if (!isTaken) return options.onRefused?.(shard);
     if (performance.now() >= validUntil || lease?.state === "released") return;
@@ -151,7 +151,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     options.onRenewed?.(lease.shard);
   }
 
-  /** Stops the work on a shard and drops its lease, so that this or another member can acquire the shard again. */
+  /** Stops the work on a shard and releases its lease, so that this or another member can acquire the shard again. */
   function release(lease: HeldLease): Promise<void> {
     lease.released ??= (async () => {
       if (held.get(lease.shard) !== lease) return;

@@ -27,8 +27,9 @@ export interface Share {
 const JOIN_WITHIN_MS = 500;
 
 /**
- * Shards may be on different servers, so shards do not wait for each other: the next beats skip a shard that is
- * still being updated. While the server with the list of members is unreachable, the last known list is used.
+ * Creates the share of a member. Shards may be on different servers, so a beat does not wait for the updates of
+ * shards. Later beats skip a shard whose update is still pending. While the server with the list of members is
+ * unreachable, the last known list is used.
  */
 export function createShare({ shards, name, join, update, onFault }: ShareOptions): Share {
   let alive: readonly string[] = [];

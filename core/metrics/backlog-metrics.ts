@@ -12,7 +12,7 @@ interface BacklogSources {
   heldShards(): readonly number[];
 }
 
-/** The number of groups that get their own label. All further groups share `OTHER_GROUPS`. */
+/** Maximum number of groups that get their own label. All further groups share `OTHER_GROUPS`. */
 const GROUPS_MAX = 20;
 const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;
@@ -28,7 +28,7 @@ export function addBacklogMetrics({ gauge, beforeReading }: Metrics) {
     found = undefined;
     const { backlog, heldShards } = sources ?? {};
     const held = heldShards?.() ?? [];
-    // During a longer outage of the store no shards are held. The backlog is unknown then, not 0.
+    // During a longer outage of the store, this core holds no shards. The backlog is then unknown, not 0.
     if (backlog !== undefined && held.length > 0) {
       found = await Promise.all(held.map((shard) => backlog.read(shard)));
     }

@@ -2,8 +2,8 @@ import type { FollowLog, Member } from "../ports/store";
 
 /**
  * Makes a stream a member of its group. A new group gets only the events that arrive from now on. Resolves with
- * false when the group is full. This is checked first, so that a rejected stream costs only one call to the
- * store.
+ * false when the group is full. The size of the group is checked first, so that a rejected stream costs only one
+ * call to the store.
  *
  * Rejects with `StoreUnavailable`. The stream is then not a member.
  */

@@ -33,7 +33,10 @@ export interface Follower {
   resume(): void;
   /** The number of events that are delivered and not acked yet. */
   readonly inFlight: number;
-  /** Resolves when the stream has ended, by the signal or by a lost membership, and has released its shards. */
+  /**
+   * Resolves when the stream has ended and has released its shards: with "stopped" after `signal`, or with the
+   * reason for a lost membership.
+   */
   readonly ended: Promise<"stopped" | NotJoined>;
 }
 
@@ -111,7 +114,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     // the lease again.
     if (lease.isOver()) return;
     inFlight.forget(shard);
-    // Acks are written before the lease is dropped, so that the next holder does not redeliver acked events.
+    // Acks are written before the lease is released, so that the next holder does not redeliver acked events.
     await acks.write(shard);
   }
 

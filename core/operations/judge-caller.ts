@@ -39,13 +39,13 @@ export interface JudgeContext {
 const MOST_TRIES = 5;
 
 /**
- * Makes checks 2 to 5 in the contract's order, then calls `next`. If the workspace has changed since its record
- * was read, `next` resolves with "stale". The request is then checked again with the current record, from check
- * 3.
+ * Makes checks 2 to 5, and calls `next` for a request that passes checks 3 to 5. If several checks fail, the first
+ * of them in the contract's order determines the answer. If the workspace has changed since its record was read,
+ * `next` resolves with "stale". Core then repeats the checks from check 3 with the current record.
  *
- * A request that passes checks 3 to 5 with the cached record needs only one call to the store. In that call,
- * `next` makes check 2 before anything else. For any other request, check 2 is a separate call, and the request
- * is checked with the stored record. So no request is rejected because of an outdated record.
+ * Core makes checks 3 to 5 first with the cached record. If the request passes, it needs only one call to the
+ * store, in which `next` makes check 2 before anything else. Otherwise check 2 is a separate call, and core
+ * repeats checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,

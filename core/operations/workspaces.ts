@@ -93,7 +93,7 @@ export function updateWorkspace(
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
 ): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => {
-    // Unchanged fields are not checked, because they may be older than a rule.
+    // Unchanged fields are not checked, because they may have been set before a rule was added.
     const fault = findProfileFault({ name, ownerEmail });
     if (fault !== undefined) return { refused: "invalid", message: fault };
     return {

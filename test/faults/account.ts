@@ -8,7 +8,7 @@ export type Fact = { readonly at: number; readonly workspace: string } & (
   | ({ readonly saw: "pushed"; readonly ok: boolean } & SeenEvent)
   /** Core's log says that an event was dropped. */
   | { readonly saw: "dropped"; readonly event: string; readonly reason: string }
-  /** An answer that the contract does not allow here. */
+  /** An answer that the contract does not allow in this situation. */
   | { readonly saw: "wrong"; readonly what: string }
 );
 
@@ -26,7 +26,7 @@ interface Cursor {
 }
 
 export interface Terms {
-  /** Reasons for which events may be dropped under this fault. */
+  /** Reasons for which core may drop events under the fault of the test. */
   readonly drops?: readonly string[];
   /** The groups of followers that every accepted event must have reached. */
   readonly groups: readonly string[];

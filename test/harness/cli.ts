@@ -12,7 +12,7 @@ export interface CliOptions {
   readonly corePort?: number;
   readonly stdin?: string | Buffer;
   readonly isTTY?: boolean;
-  /** Variables that override the variables for the role and the port. */
+  /** Additional environment variables, which override the variables that `role` and `corePort` set. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 

@@ -57,8 +57,8 @@ export function createGroup(window: number) {
   }
 
   /**
-   * An overdue event does not count against the window. Nor do the later events of its workspace, which are
-   * redelivered with it.
+   * Checks that the events in flight do not exceed the window. An overdue event does not count. Nor do the later
+   * events of its workspace, which are redelivered with it.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;

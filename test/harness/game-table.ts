@@ -29,7 +29,10 @@ const RULES: Rules = {
 export const MESSAGE_ID = "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ";
 const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
 
-/** Returns a workspace to play in. Its functions return the game's outputs. The id of the first event is "e1". */
+/**
+ * Returns functions that play the game in one new workspace, and return the game's outputs. Event ids start at
+ * "e1".
+ */
 export function table() {
   const workspace = emptyWorkspace();
   let nowMs = 0;

@@ -5,7 +5,10 @@ export type MemoryConnection = ReturnType<ReturnType<typeof createMemoryFollowLo
 
 interface Shard {
   readonly entries: { readonly id: string; readonly workspaceId: string; readonly number: number }[];
-  /** The number of entries that were read. `pending` has the number of attempts of each unacked entry, by id. */
+  /**
+   * The number of entries that were read at least once. `pending` has the number of attempts of each unacked
+   * entry, by id.
+   */
   read: number;
   readonly pending: Map<string, number>;
 }

@@ -16,8 +16,8 @@ const SHARDS = 16;
 /** Two cores on one Redis, and one bridge for many workspaces. */
 export type PushCores = Awaited<ReturnType<typeof startPushCores>>;
 /**
- * A core that resolves the bridge to a separate address, so that the address of an attempt shows which core
- * made the attempt.
+ * A core with its own address for the bridge's name, so that the address of an attempt shows which core made the
+ * attempt.
  */
 export type NumberedCore = PushCores["first"];
 

@@ -110,12 +110,12 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
   };
 }
 
-/** Returns `count` events, each of which creates a message. Their pushes are retried. */
+/** Returns `count` events, each of which creates a message. Core retries failed pushes of these events. */
 export function textEvents(workspaceId: string, count: number): readonly EventInit[] {
   return Array.from({ length: count }, (_, i) => textEvent(workspaceId, String(i)));
 }
 
-/** Returns an event whose push is not retried. */
+/** Returns an event that updates a message. Core does not retry a failed push of this event. */
 export function cardUpdate(workspaceId: string, text = "x"): EventInit {
   return { workspaceId, content: update("c1", { ...CARD, id: MESSAGE_ID, text }) };
 }

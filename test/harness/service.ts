@@ -23,7 +23,7 @@ export interface TestService extends Service {
   close(): Promise<void>;
 }
 
-/** Starts a service. A file that does not stop, kill or configure the service calls `sharedService` instead. */
+/** Starts a service. A file that does not stop, kill or configure the service should call `sharedService` instead. */
 export async function startService(
   environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
 ): Promise<TestService> {

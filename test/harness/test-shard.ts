@@ -25,7 +25,7 @@ export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: u
 export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
 export const TIMEOUT: PushOutcome = { ...REFUSED, status: undefined, failure: "timeout" };
 
-/** Returns event `number` as it is in the queue. */
+/** Returns event `number` as the queue returns it. */
 export const queued = (number: number, fields: Partial<QueuedPush> = {}): QueuedPush => ({
   entryId: `${number}-0`,
   workspaceId: WORKSPACE.id,
@@ -94,7 +94,7 @@ export function createShard() {
   const runs: Promise<void>[] = [];
   const holds: { readonly stopping: AbortController; readonly lost: AbortController }[] = [];
   const wakes = new Set<(shard: number) => void>();
-  // At the end of a test, all unanswered attempts are answered.
+  // Answers all unanswered attempts at the end of a test.
   let answerRest = (_outcome: PushOutcome): void => {};
   const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
 
