@@ -6,19 +6,19 @@ export type Pids = Readonly<Record<string, number>>;
 /** Processor times in µs, by the name of the process. */
 export type CpuTimes = Readonly<Record<string, number>>;
 
-/** Processor times that the processes have used up to `atMs`, which is a value of `Date.now()`. */
+/** The processor times of the processes at `atMs`, which is a value of `Date.now()`. */
 export interface CpuReading {
   readonly atMs: number;
   readonly times: CpuTimes;
 }
 
-/** Linux reports processor times in hundredths of a second, independent of the kernel's tick. */
+/** Linux reports processor times in hundredths of a second, whatever the frequency of the kernel's timer. */
 const US_PER_TICK = 10_000;
 const READ_EVERY_MS = 20;
 
 /**
  * Calls `run`. Resolves with the result, and with a function that returns the processor time of each process
- * between two values of `Date.now()`. So callers can leave out the start and the end of a load.
+ * between two moments, which are values of `Date.now()`. So callers can leave out the start and the end of a load.
  */
 export async function withCpu<T>(
   pids: Pids,
@@ -59,7 +59,7 @@ export function divided(times: CpuTimes, count: number): CpuTimes {
   return Object.fromEntries(Object.entries(times).map(([name, us]) => [name, us / count]));
 }
 
-/** Returns the processor times between two moments, interpolated linearly. `readings` must be in order of time. */
+/** Returns the processor times between two moments, interpolated linearly. `readings` must be chronological. */
 export function between(readings: readonly CpuReading[], fromMs: number, toMs: number): CpuTimes {
   const [from, to] = [timesAt(readings, fromMs), timesAt(readings, toMs)];
   return Object.fromEntries(Object.entries(to).map(([name, us]) => [name, us - (from[name] ?? 0)]));
@@ -86,8 +86,8 @@ function readCpuTimes(pids: Pids): CpuTimes {
 
 function cpuTime(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name can contain any characters, so fields are counted after the name. The 12th is the user time,
-  // and the 13th is the system time.
+  // The program's name can contain any characters, so fields are counted from the end of the name. The 12th field
+  // after the name is the user time, and the 13th is the system time.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK;
 }

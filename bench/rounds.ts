@@ -17,7 +17,7 @@ export interface Measure {
 export interface Side {
   /** The processes whose processor time counts. */
   readonly pids: Pids;
-  /** Loads this side for `seconds`. */
+  /** Sends load to this side for `seconds`. */
   run(seconds: number): Promise<Measure>;
   /** Compares the stored data with the result of the run, and removes the data. The time for this is not measured. */
   settle?(measure: Measure): Promise<void>;

@@ -63,7 +63,7 @@ export async function startService(context: PartContext, coreEnvironment: NodeJS
   };
 }
 
-/** Starts a service, and makes a certificate for a receiver on loopback. Core can push to such a receiver. */
+/** Starts a service that can push to loopback, and makes a certificate for a receiver of pushes on loopback. */
 export async function startPushService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const files = await makeCertificate(context.scope.folder, LOOPBACK);
   if (files === undefined)
@@ -74,7 +74,7 @@ export async function startPushService(context: PartContext, coreEnvironment: No
   return { service, certificate: { key, cert } satisfies Certificate };
 }
 
-/** Starts a push service, and a worker that loads the service at fixed rates and receives its pushes. */
+/** Starts a service that can push to loopback, and a worker that loads it at fixed rates and receives its pushes. */
 export async function startLoadedService(context: PartContext, coreEnvironment: NodeJS.ProcessEnv = {}) {
   const { service, certificate } = await startPushService(context, coreEnvironment);
   const { clients, coreAddress } = service;

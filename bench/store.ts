@@ -9,7 +9,7 @@ export type Store = Awaited<ReturnType<typeof connectToStore>>;
 const INBOUND_STREAMS = "cb:*:in";
 /** The keys of all streams of held events, one for each poll workspace. */
 const HELD_STREAMS = "cb:*:held:*";
-/** The keys of the rate limits. Each has the times of the latest requests of a workspace or an address. */
+/** The keys of the rate limits. Each key has the times of the latest requests of one workspace or address. */
 const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;
@@ -78,9 +78,9 @@ export async function connectToStore(url: string) {
       await emptyStreams(INBOUND_STREAMS);
     },
     assertHeld: (count: number) => assertEntries(HELD_STREAMS, count, "events were published"),
-    /** Removes all held events, but not their streams, because core treats a missing stream as lost. */
+    /** Removes all held events, but not their streams, because core treats a missing stream as lost data. */
     emptyHeld: () => emptyStreams(HELD_STREAMS),
-    /** Removes the keys of the rate limits. Otherwise they expire only a few seconds after the last request. */
+    /** Removes the keys of the rate limits. Otherwise they expire only 2 to 10 seconds after the last request. */
     async removeLimiters() {
       for (const pattern of LIMITER_KEYS) await withKeys(pattern, (keys) => client.unlink(keys));
     },

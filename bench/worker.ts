@@ -24,10 +24,10 @@ interface Answered {
 
 const STOP_WITHIN_MS = 2_000;
 
-/** Node flags of a load that measures latency. It collects garbage before each run, because pauses would count. */
+/** Node flags of a load that measures latency. With this flag, the load can collect garbage before each run. */
 export const LOAD_FLAGS = ["--expose-gc"];
 
-/** Starts workers/<name>.ts in its own process. By default, it has the service's Node flags, as a reference must. */
+/** Starts workers/<name>.ts in its own process. The default is the service's Node flags, which references must have. */
 export async function startWorker<Of extends Calls<Of>>(
   scope: Scope,
   name: string,

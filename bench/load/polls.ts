@@ -66,7 +66,7 @@ export async function createPolls(
   return {
     page,
     look,
-    /** Polls the workspaces in turn. Throws CheckFault unless the mean size of the answers fits a page. */
+    /** Polls the workspaces in turn. Throws CheckFault unless the answers' mean size is that of a page with headers. */
     async run(url: string, seconds: number): Promise<Measure> {
       const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
       const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");

@@ -1,12 +1,11 @@
--- The load of wrk: signed requests from a file, all of the same length. Each
--- thread reads its own part of the file.
+-- The load of wrk: signed requests from a file, all of the same length.
 --
 -- Arguments: file, bytes of a request, number of requests, threads, seconds, and
--- "once" or "cycle". With "once", the script sends each request at most once, for
--- the given seconds. Then it repeats the last requests until wrk stops. The service
--- answers repeats without storing them. So when wrk stops, all requests that count
--- have their answers. With "cycle", the script sends all requests repeatedly until
--- wrk stops.
+-- "once" or "cycle". With "once", each thread reads its own part of the file, and sends
+-- each request at most once, for the given seconds. Then the thread repeats its last
+-- requests until wrk stops. The service answers repeats without storing them. So when
+-- wrk stops, all requests that count have their answers. With "cycle", each thread
+-- sends all requests of the file repeatedly until wrk stops.
 
 local ffi = require("ffi")
 ffi.cdef([[

@@ -12,7 +12,7 @@ import { PAGE_EVENTS } from "./polls";
 
 const SIZES = [1_000, 10_000, 100_000];
 const HELD_EVENTS = 1_000_000;
-/** Number of workspaces that hold these events. Each can be polled 250 times per second (check 6): 16,000 in total. */
+/** Number of workspaces that hold `HELD_EVENTS`. Each can be polled 250 times per second (check 6): 16,000 in total. */
 const HOLDERS = 64;
 const NAMES = { ours: "many", reference: "few" };
 
@@ -36,7 +36,7 @@ export const growth: Part = {
 
     for (const size of SIZES.map(scaled)) {
       const added = await createWorkspaces(large.clients, size - many.length);
-      // The first event of a workspace creates its stream. That costs the same at any size, so it is not measured.
+      // The first event of a workspace creates its stream. That cost is the same at any size, and is not measured.
       await publishSome(large.clients, added, added.length);
       await large.store.emptyHeld();
       many.push(...added);

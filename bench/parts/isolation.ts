@@ -5,7 +5,7 @@ import { startLoadedService } from "../service";
 import { median, spreadOf, type Spread } from "../statistics";
 import { createTable, spreadCells } from "../table";
 
-/** Events a second for each of three workspaces. */
+/** Events per second for each of three workspaces. */
 const PER_SECOND = 50;
 const WARM_UP_SECONDS = 3;
 
@@ -41,7 +41,7 @@ export const isolation: Part = {
 
 /**
  * Starts a service with three workspaces in one shard, where they disturb each other most. Returns a function that
- * loads all three workspaces, and measures the first.
+ * publishes to all three workspaces, and returns the latencies of the pushes to the first workspace.
  */
 async function startSide(
   context: PartContext,

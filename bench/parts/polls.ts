@@ -31,7 +31,10 @@ export const pollPage: Part = pollPart("poll-page", `signed polls of ${PAGE_EVEN
   after: PAGE_EVENTS,
 });
 
-/** Compares polls with polls of a constant page. `before` events precede the cursor, and `after` events follow it. */
+/**
+ * Compares polls with a reference that sends a constant page. `before` events precede the cursor, and `after` events
+ * follow it.
+ */
 function pollPart(
   name: string,
   what: string,

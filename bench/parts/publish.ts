@@ -7,7 +7,7 @@ import { startService } from "../service";
 import { startWorker } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
-/** Workspaces, or streams of the reference, that receive events in turn. */
+/** Number of workspaces, and of the reference's streams. Each side's events go to them in turn. */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";
 
