@@ -43,7 +43,7 @@ export interface CatchUpOptions {
 
 /** Applies the events of one workspace to its chat. */
 export interface CatchUp {
-  /** The `handle` of a receiver. Resolves when the event is accepted: immediately, unless too many are pending. */
+  /** The `handle` of a receiver. Resolves when the event is accepted. Waits only while too many events are pending. */
   handleEvent(event: OutboundEvent): Promise<void>;
   /** The `handle` of a poller. Rejects when the cursor must not move past the page: the page is then polled again. */
   handlePage(page: EventPage): Promise<void>;
@@ -64,7 +64,10 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   let state = options.state ?? initialState();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** `next` of the last page, if that page had a gap. Every further page repeats the gap until there are new events. */
+  /**
+   * `next` of the last page, if that page had a gap. Until new events are held, each further page has the same `next`
+   * and reports the same gap again.
+   */
   let missedAt: string | null | undefined;
 
   function feed(input: BridgeInput): readonly BridgeEffect[] {

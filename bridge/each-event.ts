@@ -10,7 +10,7 @@ export interface EachEventOptions {
   readonly timing?: Timing;
 }
 
-/** Maximum number of ids that are kept: more than a page has, because at most one page is polled again. */
+/** Maximum number of kept event ids. At most one page is polled again, and a page has fewer events than this. */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 

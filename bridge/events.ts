@@ -3,18 +3,18 @@ import { MESSAGE_KINDS, type MessageKind as ContractKind } from "./contract";
 /**
  * The events that the service sends to a bridge, by push or by poll ("Outbound
  * event envelope", "Message"). The service may add fields and kinds at any time:
- * the kit passes new fields and kinds through unchanged, and a bridge shows an
- * unknown kind as a `card`.
+ * the kit passes new fields and kinds through unchanged, and a bridge must show
+ * an unknown kind as a `card`.
  */
 
 export { MESSAGE_KINDS };
 /** A kind of message that the contract names. */
 export type KnownMessageKind = ContractKind;
 
-/** Any kind of message. Editors complete the known kinds, and the type also allows unknown kinds. */
+/** Any kind of message. Editors suggest the known kinds, but the type also allows unknown kinds. */
 export type MessageKind = KnownMessageKind | (string & {});
 
-/** On a press, the bridge sends an `action` event with the button's `action`. A bridge never parses `action`. */
+/** When a member presses the button, the bridge sends an `action` event with `action`, and must not parse `action`. */
 export interface ActionButton {
   readonly label: string;
   /** At most 512 characters. */
@@ -31,7 +31,7 @@ export type Button = ActionButton | LinkButton;
 
 /** A message to show. */
 export interface Message {
-  /** `msg_` and 26 characters. A bridge keeps a map from this id to the chat's message id. */
+  /** `msg_` and 26 characters. A bridge must keep a map from this id to the chat's message id. */
   readonly id: string;
   readonly kind: MessageKind;
   /** Chat-flavoured Markdown; a bare newline is a line break. */
@@ -41,7 +41,7 @@ export interface Message {
   /** URI of an image; null for none. The image may be animated. */
   readonly image: string | null;
   /**
-   * Whether the next message that the member types is the answer to this message. If the chat has replies, send the
+   * Whether the next message that a member types is an answer to this message. If the chat has replies, send the
    * answer with `replyTo`.
    */
   readonly awaitsReply: boolean;
@@ -64,14 +64,14 @@ export interface EventHead {
   readonly expiresAt: string | null;
 }
 
-/** Post `message` in `channel`. */
+/** A request to post `message` in `channel`. */
 export interface MessageCreate extends EventHead {
   readonly type: "message.create";
   readonly channel: string;
   readonly message: Message;
 }
 
-/** Replace the message that was created with the same `message.id`. */
+/** A request to replace the message that was created with the same `message.id`. */
 export interface MessageUpdate extends EventHead {
   readonly type: "message.update";
   /** Channel of the `message.create`; `dm:<user id>` if the message was created by `dm.create`. */
@@ -79,7 +79,7 @@ export interface MessageUpdate extends EventHead {
   readonly message: Message;
 }
 
-/** Show `message` only to `user` in `channel`. */
+/** A request to show `message` in `channel`, only to `user`. */
 export interface MessageEphemeral extends EventHead {
   readonly type: "message.ephemeral";
   readonly channel: string;
@@ -87,14 +87,14 @@ export interface MessageEphemeral extends EventHead {
   readonly message: Message;
 }
 
-/** Post `message` in a direct conversation with `user`. */
+/** A request to post `message` in a direct conversation with `user`. */
 export interface DmCreate extends EventHead {
   readonly type: "dm.create";
   readonly user: string;
   readonly message: Message;
 }
 
-/** Show nothing: the dashboard tests whether the bridge is reachable. */
+/** A test of whether the bridge is reachable, sent from the dashboard. The bridge shows nothing in the chat. */
 export interface Ping extends EventHead {
   readonly type: "ping";
 }
@@ -107,7 +107,7 @@ export interface EventPage {
   readonly events: readonly OutboundEvent[];
   /** Opaque cursor to pass as `after` in the next poll; null only when there is no cursor yet. */
   readonly next: string | null;
-  /** Whether more events are held. */
+  /** Whether more events are held, after the events of this page. */
   readonly hasMore: boolean;
   /** Whether events after the sent cursor expired before they were fetched. */
   readonly gap: boolean;

@@ -43,7 +43,7 @@ export interface ActionEvent extends InboundHead {
   readonly action: string;
 }
 
-/** A member typed a message. The service accepts and drops a message that answers no game in progress. */
+/** A member typed a message. If the message answers no game in progress, the service answers `202` and ignores it. */
 export interface TypedMessageEvent extends InboundHead {
   readonly type: "message";
   /** Channel of the message; in a DM, `dmChannel(user.id)`. */

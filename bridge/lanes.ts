@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Queues that are called lanes: work of one lane runs in order, and different lanes run concurrently. */
+/** Queues of work. In the kit, a lane is one queue: its work runs in order, and different lanes run concurrently. */
 export interface Lanes {
   /**
-   * Queues `work`, which starts in a later turn of the event loop and must never reject. Returns false when the
-   * lanes are full.
+   * Queues `work`, which starts in a later turn of the event loop and must never reject. Returns false,
+   * without queueing `work`, when the maximum number of items is queued or running.
    */
   offer(lane: string, work: () => Promise<void>): boolean;
   /** Number of queued and running items, over all lanes. */

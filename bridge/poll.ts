@@ -35,7 +35,7 @@ export interface PollOptions {
 /** A page, or the reason why there is no page. `notForMs` is the service's `Retry-After` in ms; 0 for none. */
 export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
 
-/** Maximum bytes of a page: 100 events, each many times larger than the events of the service. */
+/** Maximum length of a page, bytes: enough for 100 events that are many times larger than the service's events. */
 const PAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 /**

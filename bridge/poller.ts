@@ -19,11 +19,14 @@ export interface PollerOptions extends PollOptions {
   readonly intervalMs?: number;
   /** Called for each problem that does not stop the poller, and for each skipped event. The default emits a warning. */
   readonly report?: (problem: Error) => void;
-  /** Stops the poller and aborts a pending poll. `handle` gets the signal, and the poller waits for `handle`. */
+  /**
+   * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`: if
+   * `handle` is running, the poller stops only after `handle` has settled.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Minimum of `intervalMs`: the interval between two polls that the contract recommends, ms. */
+/** Minimum and default of `intervalMs`, ms: the interval that the contract recommends. */
 const INTERVAL_LEAST_MS = POLL_INTERVAL_MS;
 const BACK_OFF_MOST_MS = 30_000;
 
@@ -34,9 +37,9 @@ const BACK_OFF_MOST_MS = 30_000;
  * After a timeout, a dropped connection, a `5xx`, a `429`, an invalid page or a rejection by `handle`, polls again. The
  * waits grow, and are never shorter than `Retry-After`.
  *
- * Resolves after an abort. Rejects with `PollRefused` for any other status except 200, with RangeError or TypeError for
- * an invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then unchanged: a later
- * run continues from that cursor.
+ * Resolves after an abort. Rejects with `PollRefused` for any status except 200, `429` and `5xx`, with RangeError or
+ * TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then
+ * unchanged: a later run continues from that cursor.
  */
 export async function runPoller(options: PollerOptions): Promise<void> {
   const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;
@@ -49,7 +52,7 @@ export async function runPoller(options: PollerOptions): Promise<void> {
   let saved = after;
   let failures = 0;
 
-  /** Moves and saves the cursor. If saving fails, polling continues; after a crash, some events are polled again. */
+  /** Moves and saves the cursor. If saving fails, polling continues, but a restart would poll some events again. */
   async function moveTo(cursor: string): Promise<void> {
     after = cursor;
     if (cursor === saved) return;

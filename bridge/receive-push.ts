@@ -15,11 +15,11 @@ export interface PushOptions {
   readonly secrets: Secrets;
   /**
    * Shows an event. Called after the push is answered, so the service does not retry an event that `handle` rejects.
-   * Events of one channel are handled in sequence, and events of different channels concurrently. `handle` must have a
-   * timeout: a call that never settles occupies its place in the queue forever.
+   * Events of one channel are handled one after the other, and events of different channels concurrently. `handle` must
+   * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of waiting and running events, 1000 by default. Further pushes are answered `503` and retried. */
+  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`, and are retried. */
   readonly queueMax?: number;
   /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
   readonly seenMax?: number;
@@ -135,7 +135,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   };
 }
 
-/** Returns the lane of an event. Events of one channel, or of one member's DM, share a lane and stay in order. */
+/** Returns an event's lane, which is a queue. Events of one channel, or of one member's DM, share a lane, in order. */
 function laneOf(event: OutboundEvent): string {
   if (event.type === "ping") return event.workspace;
   return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;

@@ -22,7 +22,7 @@ export interface Receiver extends PushReceiver {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Time limit for receiving a body, ms: the service waits no longer for an answer. */
+/** Time limit for receiving a body, ms. After this time, the service no longer waits for an answer. */
 const BODY_WITHIN_MS = 5_000;
 
 const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {

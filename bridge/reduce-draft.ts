@@ -16,14 +16,14 @@ export interface Draft {
   readonly ephemerals: Map<string, MessageEphemeral>;
   readonly skips: BridgeEffect[];
   readonly toDo: ToDo[];
-  /** Time of the next wake-up, ms since the epoch; Infinity for none. */
+  /** Time at which the next `time` input is due, ms since the epoch; Infinity for never. */
   wakeAtMs: number;
 }
 
 /** The result of an input. */
 export interface Reduced {
   readonly state: BridgeState;
-  /** Effects in order of sequence, skips first. */
+  /** First the `skip` effects, then the other effects in order of sequence. */
   readonly effects: readonly BridgeEffect[];
   /** Time at which a `time` input is due, unless another input comes first, ms since the epoch; undefined for never. */
   readonly wakeAtMs: number | undefined;
@@ -59,7 +59,7 @@ export function wakeBy(draft: Draft, atMs: number): void {
   draft.wakeAtMs = Math.min(draft.wakeAtMs, atMs);
 }
 
-/** Returns the last time at which the event has not expired, ms since the epoch; Infinity if it never expires. */
+/** Returns `expiresAt` as ms since the epoch; Infinity if `expiresAt` is null or not a valid date. */
 export function freshUntilMs({ expiresAt }: OutboundEvent): number {
   const atMs = expiresAt === null ? Infinity : Date.parse(expiresAt);
   return Number.isNaN(atMs) ? Infinity : atMs;

@@ -51,7 +51,7 @@ export type BridgeEffect =
 export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
-  /** The event is past its `expiresAt`. The chat may have refused earlier attempts to post a create. */
+  /** The event is past its `expiresAt`. If the event is a create, the chat may have refused it several times before. */
   | "expired"
   /** Another update of the same message has a higher sequence. */
   | "superseded"
@@ -63,5 +63,5 @@ export type SkipReason =
   | "refused"
   /** The event is a ping, which shows nothing. */
   | "ping"
-  /** The event was not accepted: too many are pending. Answer the push with `503`, or poll the event again. */
+  /** The state has no room for the event. Answer the push with `503`, or poll the event again. */
   | "full";

@@ -1,6 +1,7 @@
 /**
- * An immutable map of bounded size, which removes its oldest entries first. The entries
- * are in generations, newest first: a write copies only the newest generation.
+ * An immutable map of bounded size. A write returns a new map, without the oldest entries
+ * if there are too many. The entries are in generations, newest first, so that a write
+ * copies only the newest generation.
  */
 export interface Memory<Value> {
   readonly capacity: number;

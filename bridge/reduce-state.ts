@@ -4,7 +4,10 @@ import { emptyMemory, type Memory } from "./reduce-memory";
 
 /** Limits of the reducer's state. */
 export interface BridgeLimits {
-  /** Maximum number of messages that can be updated. The least recently posted or updated message is removed first. */
+  /**
+   * Maximum number of messages in the state: only these can be updated. The least recently posted or updated message
+   * is removed from the state first.
+   */
   readonly messages: number;
   /** Number of event ids that are kept to detect repeats. */
   readonly events: number;
@@ -77,8 +80,9 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 
 /**
  * Returns the part of the state to save for a restart, for example with `v8.serialize`:
- * the map of messages and the ids of events. Pending events need not be saved: the
- * poller's cursor has not passed them, so the poller fetches them again.
+ * the map of messages and the ids of events. Pending events are left out: a poller's
+ * cursor has not passed them, so the poller fetches them again. The only exception is an
+ * update that waits for a missing create: the cursor may have passed this update.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };

@@ -4,7 +4,7 @@ import type { SkipReason } from "./reduce-effect";
 import { recall, remember } from "./reduce-memory";
 import { HOLD_MS, type OpenUpdate } from "./reduce-state";
 
-/** Returns whether the same event already waits or is being applied. */
+/** Returns whether an update with the same event id already waits or is being applied. */
 export function isKnownUpdate(draft: Draft, { id, message }: MessageUpdate): boolean {
   const open = draft.updates.get(message.id);
   return open?.next?.event.id === id || open?.editing?.event.id === id;

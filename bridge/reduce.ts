@@ -14,8 +14,8 @@ import type { BridgeState } from "./reduce-state";
 import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-updates";
 
 /**
- * Applies the bridge's rules for events, by push and by poll ("Bridge rules when
- * catching up", "Outbound pushes"). A pure function, without a clock or I/O:
+ * Applies the bridge's rules for events that arrive by push or by poll ("Bridge rules
+ * when catching up", "Outbound pushes"). A pure function, without a clock or I/O:
  *
  * - An event with a repeated id is skipped. An event past its `expiresAt` is also
  *   skipped, even if it expires while it waits.
@@ -28,7 +28,7 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  *   and is then skipped. An update whose create was dropped is skipped.
  * - An update or an ephemeral that the chat refuses is skipped.
  *
- * Never throws. An answer for an event that is not pending changes nothing.
+ * Never throws. Ignores an answer of the chat for an event that is not pending.
  */
 export function reduce(state: BridgeState, input: BridgeInput): Reduced {
   const draft = openDraft(state, input.nowMs);
@@ -85,7 +85,10 @@ function takeExpired(draft: Draft, event: OutboundEvent): void {
   else drop(draft, event, "expired");
 }
 
-/** Returns whether there is no room for an event. An update that replaces a pending update always has room. */
+/**
+ * Returns whether there is no room for an event. There is always room for an update if another update of its message
+ * is pending.
+ */
 function isFullFor(draft: Draft, event: OutboundEvent): boolean {
   if (event.type === "ping") return false;
   if (event.type === "message.update" && draft.updates.has(event.message.id)) return false;

@@ -16,9 +16,9 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** Time after the first attempt for starting retries, ms; 60,000 by default. A stale button press is useless. */
+  /** Time after the first attempt within which a retry may start, ms; 60,000 by default. Stale presses are useless. */
   readonly giveUpAfterMs?: number;
-  /** Maximum number of pending events, 1000 by default. Further events are dropped immediately, as `overloaded`. */
+  /** Maximum number of pending events, 1000 by default. Further events are dropped immediately (`overloaded`). */
   readonly pendingMax?: number;
   readonly timing?: Timing;
 }
@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The outcome of an event. `id` is the request id, and `attempts` is the number of attempts. */
+/** The outcome of sending an event. `id` is the request id, and `attempts` is the number of attempts. */
 export type SendResult =
   /** The service stored the event; its effects arrive as outbound events. */
   | { readonly outcome: "accepted"; readonly id: string; readonly attempts: number }

@@ -1,6 +1,6 @@
 /** An invalid `Service-Signature` header, derived from a valid one. */
 export interface BadSignature {
-  /** Completes "a push with …". */
+  /** Completes a phrase such as "a push with …" or "a poll with …". */
   readonly what: string;
   /** Returns the invalid header; null for no header. */
   spoil(right: string, signed: Uint8Array | string): string | null;

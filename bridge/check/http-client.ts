@@ -48,7 +48,7 @@ const CONNECTIONS_MOST = 64;
 
 /**
  * Makes a client that sends requests unchanged, follows no redirects and has its own
- * connection pool. The rest of the kit uses `fetch`, which cannot guarantee this.
+ * connection pool. The rest of the kit uses `fetch`, which can change a path and shares its connections.
  */
 export function createHttpClient(origin: URL, options: ClientOptions): HttpClient {
   const isTls = origin.protocol === "https:";

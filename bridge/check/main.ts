@@ -9,7 +9,7 @@ import { RULES } from "./rules";
 import { checkService } from "./service/check-service";
 
 const [BROKEN, WRONG_COMMAND, NOT_REACHED, OWN_FAULT] = [1, 2, 69, 70];
-/** The exit code that a shell reports for SIGPIPE: 128 and the signal's number. */
+/** The exit code that a shell reports for SIGPIPE: 128 plus the signal's number. */
 const NOBODY_READS = 141;
 
 for (const stream of [process.stdout, process.stderr]) {

@@ -21,7 +21,7 @@ export type RuleResult = RuleHead &
     | { readonly verdict: "passed"; readonly note?: string }
     /** The rule is broken. `found` is the observation, `cause` is the probable cause, and `fix` says what to change. */
     | (Finding & { readonly verdict: "failed" })
-    /** There was no connection, so the rule could not be checked. `fix` says what to look at. */
+    /** There was no connection, so the rule could not be checked. `fix` says what to check in the setup. */
     | (Finding & { readonly verdict: "not reached" })
     /** The part of the rule that could be seen is not broken. `why` names the part that could not be seen. */
     | { readonly verdict: "unseen"; readonly why: string }
@@ -29,7 +29,7 @@ export type RuleResult = RuleHead &
     | { readonly verdict: "skipped"; readonly why: string }
   );
 
-/** Returns whether every rule was reached and no rule is broken. */
+/** Returns whether no rule is broken, and every address was reached. */
 export function isOk(rules: readonly RuleResult[]): boolean {
   return rules.every(({ verdict }) => verdict !== "failed" && verdict !== "not reached");
 }
@@ -39,7 +39,7 @@ export interface CheckResult {
   readonly mode: CheckMode;
   /** The address that was checked. */
   readonly of: string;
-  /** Whether every address was reached and no rule is broken. Unseen and skipped rules do not count. */
+  /** Whether no rule is broken, and every address was reached. Unseen and skipped rules do not make this false. */
   readonly ok: boolean;
   readonly rules: readonly RuleResult[];
   /** Requirements that a check from outside cannot verify. */

@@ -7,13 +7,13 @@ export interface Rule<Context> {
   readonly id: string;
   /** The rule, as a sentence. */
   readonly says: string;
-  /** The fix for a side that breaks the rule. */
+  /** The fix for a bridge or a service that breaks the rule. */
   readonly fix: string;
   /** Whether the rule is a gate: if it is broken, `judgeable` of the thrown Broken limits all later checks. */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when it is broken. */
   judge(context: Context): Promise<Judged>;
-  /** Checks only the rejections that the rule requires, for a bridge that accepts nothing. */
+  /** Checks only that invalid pushes are rejected as the rule says. Used for a bridge that rejects valid pushes too. */
   judgeRefusals?(context: Context): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export class Broken extends Error {
   }
 }
 
-/** Returns a Broken for a request without an answer. `option` is the command's option for the request's address. */
+/** Returns a Broken for a request without an answer. `option` is the command-line option that gave the address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
   const fix = `check that the server runs, the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });

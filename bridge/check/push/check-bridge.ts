@@ -51,8 +51,8 @@ const BLIND: readonly string[] = [
 ];
 
 /**
- * Pushes events to a bridge as the service can, and checks the answers. With `observe`, also checks the messages that
- * the chat shows. Rejects only when the check itself fails; faults of the bridge are in the result.
+ * Pushes events to a bridge, as the service would, and checks the answers. With `observe`, also checks the messages
+ * that the chat shows. Rejects only when the check itself fails; faults of the bridge are in the result.
  */
 export async function checkBridge(options: BridgeCheckOptions): Promise<CheckResult> {
   const { url, observe, secrets, withinMs = 10_000, progress = NO_PROGRESS, only = [] } = options;

@@ -9,7 +9,7 @@ import type {
   Ping,
 } from "../../events";
 
-/** Makes events like those of the service. Each message text has a unique word to find it in the chat. */
+/** Makes events like those of the service. In each message text, a unique word identifies the message. */
 export interface EventMaker {
   create(what: string, message?: Partial<Message>): MessageCreate;
   update(of: MessageCreate | DmCreate, what: string, message?: Partial<Message>): MessageUpdate;
@@ -80,7 +80,7 @@ export function createEventMaker(where: {
   };
 }
 
-/** Returns the channel of a create, or `dm:<user id>` of a DM. */
+/** Returns the channel of a `message.create`; `dm:<user id>` for a `dm.create`. */
 export function channelOf(of: MessageCreate | DmCreate): string {
   return of.type === "dm.create" ? `dm:${of.user}` : of.channel;
 }

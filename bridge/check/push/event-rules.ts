@@ -3,7 +3,7 @@ import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** Wait that is longer than any bridge may hold an update, ms. */
+/** Wait after which no correct bridge still holds an update, ms. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 

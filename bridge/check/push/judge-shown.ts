@@ -6,7 +6,7 @@ import type { ShownMessage } from "./shown-message";
 /** An event that a chat shows. */
 export type ShownEvent = MessageCreate | MessageUpdate | MessageEphemeral | DmCreate;
 
-/** The optional fields that the observation endpoint has given for at least one message so far. */
+/** Whether the observation endpoint has given each optional field for at least one message so far. */
 export interface Listed {
   readonly buttons: boolean;
   readonly image: boolean;
@@ -37,7 +37,7 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
 
 /**
  * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
- * checked. If the endpoint gives a field for some messages, a message without the field has no buttons or no image.
+ * checked. If the endpoint gives a field for some messages, a message without the field counts as having none.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { text, buttons, image } = event.message;

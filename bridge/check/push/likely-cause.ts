@@ -12,7 +12,7 @@ type Refusal = Exclude<Reply, NoReply>;
 const NO_PATH: ReadonlySet<number> = new Set([404, 405, 410]);
 const RAW_BYTES = "read the bytes before any body parser, and compute the HMAC over exactly these bytes";
 
-/** Ways in which libraries serialize JSON. Every result differs from the bytes that the check sends. */
+/** Ways in which libraries serialize JSON. The bytes differ from those that the check sends by default. */
 const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ["with a space after each comma and colon, as Python's json.dumps does", spaced],
   ["with its keys in order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
@@ -123,7 +123,7 @@ function workspaceHint({ isWorkspaceGiven }: PushTarget): string {
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Returns JSON as Python's json.dumps writes it: all characters that are not ASCII are escaped. */
+/** Returns JSON as Python's json.dumps writes it: with a space after each comma and colon, and only ASCII. */
 function spaced(value: unknown): string {
   if (isList(value)) return `[${value.map(spaced).join(", ")}]`;
   if (isObject(value)) {

@@ -46,7 +46,10 @@ export function createObservedChat(options: {
   const find = async (message: Message) =>
     (await read()).filter(({ text }) => text.includes(wordOf(message)));
 
-  /** Returns a fault that can still disappear. Throws Broken for a permanent fault: a second post or a wrong place. */
+  /**
+   * Returns a fault that can still disappear; undefined for none. Throws Broken for a permanent fault: a second post or
+   * a wrong place.
+   */
   async function missing(event: ShownEvent): Promise<Broken | undefined> {
     const { text } = event.message;
     const [shown, ...more] = await find(event.message);

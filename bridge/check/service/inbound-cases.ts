@@ -24,7 +24,7 @@ export const EVENTS = {
 type Fields = Readonly<Record<string, unknown>>;
 
 interface TextRule {
-  /** Dotted path. */
+  /** Dotted path of the field. */
   readonly field: string;
   readonly of: readonly InboundType[];
   /** Minimum length, characters. */
@@ -49,7 +49,7 @@ const TEXT_RULES: readonly TextRule[] = [
   { field: "replyTo", of: ["message"], least: 0, most: ID_MAX_CHARACTERS, isOptional: true, mayBeNull: true },
 ];
 
-/** An event that the service must accept, or reject with a `400` that names the field. */
+/** An event that the service must accept, or reject with a `400` that names `field`. */
 export interface InboundCase {
   readonly what: string;
   readonly event: unknown;
@@ -57,7 +57,10 @@ export interface InboundCase {
   readonly field?: string;
 }
 
-/** If every type has the field, its valid values are sent only in messages, because games act on commands. */
+/**
+ * Returns the valid and invalid cases of a field. If events of every type have the field, the valid cases are only
+ * messages, because games act on commands.
+ */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {
     const to = (value: unknown) => withField(EVENTS[type], field, value);

@@ -5,7 +5,7 @@ import type { Reply } from "../http-client";
 import { Broken, type Rule } from "../rule";
 import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget } from "./service-target";
 
-/** Sizes of the bursts, in multiples of the limit. Only a client that is fast enough exceeds a limit per second. */
+/** Sizes of the bursts, in multiples of the limit. A burst exceeds the limit only if it is sent fast enough. */
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
 /** Maximum requests per second that other clients at this address may send, such as a bridge that polls. */
@@ -65,8 +65,9 @@ function isLimited(reply: Reply): reply is Answered {
 }
 
 /**
- * Throws Broken when more than `limit` requests were let through in any one second, when a request below the limit was
- * rejected, or when a rejection does not have the contract's form.
+ * Throws Broken when more requests were let through than `limit` allows in `seconds`, when a request was rejected
+ * before the limit was reached, or when a rejection does not have the contract's form. `ofOthers` is the maximum
+ * number of requests that other clients may have sent.
  */
 function judgeBurst(
   replies: readonly Reply[],

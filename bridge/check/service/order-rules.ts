@@ -21,7 +21,10 @@ const STATUS_OF: Readonly<Record<Fault, number>> = {
 };
 const POLL_FAULTS: readonly Fault[] = ["unknown workspace", "wrong secret", "signed long ago", "wrong field"];
 
-/** Returns all pairs of faults. The answer must have the status of the first. A pair can have the same fault twice. */
+/**
+ * Returns all pairs of faults, including each fault paired with itself. If a request has both faults of a pair, the
+ * answer must have the status of the first.
+ */
 function pairsOf(faults: readonly Fault[]): readonly (readonly [Fault, Fault])[] {
   return faults.flatMap((first, i) => faults.slice(i).map((second) => [first, second] as const));
 }

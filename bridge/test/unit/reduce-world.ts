@@ -12,7 +12,7 @@ export type ChatCall = Exclude<BridgeEffect, { type: "skip" | "missed" }>;
 /** The visible messages by id, each with its place and its text. */
 export type Shown = ReadonlyMap<string, { readonly place: string; readonly text: string }>;
 
-/** Returns a chat tool without any rule of the contract: every call is executed. */
+/** Returns a chat tool that executes every call, even a call that the contract's rules forbid. */
 export function createChat() {
   const posts: { place: string; messageId: string; sequences: number[]; text: string }[] = [];
   const whispers: number[] = [];
@@ -106,7 +106,7 @@ export function arrivals(
 
 type Mood = { readonly tookMs: number; readonly refuses: boolean };
 
-/** Generates the chat's answers to its first calls, in order. The chat accepts all further calls immediately. */
+/** Generates the chat's answers to the first calls, in order. The chat accepts all further calls immediately. */
 export function moods(): fc.Arbitrary<readonly Mood[]> {
   return fc.array(fc.record({ tookMs: fc.nat(3000), refuses: fc.boolean() }), { maxLength: 30 });
 }
@@ -121,7 +121,7 @@ export interface Call {
 
 export type History = ReturnType<typeof runWorld>;
 
-/** Runs `reduce` with all arrivals and the chat's answers, in order of time. Returns all that happened. */
+/** Runs `reduce` with all arrivals and the chat's answers, in chronological order. Returns all that happened. */
 export function runWorld(
   arrivals: readonly Arrival[],
   moods: readonly Mood[],

@@ -3,7 +3,8 @@ import { secretLookup, secretsOfOne } from "../../secrets";
 
 const NOW_S = 1_700_000_000;
 const NOW_MS = NOW_S * 1000;
-// The tests in test/unit/signature.test.ts cover valid, wrong and malformed signatures, for both sides.
+// The service's tests (test/unit/signature.test.ts in the root) also test the kit: with valid, wrong and malformed
+// signatures.
 
 test.each([
   ["is missing", undefined, "missing"],

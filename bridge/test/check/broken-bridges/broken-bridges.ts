@@ -13,9 +13,10 @@ const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === ki
 /** Returns the body after parsing and serializing its JSON. */
 const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
 
-/** Return the body as Python's json.dumps, and as Go's json.Marshal of a map, would serialize its JSON. */
+/** Returns the body with its JSON serialized as Python's json.dumps does. */
 const inPython = (raw: Buffer): string =>
   JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
+/** Returns the body with its JSON serialized as Go's json.Marshal does with a map. */
 const inGo = (raw: Buffer): string => {
   const keys = [...raw.toString().matchAll(/"(\w+)":/g)].map(([, key = ""]) => key);
   return JSON.stringify(readJson(raw), keys.toSorted());
