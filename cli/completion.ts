@@ -33,8 +33,8 @@ Examples:
 }
 
 /**
- * Returns the candidates for the last word in `words`. The last word can be empty. A word without candidates is a file
- * name or free text.
+ * Returns the candidates for the last word in `words`. The last word can be empty. For a file name or free text, there
+ * are no candidates.
  */
 export function complete(program: Command, words: readonly string[]): readonly Candidate[] {
   const last = words.at(-1) ?? "";

@@ -3,7 +3,7 @@ import { EXIT } from "./exit-code";
 import { runCli } from "./program";
 import { createTerminal } from "./terminal";
 
-// The user cannot act on deprecation warnings of libraries.
+// Deprecation warnings of libraries are hidden, because the user cannot act on them.
 process.noDeprecation = true;
 
 const interrupt = new AbortController();

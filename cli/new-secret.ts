@@ -25,7 +25,7 @@ export function addSecretOptions(command: Command): Command {
 
 /**
  * Creates a signing secret with `make` and writes the secret to `--secret-file`. The file is created and filled with
- * padding before `make` is called. So no secret is created that cannot be stored.
+ * padding before `make` is called. So if the file cannot store a secret, no secret is created.
  *
  * @returns core's answer, and in `shown` the secret if `--show-secret` was given
  * @throws CliFailure when neither option is given, or the file cannot be created or written

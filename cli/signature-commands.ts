@@ -7,7 +7,7 @@ import { CliFailure } from "./failure";
 interface SignatureOptions {
   readonly query?: string;
   readonly secretFile?: string;
-  /** Current time, in ms. */
+  /** Time to use as the current time, in ms. */
   readonly at?: number;
 }
 

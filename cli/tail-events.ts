@@ -9,7 +9,7 @@ import { tailStream } from "./tail-stream";
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
-/** `chat-bridge tail events` shows what members do, and follows as a separate group. */
+/** `chat-bridge tail events` shows inbound events. It follows as a separate group, so games miss nothing. */
 export function addTailEvents(tail: Command, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail

@@ -50,7 +50,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
       const lines = createInterface({ input: stdin });
       const reply = await new Promise<string>((resolve) => {
         lines.once("line", resolve);
-        // The end of the input counts as no.
+        // The end of the input counts as the answer "no".
         lines.once("close", () => resolve(""));
       });
       lines.close();

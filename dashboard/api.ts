@@ -86,7 +86,10 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
   }
 }
 
-/** Creates the error for a request without an answer. For a change, the error says that the outcome is unknown. */
+/**
+ * Creates the error for a request without an answer. If the request could change something, the error says that the
+ * outcome is unknown.
+ */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then();
   if (method === "GET") {

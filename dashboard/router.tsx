@@ -20,7 +20,10 @@ export function navigate(path: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** A link within the dashboard. A plain click does not reload the page. The browser handles other clicks. */
+/**
+ * A link within the dashboard. A plain click navigates without a reload. The browser handles all other clicks, e.g.
+ * with Ctrl.
+ */
 export function Link({ href, ...more }: AnchorHTMLAttributes & { readonly href: string }) {
   return (
     <a

@@ -30,7 +30,7 @@ async function findSession(refused: string | undefined): Promise<void> {
   if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
-/** Begins a session. Resolves to the error, if any. A missing session is not an error. */
+/** Calls `begin`, and stores the session, if any. Resolves to the error, if any. A missing session is not an error. */
 async function enter(begin: () => Promise<SessionShape | undefined>): Promise<ApiError | undefined> {
   try {
     const session = await begin();

@@ -6,8 +6,8 @@ import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
 /**
- * TLS settings, which no process gets. They are for processes on separate machines,
- * and core and the edge use these names for different certificates.
+ * TLS settings that are not passed to any process. They are for processes on separate machines, and core and the edge
+ * use these names for different certificates.
  */
 const NOT_PASSED_ON = /^CORE_TLS_/;
 /** Secret settings that only core gets. */
@@ -16,9 +16,9 @@ const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
 export const SWITCH_SOCKET = "chat.sock";
 
 /**
- * Returns the environment of each process: its addresses, the tokens and keys that
- * it needs from `KeptSettings`, and the other settings in `own`. Core also accepts
- * the tokens and keys in `own`. If `certificate` is given, core can push to the chat.
+ * Returns the environment of each process: its addresses, the tokens and keys that it needs from `KeptSettings`, and
+ * the other settings in `own`, the environment of `npm start`. Core also accepts the tokens and keys in `own`. If
+ * `certificate` is given, core can push to the chat.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,

@@ -4,7 +4,7 @@ import { StartFault } from "./start-fault";
 
 const run = promisify(execFile);
 
-/** Server programs, in order of preference. The service needs functions, which Redis 7 introduced. */
+/** Server programs, in order of preference. The service needs Redis functions, which Redis 7 introduced. */
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
 /** Maximum bytes of a package manager's output. More output counts as a failure. */
@@ -38,9 +38,8 @@ const NEEDED = "Redis 7 or Valkey is needed";
 const OR_SET = "or set REDIS_URL to a running server";
 
 /**
- * Resolves to the command of a Redis server on this machine. If none is installed and
- * the user has the rights, installs a server with the system's package manager, and
- * calls `say` with a line about the installation.
+ * Resolves to the command of a Redis server on this machine. If none is installed and the user has the necessary
+ * rights, installs a server with the system's package manager, and calls `say` with a line about the installation.
  *
  * Throws StartFault with one line that says what to install.
  */

@@ -17,7 +17,10 @@ export interface KeptSettings {
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
 }
 
-/** Returns the settings in the file. If there is no file, makes it. Throws StartFault when the file is damaged. */
+/**
+ * Returns the settings in the file. If there is no file, creates it with new settings. Throws StartFault when the file
+ * is damaged.
+ */
 export function readKeptSettings(file: string): KeptSettings {
   if (existsSync(file)) return parse(file);
   const fresh: KeptSettings = {

@@ -18,9 +18,9 @@ export interface TargetUrlSwitchOptions {
 const BODY_MAX_BYTES = 4096;
 
 /**
- * Lets the demo chat switch between polling and pushes: starts a server that accepts `PUT /target-url` with
- * the body `{"targetUrl": …}`. The chat can only set one target URL on one workspace, and clear that URL. So the chat,
- * which is open to anyone, needs no operator's token.
+ * Lets the demo chat switch between polling and pushes: starts a server that accepts `PUT /target-url` with the body
+ * `{"targetUrl": …}`. The chat can only set one target URL on one workspace, and clear that URL or the URL of an
+ * earlier run. So the chat, which is open to anyone, needs no operator's token.
  */
 export async function startTargetUrlSwitch({
   socketPath,

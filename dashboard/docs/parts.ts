@@ -54,7 +54,7 @@ export function parts({ React: { createElement: h } }: System) {
       return h(Original, { title: isNamed ? title : (schema.$$ref?.split("/").at(-1) ?? "Body"), schema });
     };
 
-  /** Adds the values that are known today to the description of a field. */
+  /** Adds the values in `x-extensible-enum`, which are known today, to the description of a field. */
   const KeywordDescription =
     (Original: Component) =>
     ({ schema }: { readonly schema: Schema }) => {

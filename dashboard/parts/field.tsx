@@ -4,7 +4,7 @@ import type { ApiError } from "../api";
 
 export interface FieldProps {
   readonly label: string;
-  /** The server's name of the field. */
+  /** The name that the server's errors use for the field. */
   readonly name: string;
   readonly value: string;
   onText(text: string): void;

@@ -7,7 +7,10 @@ import {
 } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../edge/dashboard/shapes";
 
-/** Merges two lists, newest first and without duplicates. For a run of polls, the higher count is kept. */
+/**
+ * Merges two lists, newest first and without duplicates. If both have an entry for a run of polls, the higher count is
+ * kept.
+ */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
   others: readonly DeliveryShape[],
@@ -54,7 +57,7 @@ function newestFirst(a: DeliveryShape, b: DeliveryShape): number {
 
 /** The filters of the log. An empty text matches everything. */
 export interface DeliveryFilter {
-  /** A result, or an outcome that includes several results. Polls match neither. */
+  /** A result, or an outcome that includes several results. Any value except "" hides polls. */
   readonly result: DeliveryOutcome | DeliveryResult | "";
   readonly eventType: string;
   /** A part of the event id. */

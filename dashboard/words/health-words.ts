@@ -24,7 +24,7 @@ export interface HealthWords {
 /** A running bridge polls every few seconds, so a poll within this time means that the bridge runs. */
 const POLLS_LATELY_MS = 60_000;
 const WAITING_COUNTED_MAX = 1_000;
-/** Milliseconds that a warning stays after a failure, so that a bridge does not look good between two failures. */
+/** Milliseconds that a warning stays after a failure, so that a bridge does not look healthy between two failures. */
 const STEADY_AFTER_MS = 5 * 60_000;
 
 /** @param deliveries the known part of the log, newest first. It shows when the bridge recovered. */

@@ -14,7 +14,7 @@ const SNIPPETS = [
 ] as const;
 export type SnippetName = (typeof SNIPPETS)[number]["name"];
 
-/** Returns the snippets for a mode. A push workspace has nothing to poll. */
+/** Returns the snippets for a mode. For push mode, the snippet for polling is omitted. */
 export function snippetsFor(mode: Mode): readonly (typeof SNIPPETS)[number][] {
   return SNIPPETS.filter(({ name }) => name !== "poll" || mode !== "push");
 }

@@ -15,7 +15,7 @@ export interface ChartProps {
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
   readonly series: readonly ChartSeries[];
-  /** A list for each series, as long as `minutes`. */
+  /** One list for each series. A list has one value for each minute. */
   readonly values: readonly (readonly (number | null)[])[];
   readonly unit: string;
   readonly height: number;

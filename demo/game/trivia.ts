@@ -16,11 +16,14 @@ import { createWorkspaces } from "./workspaces";
 
 /** Age in ms above which an event is dropped: after an outage, nobody waits for the outputs of old events. */
 const STALE_AFTER_MS = 5 * 60_000;
-/** Maximum number of handled events in the cache, which detects redelivery. Always more than the unacked events. */
+/** Maximum number of handled events in the cache that detects redelivery. Unacked events are always fewer. */
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 
-/** Starts the game. Resolves when it follows events. Rejects if core rejects it or `stopping` is aborted first. */
+/**
+ * Starts the game. Resolves when the game follows events. Rejects if core rejects the game, or `stopping` is aborted
+ * first.
+ */
 export async function startTrivia(config: GameConfig, log: Logger, stopping: AbortSignal) {
   const { group, consumer } = config;
   const pictures = await listenForPictures(config.picturesListen);
@@ -38,7 +41,7 @@ export async function startTrivia(config: GameConfig, log: Logger, stopping: Abo
     },
   });
 
-  // Another run never repeats the outputs of a timer, so their keys contain an id of this run.
+  // The outputs of timers are never repeated by a later run, so their idempotency keys contain an id of this run.
   const run = randomBytes(9).toString("base64url");
   let ticks = 0;
   const workspaces = createWorkspaces({

@@ -2,7 +2,7 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { ERRORS } from "../../contract/errors";
 import type { ErrorAnswer } from "../public/error-body";
 
-/** There is no session, or core no longer accepts the session's token. */
+/** The answer when there is no session, or core no longer accepts the session's token. */
 export const SIGNED_OUT: ErrorAnswer = { status: 401, message: "You are not signed in." };
 export const NO_WORKSPACE: ErrorAnswer = { status: 404, message: "The workspace does not exist." };
 export const CORE_AWAY: ErrorAnswer = {

@@ -5,7 +5,10 @@ import type { WorkspacePage, WorkspaceShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toWorkspaceShape } from "./workspace-json";
 
-/** Workspaces that a search reads per call. Core cannot search workspaces, so the edge lists and filters them. */
+/**
+ * Number of workspaces that a search reads with each call to core. Core cannot search workspaces, so the edge lists and
+ * filters them.
+ */
 const LOOK_AT_ONCE = 1_000;
 const LOOK_THROUGH_MAX = 10_000;
 const ENOUGH_FOUND = 50;

@@ -4,7 +4,9 @@ import { HEALTH_IDS_MAX, type HealthShape } from "./shapes";
 import type { Operator } from "./workspace-client";
 import { toHealthShape } from "./workspace-json";
 
-/** Number of concurrent calls to core. For each call, core reads the whole delivery log of a workspace. */
+/**
+ * Number of concurrent calls to core for one request. For each call, core reads the whole delivery log of a workspace.
+ */
 const AT_ONCE = 4;
 
 const HEALTH = {

@@ -47,8 +47,8 @@ export const ASKED_BY_ITSELF = "by-itself";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
- * Rejects requests from pages of other sites, because such a page could use the session of its visitor. The cookie is
- * also `SameSite=Strict`.
+ * Rejects requests from pages of other sites, because such a page could otherwise act with its visitor's session. The
+ * cookie is also `SameSite=Strict`.
  */
 export function guardApi(api: FastifyInstance): void {
   api.addHook("onRequest", async (request, reply) => {

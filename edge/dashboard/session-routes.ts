@@ -19,7 +19,9 @@ export interface SessionContext {
   readonly publicUrl: string;
 }
 
-/** Checks only the length. A token with invalid characters is answered 401, like an unknown token. */
+/**
+ * Schema of a token. It checks only the length: a token with invalid characters is answered 401, like an unknown token.
+ */
 const TOKEN = { type: "string", minLength: 1, maxLength: 512 } as const;
 const SIGN_IN = {
   body: {
@@ -46,8 +48,8 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   const { core, sessions, limit, publicUrl } = context;
 
   /**
-   * Calls `accept` once core has accepted the token, and returns the result. Otherwise returns an error answer: `wrong`
-   * when the token is invalid.
+   * If core accepts the token, calls `accept` and returns the result. Otherwise returns an error answer, which is
+   * `wrong` for an invalid token.
    */
   async function attempt<T>(
     request: FastifyRequest,

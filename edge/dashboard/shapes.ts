@@ -62,7 +62,10 @@ export interface PollHealthShape {
   readonly oldestWaitingAt: string | null;
 }
 
-/** Computed from the attempts that are still in the log. Counts and latencies are those of the last hour. */
+/**
+ * The health of a push workspace, computed from the attempts that are still in the log. Counts and latencies are those
+ * of the last hour.
+ */
 export interface PushHealthShape {
   readonly mode: "push";
   readonly lastSuccess: DeliveryShape | null;
@@ -88,9 +91,9 @@ export interface WorkspaceWithSecret {
 
 export interface WorkspacePage {
   readonly workspaces: readonly WorkspaceShape[];
-  /** Token of the next page; null on the last page. */
+  /** Token with which to request the next workspaces; null at the end of the list. */
   readonly next: string | null;
-  /** Number of workspaces that were read for this page. */
+  /** Number of workspaces that were read for this answer. */
   readonly lookedThrough: number;
 }
 

@@ -29,7 +29,7 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
  * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events: `health`,
- * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the stream has `available` if core answers, or
+ * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
  * `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core is available again, the first event is
@@ -48,7 +48,9 @@ export function addWatchRoute(app: FastifyInstance, context: WatchContext): void
     const over = AbortSignal.any([stopping, sessionOf(request)?.over ?? AbortSignal.abort()]);
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     out.write(`retry: ${COME_BACK_AFTER_MS}\n\n`);
-    /** Core's stream; undefined when it must be reopened. `isCoreHere` says whether the stream has had a message. */
+    /**
+     * Core's stream; undefined when it must be reopened. `isCoreHere` says whether the stream has delivered a message.
+     */
     let changes: ClientReadableStream<WatchWorkspaceResponse> | undefined;
     let isCoreHere = false;
 

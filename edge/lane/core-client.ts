@@ -100,7 +100,10 @@ async function failAfter(ms: number): Promise<never> {
 /** Maximum UTF-8 bytes of one character of a header or a query string. */
 const UTF8_BYTES_MAX = 2;
 
-/** Returns the bytes to count for a request's path and signature, because a sender can make both of them long. */
+/**
+ * Returns the maximum bytes of a request's workspace id and signature. They are counted because a sender can make both
+ * long.
+ */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);
 }

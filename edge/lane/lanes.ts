@@ -22,7 +22,9 @@ export interface LanesOptions {
   readonly inProgressMax: number;
   readonly bytesMax: number;
   readonly deadlineMs: number;
-  /** Is called with core's message when core rejects the token, but not again until core has accepted a lane. */
+  /**
+   * Is called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
+   */
   onRefused(why: string): void;
 }
 
@@ -203,7 +205,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Opens a lane if no lane is open. Resolves once core has accepted a lane; rejects if core does not accept it. */
+  /** Opens a lane if no lane is open. Resolves when core has accepted a lane; rejects if core does not accept it. */
   async function greet(): Promise<void> {
     if (all.some(({ state }) => state.name === "open")) return;
     const lane = closed ? undefined : pick();
@@ -251,7 +253,7 @@ export function createLanes({ open, lanes, inProgressMax, bytesMax, deadlineMs, 
       for (const lane of all) {
         if ("stream" in lane.state) breakLane(lane, lane.state.stream);
       }
-      // The remaining calls wait for a lane that was not opened yet.
+      // Calls remain only if they wait for the end of a turn, on a lane that has no stream.
       for (const number of inProgress.keys())
         fail(number, "broken", new CoreUnavailable("the edge is stopping"));
     },

@@ -12,7 +12,10 @@ function waitMs(sentAt: number, now: number): number {
   return sentAt + SECOND_MS - now;
 }
 
-/** The times at which the last requests were sent, in the order of their answers. A full ring begins at index `at`. */
+/**
+ * The times at which the edge sent an address's last admitted requests, in the order of core's answers. A full ring
+ * begins at index `at`.
+ */
 interface Ring {
   readonly times: number[];
   at: number;
@@ -40,7 +43,7 @@ export function createAddressShield() {
       const ring = rings.get(address);
       if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
       if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
-      // The times are in the order of the answers, so the first time is not always the oldest.
+      // The times are in the order of the answers, so the time at `at` is not always the earliest.
       const oldestWaitMs = waitMs(Math.min(...ring.times), now);
       if (oldestWaitMs <= 0) return undefined;
       refusals += 1;

@@ -3,7 +3,7 @@ import { ERRORS, type ContractError } from "../../contract/errors";
 
 /** An error answer: its status, headers and body. The message is never the text of an internal fault. */
 export interface ErrorAnswer extends ContractError {
-  /** The first invalid field, in a 400 because of a field rule. */
+  /** The first invalid field; set only in a 400 for a violated field rule. */
   readonly field?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }

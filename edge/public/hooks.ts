@@ -74,7 +74,10 @@ export function addHooks(app: FastifyInstance, core: CoreClient, unsent: UnsentP
   });
 }
 
-/** Returns what checks 2 to 5 need. Node joins repeated headers, so two signatures become one malformed signature. */
+/**
+ * Returns the parts of a request that checks 2 to 5 need. Node joins repeated headers, so two signatures become one
+ * malformed signature.
+ */
 function caller(request: HooksRequest) {
   const signature = request.headers[SIGNATURE_HEADER];
   return {

@@ -13,7 +13,7 @@ import {
  * fault uses this order. Lengths are in code points.
  */
 
-/** A string without lone surrogates. These are not Unicode text, and cannot be stored unchanged. */
+/** A string without lone surrogates, which are not Unicode text and cannot be stored unchanged. */
 const text = (minLength: number, maxLength: number) => ({
   type: "string",
   minLength,
@@ -32,7 +32,7 @@ const channelObject = (id: object) => ({
   required: ["id"],
   additionalProperties: false,
 });
-/** A bare id, or an object with the id. */
+/** A channel: its bare id, or an object with its id. */
 const channel = (id: object) => ({
   if: { type: "object" },
   then: channelObject(id),

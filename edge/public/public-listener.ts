@@ -21,7 +21,7 @@ export interface PublicListenerOptions {
 const KEEP_ALIVE_MS = 65_000;
 /** The default of `stalledMs`. It also applies to answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-/** Maximum bytes of an oversized body to discard, so that the sender gets the answer instead of a connection reset. */
+/** Maximum bytes of an oversized body that are read and discarded. The sender then gets the answer, not a reset. */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
@@ -61,7 +61,7 @@ export function createPublicListener({
   app.server.maxHeadersCount = 0;
   // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Expectations other than 100-continue are ignored. CONNECT is answered 404.
+  // Values of the Expect header other than 100-continue are ignored. CONNECT is answered 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
   const takeTurn = createTurns();

@@ -1,4 +1,4 @@
-/** A strict decoder: it throws on invalid UTF-8, and keeps a byte order mark, so that `JSON.parse` rejects it. */
+/** A strict decoder. It throws on invalid UTF-8, and keeps a byte order mark, which `JSON.parse` rejects. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1). */

@@ -11,8 +11,9 @@ export interface WaitingMax {
 }
 
 /**
- * Signed requests do not reach `onConnection`, because Node reads 64 KB at a time, and stops reading while a request
- * waits. A waiting request takes about 3 KB of memory, so all waiting requests take at most 48 MB.
+ * Signed requests never reach `onConnection`: Node reads 64 KB at a time and stops reading while a request waits, and
+ * 64 KB hold fewer than 512 signed requests. A waiting request takes about 3 KB of memory, so all waiting requests take
+ * at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, inAll: 16_384 };
 

@@ -1,6 +1,9 @@
 import type { ServerResponse } from "node:http";
 
-/** The source of a poll. Each workspace and each address has its own bound, so no bridge can block all others. */
+/**
+ * The workspace and the sender of a poll. Each workspace and each address has its own maximum of unsent bytes, so no
+ * bridge can use up the room of all others.
+ */
 export interface PageOwner {
   readonly workspaceId: string;
   /** The sender's address, in canonical form. */
@@ -58,7 +61,7 @@ export function createUnsentPages(
         (byAddress.get(owner.address) ?? 0) + bytes > room.address
       )
         return false;
-      // The client has already disconnected, so "close" will not be emitted again.
+      // If the client has already disconnected, the page is not counted, because "close" will not be emitted again.
       if (response.req.socket.destroyed) return true;
       unsent.set(response, performance.now());
       count(owner, bytes);

@@ -25,9 +25,8 @@ export interface BridgeOptions {
 }
 
 /**
- * Returns the room as the kit's `Chat`. The author of a bridge writes this part
- * first. A message for an unknown channel or member is accepted and shown to
- * nobody, because a rejection would block all later events.
+ * Returns the room as the kit's `Chat`. If you write a bridge, begin with this part. A message for an unknown channel
+ * or member is accepted and shown to nobody, because a rejection would block all later events.
  */
 function chatOf(room: Room): Chat {
   return {

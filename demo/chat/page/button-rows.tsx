@@ -4,7 +4,10 @@ import type { ChatClient } from "./chat-client";
 import { Icon } from "./marks";
 import { useRequest } from "./use-request";
 
-/** The buttons under a message. Only one press is in progress at a time. The effect of a press arrives as an event. */
+/**
+ * The buttons under a message. Only one press is in progress at a time. The effect of a press arrives later, in the
+ * stream.
+ */
 export function ButtonRows({ post, client }: { readonly post: ServicePost; readonly client: ChatClient }) {
   const [pressed, setPressed] = useState<string | undefined>(undefined);
   const { fault, send } = useRequest();

@@ -20,7 +20,7 @@ export interface ComposerProps {
   readonly client: ChatClient;
   /** The post that the next text answers. */
   readonly replied: Post | undefined;
-  /** Called with the id of the answered post when the reply was sent or cancelled. */
+  /** Called with the id of the answered post when the reply is sent or cancelled. */
   onReplied(post: number): void;
 }
 
@@ -39,7 +39,7 @@ export function Composer({ conversation, title, isDm, client, replied, onReplied
     return isSent;
   }
   async function sayTyped(): Promise<void> {
-    // The field can be newer than `text`, which changes with the next rendering.
+    // The field's value can be newer than `text`, which changes only with the next rendering.
     const typed = field.current?.value ?? text;
     if (typed.trim() === "") return;
     // The field is cleared before the answer arrives: text typed in the meantime belongs to the next message.

@@ -42,7 +42,7 @@ function inline(node: Inline): ComponentChildren {
   }
 }
 
-/** Returns a message's text without markup and quote marks, for screen readers and excerpts. */
+/** Returns a message's text without markup, and without the `>` of quoted lines, for screen readers and excerpts. */
 export function plainText(text: string): string {
   return toPlainText(parseMessageText(text)).replaceAll(/^(?:> )+/gm, "");
 }

@@ -32,7 +32,7 @@ export function createRoom(channels: readonly Channel[], tell: (event: StreamEve
   const head = (conversation: string, onlyFor: string | null) =>
     ({ id: ++lastId, at: new Date().toISOString(), conversation, onlyFor }) as const;
 
-  /** Shows a post, or replaces it. */
+  /** Shows a new post, or replaces the post with the same id. */
   function put(post: Post): void {
     posts.set(post.id, post);
     tell({ type: "post", post });

@@ -39,7 +39,7 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
       await api.register(async (joined) => {
         joined.addHook("onRequest", async (request, reply) => {
           const [, bearer] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
-          // The browser's EventSource cannot send headers.
+          // The browser's EventSource cannot send headers, so the stream's URL contains the key.
           const { key = bearer ?? "" } = request.query as { key?: string };
           const member = context.room.memberOf(key);
           if (member !== undefined) request.member = member;

@@ -8,7 +8,7 @@ import { wireSide, type WireLog } from "./wire-log";
 export interface PushListenerOptions {
   readonly push: PushConfig;
   readonly receiver: Pick<PushReceiver, "receive">;
-  /** Answers `GET /observe`, given the headers and the query string of the request; undefined when off. */
+  /** Answers `GET /observe`, given the request's headers and query string; undefined when observation is off. */
   readonly observe: ((headers: IncomingHttpHeaders, query: string) => PushAnswer) | undefined;
   readonly wire: WireLog;
 }

@@ -76,7 +76,7 @@ export interface Game {
   unanswered: number;
   /** Time of the last update of the live message, in ms since the epoch. */
   shownAtMs: number;
-  /** Whether the live message does not show the latest state. */
+  /** Whether the state has changed since the last update of the live message. */
   isStale: boolean;
 }
 

@@ -21,7 +21,10 @@ export type ActionInput = FromMember & {
 export type MessageInput = FromMember & {
   readonly type: "message";
   readonly text: string;
-  /** Ref of the message that this reply answers; null for another game's message; undefined if this is no reply. */
+  /**
+   * Ref of the message that this reply answers; null for another game's message; undefined if the message is not a
+   * reply.
+   */
   readonly replyTo: string | null | undefined;
 };
 
@@ -34,7 +37,7 @@ export type Input = MemberInput | { readonly type: "tick" } | { readonly type: "
 export type MessageContent = NonNullable<Parameters<typeof Message.create>[0]>;
 
 interface InChannel {
-  /** Id of a channel. In an update, also `dm:` followed by a user's id. */
+  /** Id of a channel. In an update, this can also be `dm:` followed by a user's id. */
   readonly channel: string;
   readonly content: MessageContent;
 }
