@@ -42,7 +42,7 @@ test("a page is live only while core answers; failed reads are repeated, and fai
   await list.goto(dashboard.url);
   await list.getByText("core does not answer right now. This could not be loaded").waitFor();
   expect(await list.getByText("unknown").count()).toBe(0);
-  // The page must not be live before core answers.
+  // The first page is still not live, because core does not answer yet.
   await page.bringToFront();
   await isAway(page);
 

@@ -16,7 +16,7 @@ afterAll(() => Promise.all(replacements.map((each) => each.close())));
 interface Breakage {
   readonly result: DeliveryResult;
   readonly how: string;
-  /** The badge in the log. */
+  /** The text of the badge in the delivery log. */
   readonly called: string;
   /** The sentence that says what happened and what to do. */
   readonly sentence: string;
@@ -105,7 +105,7 @@ const BREAKAGES: readonly Breakage[] = [
     why: /the answer broke off or was not HTTP/,
     breakIt: (bridge) => bridge.behave(closeWithoutAnswer()),
   },
-  // This breakage is the last, because its test takes the whole timeout.
+  // This row is the last, because its push fails only after the whole timeout of 5 seconds.
   {
     result: "timeout",
     how: "no answer",
@@ -127,7 +127,7 @@ async function replace({ name, port, close }: PushedBridge, certificate?: Certif
 
 /** Starts a bridge, breaks it after a first push, and publishes an event. Resolves when the failure is in the log. */
 async function brokenBridge({ breakIt }: Breakage): Promise<PushedBridge> {
-  // No other process gets this port after the bridge is closed.
+  // The port is from `freePort`, so no other test uses it after the bridge is closed.
   const bridge = await push.bridge({ port: await freePort() });
   await push.ping(bridge.workspaceId);
   await breakIt(bridge);

@@ -34,7 +34,7 @@ test("an operator's token signs in; any other token is rejected, with the reason
 
   await token.fill(TOKENS.operator);
   await token.press("Enter");
-  // The requested page is shown.
+  // After the sign-in, the dashboard shows the page that was requested at first.
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
 
   // The browser does not store the token.

@@ -12,7 +12,7 @@ const browser = testBrowser();
 let demo: DemoChat;
 beforeAll(async () => {
   demo = await startDemoChat({ QUESTION_SECONDS: "60", LOBBY_SECONDS: "600" });
-  // The bridge receives pushes in these tests, because it would poll only every two seconds.
+  // The bridge receives pushes in these tests, because with polls a message can take two seconds to appear.
   const setter = await joinChat(demo.url, "Setter");
   expect(await setter.ask("PUT", "/link/mode", { mode: "push" })).toBe(204);
   setter.leave();

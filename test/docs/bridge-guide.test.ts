@@ -94,7 +94,7 @@ testWith(["python3", "--version"])(
   },
 );
 
-// The bridge check waits 7 seconds, until the bridge must have dropped an update whose create has not arrived.
+// The check waits 7 seconds. By then, the bridge must have dropped an update whose create has not arrived.
 // contract: push-2xx
 testWith(["go", "version"])(
   "the guide's Go bridge passes every rule of the check, and shows pushed events",

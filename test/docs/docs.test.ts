@@ -34,7 +34,7 @@ const source = (folders: RegExp): string =>
   sources.flatMap((path) => (folders.test(path) ? [readFileSync(join(ROOT, path), "utf8")] : [])).join("\n");
 
 describe("the links of", () => {
-  /** Returns the anchors that the usual viewers make from headings. */
+  /** Returns the anchors that the usual Markdown viewers make from the headings of a text. */
   const anchors = (text: string): readonly string[] =>
     [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
       heading

@@ -50,7 +50,7 @@ describe("signing in", () => {
       expect.stringMatching(/^__Host-dashboard=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
     ]);
     expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
-    // The operator sets `PUBLIC_URL`, the address of the service for bridges.
+    // `publicUrl` is the setting `PUBLIC_URL`: the address at which bridges reach the service.
     expect(answer.json).toMatchObject({ publicUrl: "https://hooks.example" });
   });
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const workspace = (i = 0): TestWorkspace => workspaces[i] ?? { id: "", secret: "" };
 
-/** Types an event, and waits until another group has received it. */
+/** Types an event, and waits until a new group has received the event. */
 async function laterOnesCame(): Promise<void> {
   const witness = await start({ group: followers.newGroup() }).opened();
   await typeIn(service.url, workspace(7), "later");
@@ -42,7 +42,7 @@ test("the events of a workspace arrive in order; in each group, one consumer get
     await laterOnesCame();
     expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {
-      // The shard can move between consumers, but each consumer receives its events in order.
+      // The workspace's shard can move between the consumers, but each consumer receives its events in order.
       const parts = group.map((consumer) =>
         consumer.seen
           .filter(({ workspaceId, text }) => workspaceId === id && text !== "later")

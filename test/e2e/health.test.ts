@@ -82,7 +82,7 @@ test("gRPC's health service needs no token, and reports whether core and each of
 test("an edge with a token that core rejects is never ready, reports the reason, and logs the reason once", async () => {
   const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
-  // A core that answers slowly is reported as unreachable at first.
+  // While core answers slowly, the edge reports that core is unreachable, so the test waits for the other report.
   for (let i = 0; i < 6; i++) {
     await until("the edge reports that core rejects its token", async () => {
       const answer = await probe(edge, "/ready");

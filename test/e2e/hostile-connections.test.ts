@@ -105,7 +105,7 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   const urls = [service.url, url, `http://127.0.0.1:${service.core.port}`, ...probes];
   const says = ["", "GET /live HTTP/1.1\r\nHost: a\r\nX-Slow: "];
   const silent = urls.flatMap((to) => says.map((text) => exchange(to, text)));
-  // Node's own timeouts are half a minute or longer.
+  // Node's default timeouts are half a minute or longer, so they cannot close these connections in time.
   const ended = Promise.all(silent).then(() => true);
   expect(await Promise.race([ended, setTimeout(25_000, false, { ref: false })])).toBe(true);
   await edge.stop();
@@ -117,7 +117,7 @@ test("the largest headers from one address do not break the lanes that all addre
     return valueOf(metrics, "chatbridge_edge_lanes_opened_total") - valueOf(metrics, "chatbridge_edge_lanes");
   };
   const brokenBefore = await brokenLanes();
-  // A head of the largest allowed size. Its signature takes twice as many bytes in UTF-8 as in the request.
+  // A head of the largest allowed size. Each character of its signature is one byte here, but two bytes in UTF-8.
   const request = rawRequest("POST", "/hooks/x", { "Service-Signature": "SIGNATURE" }, "{}").toString(
     "latin1",
   );

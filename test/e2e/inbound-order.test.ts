@@ -88,7 +88,7 @@ test("the signature is checked over the exact bytes of the body, with the worksp
 test("an unknown, native, disconnected or deleted workspace is answered 404, with the same bytes for every reason", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
-  // Both workspaces are served first, so the test would notice an answer from a stale cache.
+  // Both workspaces first have an event accepted, so a stale cached record would make this test fail.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
   await workspaces.disconnect(disconnected.id);
   await workspaces.delete(deleted.id);

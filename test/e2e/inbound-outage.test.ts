@@ -85,7 +85,7 @@ test("while Redis is unavailable, posts are answered 503 with Retry-After and co
     const failures = await read("store_call_failures_total", 'function="join_group"');
     return failures > 0 && (await read("redis_connection_faults_total")) > 0;
   });
-  // Core cannot read the queues in Redis.
+  // These metrics have no values, because core cannot read the queues in Redis.
   expect([await series("push_queue_length"), await series("push_oldest_seconds")]).toEqual([0, 0]);
 
   await service.redis.restart({ empty: false });

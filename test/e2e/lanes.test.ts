@@ -19,17 +19,17 @@ const MB = 1_048_576;
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
 
-/** Answers the polls that reach core; each test sets this function. The lanes use a real connection. */
+/** Answers the polls that reach core; each test sets this function. The lanes and their connection are real. */
 let answerPoll: LaneCalls["poll"];
 let server: Server;
 let client: Client;
 let lanes: Lanes;
 let stopping: AbortController;
-/** The opened lanes: their ends in core, and their ends in the edge. */
+/** The opened lanes: `streams` are their ends in core, and `edgeStreams` are their ends in the edge. */
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
-/** The highest number of bytes of unsent answers that core has held. */
+/** The highest number of bytes of unsent answers in core, at any time of the test. */
 let mostHeld: number;
 const report = jest.fn();
 /** The number of calls in each message to core, and the number of answers in each message to the edge. */
@@ -77,7 +77,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** Returns `load`, and from then on keeps the highest value of its `answerBytes` in `mostHeld`. */
+/** Makes `mostHeld` the highest value that `load.answerBytes` has had since this call. Returns `load`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -105,7 +105,7 @@ function pollOf(workspaceId: string, queryString = ""): Call {
   return { $case: "poll", value };
 }
 
-/** Polls for a workspace; returns the id of the workspace whose page was answered. */
+/** Polls for a workspace; returns the workspace id of the page that arrives. */
 function ask(workspaceId: string, bytes = 10, queryString?: string): Promise<string> {
   const asking = lanes.call(pollOf(workspaceId, queryString), bytes).then((answer) => {
     const outcome = answer.$case === "poll" ? answer.value.outcome : undefined;
@@ -219,7 +219,7 @@ test("core accepts no more calls from an edge that does not read answers, and an
   });
   const send = (number: number) => edge.write({ calls: [{ number, call: pollOf("w") }] });
   send(0);
-  // grpc-js applies no backpressure before the first message.
+  // grpc-js applies no backpressure before the first message, so the edge pauses only after the first answer.
   await until("the first call is answered", () => pages.length > 0);
   edge.pause();
   for (let number = 1; number < 400; number++) send(number);
@@ -282,7 +282,7 @@ test("an invalid call fails with a fault, and core does not log the call; core l
 
 // time: controlled
 test("a call that is not answered within its deadline fails, and its late answer goes to no other call", async () => {
-  // Fakes only the clock of the deadlines; the connection runs in real time.
+  // Fakes `performance.now` and `setInterval`, with which deadlines are checked. The connection runs in real time.
   const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
   jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
   await start({ deadlineMs: 5_000 });

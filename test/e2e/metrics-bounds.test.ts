@@ -144,7 +144,7 @@ test("events older than 24 hours are dropped from the log, and each is counted o
   expect(lost("age")).toBe(2 * NODE);
   await fill(record, 5 * NODE);
   await append(record);
-  // The 100 events that the group has read are already dropped and counted. It has read no other events.
+  // The group has read only the oldest 100 events. They were dropped and counted above, and are not counted again.
   expect(lost("age")).toBe(2 * NODE);
   const { inboundEvents } = await store.backlog.read(shardOf(record));
   expect(lost("size")).toBe(LOG_MAX - NODE + 5 * NODE + 2 - inboundEvents);
@@ -152,7 +152,7 @@ test("events older than 24 hours are dropped from the log, and each is counted o
 
 test.each([
   ["100 events", 0],
-  // Each event is 60 KB, plus its ids.
+  // In this row, each event has 60 KB, plus its ids.
   ["1 MB", 60_000],
 ])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });

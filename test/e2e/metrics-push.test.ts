@@ -43,7 +43,7 @@ test("an event over the queue's limit is dropped as overloaded, counted and logg
     over.map(({ eventId }) => ["overloaded", eventId]),
   );
   expect(await read("queue_length")).toBe(QUEUE_MAX);
-  // All values are from one reading, because an attempt ends after 5 s.
+  // All values must be from one reading, because they change when the attempts time out after 5 s.
   await until("16 attempts are in progress, and the other events wait", async () => {
     const metrics = await readMetrics(push.service.core);
     const names = ["in_flight", "waiting", "in_hand_bytes", "queue_bytes"];

@@ -60,7 +60,7 @@ function documented(heading: string): readonly Row[] {
   );
 }
 
-/** Returns the metrics of a process as rows of the same form. The labels of a metric are read from its values. */
+/** Returns the metrics of a process as rows, as `documented` does. A metric's labels are read from its values. */
 function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
   return [...metrics].flatMap(([name, { type, help, values }]) => {
     if (!name.startsWith("chatbridge_")) return [];

@@ -19,7 +19,7 @@ const ID = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const PAGE = '{"events":[],"next":null,"hasMore":false,"gap":false}';
 
-/** Returns the refusal that answers the next call to core; undefined if the call succeeds. */
+/** Is called for each call to core. Returns core's refusal, or undefined for a success, or throws the call's error. */
 let next: () => Refused | undefined = () => undefined;
 const SIGNATURE = `t=1,v1=${"0".repeat(64)}`;
 const page = { body: Buffer.from(PAGE), signature: SIGNATURE, workspaceId: ID };
@@ -94,7 +94,7 @@ test.each<readonly [string, number, typeof next]>([
   const polled = await poll();
   expect(polled.status).toBe(status);
   expectDocumented(POLL, "get", polled);
-  // Core accepts posts for push workspaces too.
+  // Core answers only polls with this refusal: push workspaces can post events, too.
   if (name === "PUSH_WORKSPACE") return;
   const posted = await post();
   expect(posted.status).toBe(status === 200 ? 202 : status);

@@ -11,7 +11,7 @@ const { service } = push;
 
 // Inbound events are tested in test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
 const document = openApiDocument();
-/** Validators for the document's schemas, which also reject undocumented fields. */
+/** Validators for the document's schemas. These validators also reject undocumented fields. */
 const closed = contractOf(document, true);
 
 const buttons = [

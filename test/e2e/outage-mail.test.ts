@@ -104,7 +104,8 @@ test("with three cores, each owner is emailed once, even if one core is killed m
   const recipients = () => new Set(mailsTo(failing).flatMap(({ to }) => to));
   await until("all owners are emailed", () => recipients().size === failing.length);
   await laterMailsCame();
-  // If a core dies before it records an email as sent, the email can be sent again with the same Message-ID.
+  // If a core dies before it records an email as sent, the email can be sent again with the same Message-ID. So the
+  // test counts the Message-IDs.
   const ids = mailsTo(failing).map(({ raw }) => /^Message-ID:\s*(<[^>]+>)/im.exec(raw)?.[1]);
   expect(new Set(ids).size).toBe(failing.length);
   await others[0]?.stop();

@@ -16,8 +16,8 @@ let due: PollDue;
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
-  // Both outages begin at the same time, because core looks for failing workspaces only once a second: one wait
-  // is enough.
+  // Both outages begin at the same time, so that the test waits only once: core looks for failing workspaces once a
+  // second.
   failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   await Promise.all(failing.map(fail));
 });
@@ -31,7 +31,7 @@ async function health({ id } = workspace): Promise<PollHealth> {
 const publishTexts = (...texts: readonly string[]) =>
   publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
 
-/** Publishes an event to a workspace, and makes five minutes pass for the workspace. */
+/** Publishes an event to a workspace, makes five minutes pass for the workspace, and waits until it is failing. */
 async function fail(of: TestWorkspace): Promise<void> {
   await publish(service.clients, textEvent(of.id, "one"));
   await due.pass(of.id, FIVE_MINUTES_MS);

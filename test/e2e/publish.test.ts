@@ -159,7 +159,7 @@ const KINDS =
   "leaderboard category_champs async_announcement async_question async_results icebreaker icebreaker_results " +
   "small_talk kyt_reveal weekly_digest anagram wordgame_start wordgame_board wordgame_expired hangman_board " +
   "hangman_end drawing_invite schedule_creator schedule_list prefs";
-/** Kinds of messages that never expire. */
+/** Pattern for the kinds of messages that never expire. */
 const NEVER_STALE =
   /^(async_|icebreaker|small_talk|kyt_reveal|weekly_digest|anagram|wordgame_|hangman_|schedule_)/;
 

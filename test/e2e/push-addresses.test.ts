@@ -14,7 +14,10 @@ import { expectRejected } from "../harness/workspace-api";
 
 const { SUCCESS, REFUSED_ADDRESS, TLS } = DeliveryResult;
 
-/** `push` allows loopback; `strict` allows only public addresses; `rootless` allows loopback without the test CA. */
+/**
+ * `push` and `rootless` allow loopback addresses, but `rootless` does not trust the test CA. `strict` allows only
+ * public addresses.
+ */
 const push = sharedPush();
 let strict: OwnPushService;
 let rootless: OwnPushService;
@@ -38,7 +41,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Pushes one event that is not retried; returns its line in the log. */
+/** Pushes one event that is not retried; returns its line in the delivery log. */
 async function attempt(service: PushService, { workspaceId }: PushedBridge): Promise<LoggedDelivery> {
   const before = (await service.deliveries(workspaceId)).length;
   await service.publish(cardUpdate(workspaceId));

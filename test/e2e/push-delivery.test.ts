@@ -46,7 +46,7 @@ test("a push carries the bytes that a poll would serve", async () => {
   const { body } = await bridge.nth(1);
   const page = await poll(push.service.url, { id: poller.workspaceId, secret: poller.secret });
   const served = /^\{"events":\[(.*)\],"next"/s.exec(page.body.toString())?.[1] ?? "";
-  // Removes the ids, times and sequences, in which any two events differ.
+  // Removes ids, times and sequences, because they differ between the two events.
   const plain = (text: string): string =>
     text
       .replace(/"id":"(evt|msg)_\w{26}"/g, '"id":"$1"')
@@ -95,7 +95,7 @@ test("each attempt uses the secrets and the target URL that the workspace has wh
   const second = await other.nth(1);
   verifyPush(second, [signingSecret, bridge.secret]);
   expect([second.path, second.body]).toEqual(["/new", first.body]);
-  // The service clock is the clock of this machine.
+  // The service clock is the clock of this machine, so signed timestamps can be compared with the test's times.
   for (const [request, from] of [
     [first, published],
     [second, failed],

@@ -48,7 +48,7 @@ test("an event is dropped with a logged reason if it expires, or if its workspac
   await push.workspaces.delete(deleted.workspaceId);
   // A cached workspace is used for 50 ms at most. After the sleep, first attempts read their workspace again.
   await sleep(1_000);
-  // These attempts fail, so they would be retried.
+  // These attempts fail. They would be retried if the workspaces were still connected.
   for (const { held } of [disconnected, deleted]) held.release(500);
   expired.held.release(204);
   const lines = async ({ workspaceId }: PushedBridge, count: number) =>

@@ -105,13 +105,16 @@ const STALLS: readonly Row[] = [
   row("reads the request, then sends nothing", answer(sayNothing()), unanswered),
   row("sends its headers byte by byte", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
   row("sends interim answers only", answer(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n", 300)), unanswered),
-  // This is long after the deadline: a core that stalls at the deadline might see the answer before its timer fires.
+  // The answer is this late, because a core that stalls at the deadline might read it before the timer fires.
   row("answers after a minute", answer(status(200, { afterMs: 60_000 })), unanswered),
 ];
 
 type Outcome = Awaited<ReturnType<typeof attempt>>;
 
-/** Pushes an event that is not retried, and a test event; returns the event's log line and the test's answer. */
+/**
+ * Pushes an event that is not retried, and a test event. Returns the log line of the first event, and core's answer to
+ * the test event.
+ */
 async function attempt({ arrange, options }: Pick<Row, "arrange" | "options">) {
   const bridge = await push.bridge(options?.());
   await arrange(bridge);

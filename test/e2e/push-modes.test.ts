@@ -65,7 +65,7 @@ test("each event that is published while the mode changes is either pushed or he
   changed.abort();
   await Promise.all(publishers);
 
-  // Events that were queued at the change are pushed or held, one after the other, until the queue is empty.
+  // Events that were in the push queue at the last change are pushed or held, one after the other.
   const held = await until("every event is pushed or held", async () => {
     const all = await heldBy(bridge);
     return all.length + bridge.requests.length >= ids.length && all;

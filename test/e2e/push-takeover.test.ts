@@ -50,7 +50,7 @@ const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }
 test("when a core hangs, another core makes its remaining attempts; the old leases have no effect when the first core resumes", async () => {
   const ids = await untilShared();
   // Each workspace gets two events. While the core hangs, the third attempt of one event is due, and the first attempt
-  // of the other event is in progress. The test has a few seconds to halt the core.
+  // of the other event is in progress. The test halts the core within the 3 s between the second attempt and the third.
   const held = holdAnswers();
   cores.behave(({ body }) => (body.includes("under way") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
@@ -91,7 +91,7 @@ test("when a core hangs, another core makes its remaining attempts; the old leas
 test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // The first attempt of each event whose text is not "under way" fails, whichever core makes it.
+  // The attempts of the events "under way" wait for `held`. The first attempt of each other event fails.
   cores.behave((request) =>
     request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );
@@ -103,7 +103,7 @@ test("a stopping core finishes its attempts in progress and releases its leases,
   await until("the first core is stopping", () => first.process.log.some(({ msg }) => msg === "stopping"));
   held.release(204);
   expect(await stopped).toBe(0);
-  // The first core has released its leases, so no lease has to expire.
+  // No lease belongs to the first core, because it released its leases before it stopped.
   const leases = await watchLeases(cores.redisUrl);
   expect(new Set((await leases.holders()).filter((token) => token !== undefined)).size).toBe(1);
   await leases.close();

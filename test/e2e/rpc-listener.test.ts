@@ -20,7 +20,7 @@ import { TOKENS } from "../harness/processes";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
-/** Timeouts; `silentMs` is long enough for a call, and short enough for a test. */
+/** The listener's timeouts in these tests. `silentMs` is long enough for a call, but short enough to wait for. */
 const PATIENCE: Patience = { silentMs: 2_000, pingEveryMs: 60_000, pongWithinMs: 60_000 };
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";

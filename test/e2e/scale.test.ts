@@ -87,7 +87,7 @@ test("a group's shards are spread evenly over the consumers, and move when a con
     await until("the other consumer has all events", () =>
       firstComings(a).every((came) => came.includes("5")),
     );
-    // Compares ids, because a resumed core might still accept requests that an edge sent while the core was halted.
+    // Compares ids, not texts: the resumed core might still accept a request that the edge sent to the halted core.
     const moved = new Set(a.seen.map(({ id }) => id));
     halted.child.kill("SIGCONT");
     await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);

@@ -117,7 +117,7 @@ describe("at rest,", () => {
     expect((await poll(own.url, { id: workspace.id, secret: signingSecret })).status).toBe(200);
 
     const kept = await readDisk();
-    // The files contain the stored data.
+    // The two texts show that the files contain the stored data.
     expect(kept.includes("a name to be found")).toBe(true);
     expect(kept.includes("a text to be found")).toBe(true);
     for (const secret of [workspace.secret, signingSecret]) {

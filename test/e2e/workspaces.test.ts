@@ -185,7 +185,7 @@ test("a workspace is found by its id in any letter case", async () => {
 });
 
 describe("listing", () => {
-  /** Makes a workspace that is newer than all others, because workspaces made at the same time have no order. */
+  /** Makes a workspace newer than all others, because workspaces made at the same time have no defined order. */
   const makeNewer = (): Promise<string> =>
     until("a newer workspace is made", async () => {
       const [newest] = (await api.list(1)).workspaces;

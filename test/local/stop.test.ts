@@ -17,7 +17,7 @@ describe("all parts stop in order and no process is left", () => {
     expect(run.printed()).toContain(STOPS);
   });
 
-  /** Creates a package with the project's start script, without its build, because other tests use the built files. */
+  /** Creates a package whose start script is the project's, but does not build: other tests use the built files. */
   function packageWithStart(): string {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
       scripts: { start: string };
@@ -45,12 +45,12 @@ describe("all parts stop in order and no process is left", () => {
   });
 
   test.each([
-    // At first, the process does not handle signals, so the signal kills it.
+    // At first, the process does not handle signals, so the signal can kill it: its exit code is then null.
     ["as soon as the process exists", "", [0, null]],
     ["while Redis starts", "· Redis:", [0]],
     ["while core and the edge start", "· core and edge: start", [0]],
   ])("after Ctrl-C %s", async (_title, line, codes) => {
-    // This Redis never answers, so the start waits.
+    // The start waits, because neither stand-in for Redis answers: the program on the PATH, and the server `silent`.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
     const silent = createServer();

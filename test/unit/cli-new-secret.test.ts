@@ -52,7 +52,7 @@ test.each([[["writeSync"]], [["fsyncSync"]], [["closeSync"]], [["writeSync", "un
     const { message } = failure as CliFailure;
     expect(message.split("\n").at(-1)).toBe(SECRET);
     expect(message).toMatch(/the-workspace .*ENOSPC.*never shown again/s);
-    // A partly written secret would be mistaken for the whole secret.
+    // The file is removed if possible, because a partly written secret could be mistaken for the whole secret.
     if (calls.length === 1) expect(() => statSync(file)).toThrow("ENOENT");
   },
 );

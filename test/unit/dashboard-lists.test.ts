@@ -19,7 +19,7 @@ test("the log is newest first; a run of empty polls is one entry with the highes
   expect(mergeDeliveries([run(2)], [run(3)])).toEqual([run(3)]);
   const merged = mergeDeliveries([...polls, run(3)], pushes);
   expect(merged).toEqual([...polls.toReversed(), ...pushes.slice(1).toReversed()]);
-  // The list has every delivery that is newer than the delivery that `oldestKept` returns.
+  // `oldestKept` returns a delivery of the list. No newer delivery is missing from the list.
   expect([oldestKept(merged)?.id, oldestKept(merged.slice(1))?.id]).toEqual(["2-0", "0-1"]);
   expect(oldestKept([run(3)])).toBeUndefined();
 });
@@ -29,7 +29,7 @@ test.each([
   [{ eventType: "ping" }, ["2-0"]],
   [{ event: "ABC" }, ["1-0"]],
   [{ event: "abc", eventType: "ping" }, []],
-  // Only pushes can be accepted, so polls are left out.
+  // A filter by result finds only pushes, so the poll is left out.
   [{ result: "success" }, ["2-0"]],
 ])("the log is filtered by %j", (filter, ids) => {
   const [ping, tls] = [{ eventType: "ping" }, { result: "tls", eventId: "evt_abc" }] as const;
@@ -63,7 +63,7 @@ describe("the last hour by the minute", () => {
       delivery({ result: "timeout", latencyMs: 5_000 }),
       delivery({ result: "expired", latencyMs: 0 }),
       delivery({ eventType: "poll", polls: 1, attempt: 0, latencyMs: 0 }),
-      // The workspace was polled before it had a target URL.
+      // These polls are older than the target URL of the workspace.
       ...[600_000, 900_000].map((age) => delivery({ eventType: "poll", polls: 1, attempt: 0, at: ago(age) })),
     ];
     const { success, failed, dropped, polls, median, slowest } = minuteBuckets(log, NOW);

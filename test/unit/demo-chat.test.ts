@@ -116,7 +116,7 @@ test("`chat-bridge-check --observe` gets the newest messages, in little over 1 M
     expect(messages.map(({ text }) => text)).toEqual(texts.slice(texts.length - messages.length));
     const bytes = Buffer.byteLength(body);
     expect(bytes).toBeLessThan(mib + 1024);
-    // The next older message would not have fitted.
+    // If a message is left out, the answer has no room for the newest of these messages.
     const next = texts.at(-messages.length - 1) ?? "";
     if (messages.length < texts.length) expect(bytes + Buffer.byteLength(next)).toBeGreaterThan(mib - 1024);
   });

@@ -28,7 +28,7 @@ interface Call {
   readonly fail: (code?: status) => void;
 }
 
-/** A publisher with a core whose calls the test answers one by one. */
+/** Starts a publisher. The test acts as core, and answers the publisher's calls one by one. */
 function start() {
   const calls: Call[] = [];
   const core: CoreClient = {

@@ -35,7 +35,7 @@ interface Step {
   readonly input: (eventId: string) => Input;
 }
 
-/** A step of any member: a press of any button, or any typed text. Some presses and texts mean something to a game. */
+/** A random step: a tick, or a command, press or text of any member. Some commands, presses and texts are valid. */
 const anyStep: fc.Arbitrary<Step> = fc
   .record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 20_000 })),

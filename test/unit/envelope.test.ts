@@ -58,7 +58,7 @@ test("the envelope is JSON that parses to the same texts and data, whatever they
   const names = fc.string().filter((key) => key !== "__proto__");
   const [channels, texts] = [fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" })];
   forAll(channels, texts, fc.dictionary(names, fc.jsonValue()), (channel, text, data) => {
-    // JSON has no -0.
+    // `JSON.stringify` writes -0 as 0, so the test expects 0.
     const message = { ...BODY, text, data: JSON.parse(JSON.stringify(data)) as Record<string, unknown> };
     const rendered = JSON.parse(render({ type: "message.create", channel, message })) as object;
     expect(rendered).toMatchObject({ channel, message: { text, data: message.data } });

@@ -19,7 +19,7 @@ type Step =
   | { do: "away"; ms: number }
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
-/** At most `max` ms. The time is often as short as a call, so that steps happen while a call is in progress. */
+/** Durations of at most `max` ms. Many are as short as a call, so that steps happen while a call is in progress. */
 const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
 const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -72,10 +72,10 @@ async function take(group: Group, step: Step): Promise<void> {
   }
 }
 
-/** Opens one more consumer, and acks every delivered event until none is unacked. */
+/** Opens one more consumer, and acks all delivered events until no event is unacked. */
 async function settle(group: Group): Promise<void> {
   group.open("last");
-  // There are at most 240 events, and a window of 1 delivers one event at a time.
+  // There are at most 240 events. If the window is 1, a round may deliver only one event.
   for (let i = 0; i < 300 && group.memory.unacked > 0; i++) {
     await pass(500);
     for (const stream of group.alive()) group.ack(stream, ...stream.delivered);

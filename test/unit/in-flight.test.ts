@@ -78,7 +78,7 @@ test("whatever is added, acked and redelivered, order is kept and every unacked 
           const { shard } = due;
           const again = due.entryIds.map((id) => out.get(deliveryId(shard, id)));
           const [first] = again;
-          // All unacked events of the workspace, in order: the first overdue event is always the oldest.
+          // All unacked events of the workspace are redelivered, because its oldest unacked event is overdue first.
           const expected = [...out.values()].filter(({ workspace }) => workspace === first?.workspace);
           expect(again).toEqual(expected);
           inFlight.remove(shard, due.entryIds);

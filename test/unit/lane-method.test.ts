@@ -44,8 +44,8 @@ function asGenerated(answer: LaneAnswer | PageAnswer): LaneAnswer {
 test("core's answers decode like the answers that the generated code encodes", () => {
   forAll(fc.array(fc.oneof(page, other), { maxLength: 8 }), (answers) => {
     const expected = Buffer.from(LaneResponse.encode({ answers: answers.map(asGenerated) }).finish());
-    // `decode` runs immediately, because the next message reuses the buffer. The generated code encodes both sides,
-    // because an encoder can omit zeroes.
+    // `decode` runs immediately, because the next message reuses the buffer. The generated code then encodes the
+    // decoded answers, because two correct encoders can write different bytes: one of them can omit zeroes.
     const read = LaneResponse.decode(LANE_METHOD.responseSerialize({ answers }));
     expect(expected.equals(LaneResponse.encode(read).finish())).toBe(true);
   });

@@ -6,7 +6,7 @@ import { createMemoryLeases, type MemoryLeases } from "../harness/memory-leases"
 
 const SHARDS = 4;
 
-/** Starts the holders of a test, and keeps every lease that they acquire. */
+/** Returns `start`, which starts a holder, and `acquired`, which lists all leases that the holders have acquired. */
 function createHolders(leases: Leases) {
   const acquired: { readonly name: string; readonly lease: Lease }[] = [];
   const faults: unknown[] = [];
@@ -64,7 +64,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-/** Keeps the work on these shards from ending until the returned function is called. */
+/** Makes the work on these shards continue until the returned function is called. */
 function keepWorkingOn(...shards: readonly number[]): () => void {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));

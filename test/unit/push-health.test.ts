@@ -44,7 +44,7 @@ test.each(FAILURES)(
 
 test.each([
   ...DROP_REASONS.map((result) => ({ result, status: undefined })),
-  // The workspace was polled before it had a target URL.
+  // This poll is older than the target URL of the workspace.
   { eventType: "poll", eventId: "", status: 200 },
 ])("drops and polls are not attempts: %j", (fields) => {
   const health = pushHealth([delivery({ ...fields, attempt: 0 })], NOW);

@@ -175,7 +175,7 @@ test("if too many connections are kept, in total or to one origin, the oldest is
   const bridge = bridgeByHand({ inAll: 3, ofOrigin: 2 });
   for (const [index, host] of ["a", "a", "a", "b", "b", "b"].entries()) {
     await bridge.push({ ...ATTEMPT, url: new URL(`https://${host}.example/`) });
-    // The body of the answer is incomplete.
+    // The body of the answer is incomplete, so the next push needs another connection.
     await bridge.answer(`${HEAD}\r\n`, index);
   }
   expect(bridge.open()).toEqual([false, false, true, false, true, true]);

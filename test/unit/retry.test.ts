@@ -42,7 +42,7 @@ const within =
   () =>
     after(ms, outcome);
 
-/** Answers the attempts of each event in this order, and rejects further attempts. */
+/** Gives the attempts of each event these answers, in this order, and rejects further attempts. */
 function answerWith(answers: readonly Answer[]): void {
   shard().world.answer = ({ number }) => (answers[number - 1] ?? refused)();
 }

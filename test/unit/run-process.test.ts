@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Runs a process that closes with `close`, and sends `signal`. Returns its log entries, then its exit code. */
+/** Runs a process that closes with `close`, and sends `signal` to it. Returns its log entries, then its exit code. */
 async function stop(signal: NodeJS.Signals, close: () => Promise<void>): Promise<readonly unknown[]> {
   const said: unknown[] = [];
   const note = (level: string) => (fields: unknown, text?: string) =>

@@ -24,7 +24,7 @@ const upFrom = (first: number, count: number) => Array.from({ length: count }, (
 
 const unanswered = () => after(5_000, TIMEOUT);
 
-/** Makes attempts wait for their answers; returns a function that answers the attempt of an event id. */
+/** Makes attempts wait for their answers; returns a function that answers the attempt of one event. */
 function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<void> {
   const waiting = new Map<string, (outcome: PushOutcome) => void>();
   shard().world.answer = ({ eventId }) => new Promise((resolve) => waiting.set(eventId, resolve));
@@ -63,7 +63,8 @@ describe("first attempts of a workspace", () => {
   });
 
   test("are dropped 10 s after publication, no matter when core reads them", async () => {
-    // One event is 11 s old, and 17 events are 8 s old. Of the 17, 16 start immediately; the last could start at 5 s.
+    // One event is 11 s old, and 17 events are 8 s old. Of the 17, 16 start immediately. The last could start only 5 s
+    // later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
     await shard().run(0, { answer: unanswered, clockMs: 12_000, queue });
     expect([ids().length, shard().drops.map(({ eventId }) => eventId)]).toEqual([16, ["evt_1000"]]);
@@ -251,7 +252,7 @@ test("after a failover to a store whose clock is behind, its entries are found, 
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),
   });
-  // The new store lacks the lease for a moment. It then has another entry before the entry that waits for a retry.
+  // For a moment, the new store lacks the lease. Then its queue gets an entry before the entry that waits for a retry.
   await shard().wait(1_500, { lease: "forgotten" });
   shard().world.lease = "held";
   shard().world.queue.unshift(queued(3));

@@ -6,7 +6,10 @@ import { newWorkspace } from "../harness/new-workspace";
 const PAGE = 10;
 const SINCE = { failingSinceMs: 1, oldestWaitingAtMs: 1 };
 
-/** Starts a watch over an outbox in memory. `sent`, `tried`, `faults` and `refused` are the workspace ids of emails. */
+/**
+ * Starts a watch over an outbox in memory. `sent`, `tried`, `faults` and `refused` list the workspace ids of emails. In
+ * this test, the id of a workspace is also the address of its owner.
+ */
 function startWatch() {
   const outbox: OutageMail[] = [];
   const none: readonly string[] = [];

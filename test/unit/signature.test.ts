@@ -16,7 +16,7 @@ function matches(header: string, raw: Uint8Array | string, ...secrets: readonly 
   return parsed !== undefined && signatureMatches(parsed, raw, secrets.map(keyOf));
 }
 
-/** Returns the service's result for a signature; asserts the same result of the bridge kit at the signature's time. */
+/** Returns the service's result for a signature. Fails if the bridge kit has another result at the signature's time. */
 function judged(header: string, raw: Uint8Array | string, ...secrets: readonly string[]) {
   const fault = parseSignature(header) === undefined ? "malformed" : "wrong";
   const outcome = matches(header, raw, ...secrets) ? "right" : fault;
@@ -38,7 +38,7 @@ test.each(SIGNATURE_VECTORS)(
     expect(judged(header, raw, `${secret}x`)).toBe("wrong");
     expect(judged(`t=0${t},v1=${mac}`, raw, secret)).toBe("wrong");
     expect(judged(header, longer, secret)).toBe("wrong");
-    // The tests' own signer makes the same header.
+    // `signatureOf`, with which the tests sign requests, makes the same header.
     expect(signatureOf(secret, raw, t)).toBe(header);
   },
 );

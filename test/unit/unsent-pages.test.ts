@@ -10,7 +10,7 @@ import { until } from "../harness/wait";
 const PAGE = Buffer.alloc(16 * 1_048_576, "x");
 const OWNER = { workspaceId: "w1", address: "a1" };
 
-/** Returns bounds in bytes from numbers of pages: in total, per workspace and per address. */
+/** Converts bounds from pages to bytes: the bounds in total, per workspace and per address. */
 const room = (all: number, workspace: number, address: number) => ({
   all: all * PAGE.length,
   workspace: workspace * PAGE.length,
@@ -40,7 +40,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Sends a request, and returns its answer before the body is read. */
+/** Sends a request, and returns the answer as soon as its head arrives. The body is not read. */
 function ask(path = "/w1/a1"): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get({ port: (server.address() as AddressInfo).port, path, agent: false }, resolve).on("error", reject);
