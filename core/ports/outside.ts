@@ -4,7 +4,7 @@ import type { PushOutcome } from "../domain/delivery";
 /** Returns the service time in ms since the epoch. The time comes from the store, so all cores have the same time. */
 export type Clock = () => number;
 
-/** Creates the ids of events, messages and workspaces, and signing secrets. */
+/** Creates signing secrets, unique names, and the ids of events, messages and workspaces. */
 export interface Ids {
   /** Returns `evt_` and a ULID. */
   event(): string;
@@ -39,8 +39,8 @@ export interface Mail {
 }
 
 /**
- * This email cannot be sent, but other emails can, e.g. because the mail server rejects the recipient. `cause` has the
- * reason.
+ * This email cannot be sent, e.g. because the mail server rejects its recipient. Other emails can still be sent.
+ * `cause` has the reason.
  */
 export class MailRefused extends Error {
   override readonly name = "MailRefused";

@@ -12,7 +12,10 @@ export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
 }
 
-/** A workspace and the version that was read. Later steps check that the version has not changed. */
+/**
+ * A workspace, and the version of its record at the time of the read. Later steps check that the version has not
+ * changed.
+ */
 export interface WorkspaceRecord {
   readonly workspace: Workspace;
   readonly version: number;
@@ -27,7 +30,9 @@ export interface WorkspacePage {
 
 /** The records of all workspaces. */
 export interface Workspaces {
-  /** Returns the record from this core's cache, if present. It may be stale, so later steps check its version. */
+  /**
+   * Returns the record from this core's cache, if present. The record may be stale, so later steps check its version.
+   */
   recall(id: string): WorkspaceRecord | undefined;
   /** Returns the current record in the store. */
   read(id: string): Promise<WorkspaceRecord | undefined>;
@@ -44,13 +49,16 @@ export interface Workspaces {
 /** Seconds until the next request of the sender would pass, at least 1; undefined when this request passes. */
 export type RetryAfterSeconds = number | undefined;
 
-/** The limit per sending address (check 2), as a separate step. */
+/** The limit per sending address (check 2 of the contract), as a separate step. */
 export interface RequestLimits {
   /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
   admitAddress(address: string): Promise<RetryAfterSeconds>;
 }
 
-/** Identifies an inbound request. A second request with the same identity is a repeat ("Idempotency"). */
+/**
+ * Identifies an inbound request. A second request with the same identity is a repeat (see "Idempotency" in the
+ * contract).
+ */
 export type RequestIdentity =
   /** The request id that the bridge sent. */
   | { readonly by: "id"; readonly id: string }
@@ -88,27 +96,27 @@ export interface InboundLog {
   append(append: Append): Promise<Appended>;
 }
 
-/** Events that were removed from the log before some group of followers acked them, or while no group existed. */
+/** Events that were removed from the log before every group of followers had acked them, or while no group existed. */
 export interface InboundDropped {
   readonly count: number;
   /** The limit that was exceeded: the size of the log or the age of the events. */
   readonly reason: "size" | "age";
-  /** The group that lost the most of these events; undefined when no group exists. */
+  /** The group that lost the largest number of these events; undefined when no group exists. */
   readonly group: string | undefined;
 }
 
 /** A rendered event to publish to a workspace. */
 export interface Publication {
   readonly workspaceId: string;
-  /** The empty string when there is none. */
+  /** The empty string for a publication without a key. */
   readonly idempotencyKey: string;
   readonly eventId: string;
   readonly messageId: string;
   readonly expiresAtMs: number | null;
   readonly type: OutboundType;
   /**
-   * How a push workspace gets the event. "retried" and "once": from the queue, with or without retries. "direct": the
-   * caller pushes the event.
+   * How a push workspace gets the event. "retried": from the queue, with retries. "once": from the queue, without
+   * retries. "direct": the caller pushes the event.
    */
   readonly push: "retried" | "once" | "direct";
   readonly envelope: RenderedEnvelope;
@@ -162,8 +170,8 @@ export type PageAnswer =
       /** The wire bytes of each event. */
       readonly events: readonly Buffer[];
       /**
-       * The sequence of the last event on the page; undefined when the page is empty. For a page from "latest", the
-       * newest sequence.
+       * The sequence of the last event on the page. For a page from "latest", the sequence of the newest event. For any
+       * other empty page, undefined.
        */
       readonly last: string | undefined;
       readonly hasMore: boolean;
@@ -192,9 +200,9 @@ export interface QueuedPush {
   readonly eventType: string;
   readonly expiresAtMs: number | null;
   readonly isRetried: boolean;
-  /** The exact bytes that a poll would return. */
+  /** The event's wire bytes, in the same form as on a page. */
   readonly envelope: Buffer;
-  /** Bytes that the event takes in the queue, including all of its fields. */
+  /** Bytes of the event's entry in the queue: the envelope and all other fields. */
   readonly bytes: number;
   /** Number of recorded attempts. */
   readonly attempts: number;
@@ -202,7 +210,7 @@ export interface QueuedPush {
   readonly firstFailedAtMs: number;
 }
 
-/** The bounds of one read. A read returns at least one event, however large. */
+/** The bounds of one read. Unless no events are left, a read returns at least one event, however large. */
 export interface ReadBound {
   readonly events: number;
   readonly bytes: number;
@@ -210,13 +218,13 @@ export interface ReadBound {
 
 export interface QueueRead {
   readonly pushes: readonly QueuedPush[];
-  /** The version of each workspace of `pushes` when the queue was read; 0 for a workspace that no longer exists. */
+  /** The version of each workspace in `pushes` at the time of the read; 0 for a workspace that no longer exists. */
   readonly versions: ReadonlyMap<string, number>;
   /** Whether the queue was read to its end. */
   readonly isEnd: boolean;
 }
 
-/** The result of an attempt, or of an event without an attempt. */
+/** The result of an attempt, or the decision about a queued event without an attempt. */
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;
@@ -237,7 +245,8 @@ export interface PushRecord {
  *
  * A record with "hold" has further outcomes:
  * - "pushed": the workspace is a push workspace again, so the event stays in the queue.
- * - "polls": the event was dropped. The event is an update, and an event that is already held may be a later update.
+ * - "polls": the event was dropped. The event is an update, and an event that is already held may be a later update of
+ *   the same message.
  * - "disconnected": the event was dropped, because its workspace is disconnected or deleted.
  */
 export const RECORDED = ["recorded", "lost", "pushed", "polls", "disconnected"] as const;
@@ -287,12 +296,12 @@ export interface DeliveryLog {
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
-  /** Number of held, unexpired events after the last page served, at most 1,000. */
+  /** Number of held, unexpired events that are newer than the last event served to the bridge, at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAtMs: number | undefined;
 }
 
-/** An email to send when the polling of a workspace has begun to fail. */
+/** An email that says that the polling of a workspace has begun to fail. */
 export interface OutageMail {
   readonly entryId: string;
   readonly workspaceId: string;
@@ -302,7 +311,7 @@ export interface OutageMail {
 
 /** The result of one check of the poll workspaces of a shard. */
 export interface Found {
-  /** Ids of the workspaces whose polling has begun to fail. */
+  /** Ids of the workspaces that this check marked as failing. */
   readonly workspaceIds: readonly string[];
   /** Number of emails in the outbox. */
   readonly mails: number;
@@ -310,11 +319,11 @@ export interface Found {
   readonly mailsDropped: number;
 }
 
-/** Finds poll workspaces that do not poll, and stores the emails about these workspaces. */
+/** Finds poll workspaces whose bridges do not poll, and stores the emails about these workspaces. */
 export interface PollWatch {
   /**
-   * Marks workspaces of the shard as failing when their events have waited too long, and adds one email per outage to
-   * the outbox. A full outbox drops its oldest emails unsent.
+   * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll, and adds
+   * one email per outage to the outbox. A full outbox drops its oldest emails unsent.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;
@@ -334,19 +343,23 @@ export interface LogEntry {
 }
 
 /**
- * The inbound log for groups of game services. The streams of a group share the shards: the holder of a shard's lease
- * reads that shard.
+ * The inbound log for groups of game services. The streams of a group divide the shards among themselves: the stream
+ * that holds the group's lease on a shard reads that shard.
  */
 export interface FollowLog extends Leases {
   /** Maximum number of streams in a group, over all cores. */
   readonly streamsMax: number;
-  /** Creates the group at the end of the log of each shard, unless the group exists there. */
+  /**
+   * Creates the group in the log of each shard, unless the log already has the group. A new group starts at the end of
+   * the log.
+   */
   open(group: string): Promise<void>;
   /** Returns events that the group has never read; undefined when the lease is lost. */
   readNew(member: Member, shard: number, count: number): Promise<readonly LogEntry[] | undefined>;
   /**
-   * Returns events after the entry `after` that the group has read but not acked, and increments their attempts;
-   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined at the end.
+   * Returns events after the entry `after` that the group has read but not acked, and increments their `attempt`;
+   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined when no such events are
+   * left.
    */
   readAgain(
     member: Member,
@@ -389,13 +402,14 @@ export interface Leases {
    * Adds a member to its group, or reports that the member is still alive. Returns the names of all live members, in
    * order.
    *
-   * @param fresh true until the member has received an answer: its name may still belong to an older member
+   * @param fresh true until the member has received its first answer, because its name may still belong to an older
+   *   member
    * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
    *   name is newer, because a join may arrive late or twice.
    */
   join(member: Member, fresh: boolean, ageMs?: number): Promise<readonly string[] | NotJoined>;
   leave(member: Member): Promise<void>;
-  /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds it. */
+  /** Acquires or renews the lease of a shard for LEASE_MS. Returns false when another member holds the lease. */
   take(member: Member, shard: number): Promise<boolean>;
   drop(member: Member, shard: number): Promise<void>;
 }
@@ -407,7 +421,7 @@ export interface GroupBacklog {
   readonly unread: number;
   /** Number of events that the group has read but not acked. */
   readonly unacked: number;
-  /** Time when the oldest unread or unacked event arrived, in ms; undefined when there is none. */
+  /** Time when the oldest unread or unacked event arrived, in ms; undefined when no event is unread or unacked. */
   readonly oldestAtMs: number | undefined;
 }
 

@@ -37,8 +37,8 @@ const ROLE_OF_SERVICE: Readonly<Record<string, CallerRole | "any" | "no token">>
 export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
- * Accepts a call if its bearer token has the role that the service requires. Calls to services that are not in
- * `ROLE_OF_SERVICE` are rejected.
+ * Returns an interceptor that accepts a call if its bearer token has the role that the service requires, or if the
+ * service requires no token. Calls to services that are not in `ROLE_OF_SERVICE` are rejected.
  * @param onCall is called with the connection of each accepted call
  */
 export function createAuthorization(

@@ -20,7 +20,7 @@ export function createCallCounts() {
      * without an answer. `answerBytes`: bytes of answers that have not been sent.
      */
     lanes: { open: 0, calls: 0, bytes: 0, answerBytes: 0 },
-    /** Answers to the requests of bridges. */
+    /** Answers to the requests of bridges, by outcome: `receives` for posted events, and `polls` for polls. */
     receives: { stored: 0, repeated: 0, ...REFUSED },
     polls: { page: 0, ...REFUSED },
     /** Bytes of the `PublishEvents` requests in progress. */
@@ -29,7 +29,7 @@ export function createCallCounts() {
     published: { published: 0, repeated: 0, "unknown-workspace": 0, invalid: 0 },
     /** Open streams of games. */
     followers: new Set<Follower>(),
-    /** Events sent on the streams of games: first attempts, and further attempts. */
+    /** Events sent on the streams of games: `first` counts first deliveries, and `again` counts redeliveries. */
     delivered: { first: 0, again: 0 },
   };
 }

@@ -45,7 +45,8 @@ const ACK_DEADLINE_MIN_MS = 1_000;
 const ACK_DEADLINE_MAX_MS = 600_000;
 
 /**
- * Serves one stream: first the open, then acks, until the client or core closes the stream. Then calls `onOver` once.
+ * Serves one stream: reads the open request, then acks, until the client or core closes the stream. Then calls `onOver`
+ * once.
  */
 function serveFollow(
   context: FollowContext,
@@ -124,7 +125,7 @@ function serveFollow(
     () => {
       context.stopping.removeEventListener("abort", end);
       onOver();
-      // Once an open has arrived, `open()` ends the stream.
+      // If an open request has arrived, `open()` ends the stream.
       if (opening !== undefined) return;
       if (context.stopping.aborted) fail(coreStops());
       else stream.end();

@@ -24,7 +24,7 @@ export interface LaneCalls {
 export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
-  /** Pending calls, and their bytes, on all lanes. */
+  /** Counts of pending calls and of their bytes, on all lanes. */
   readonly load: CallCounts["lanes"];
 }
 
@@ -37,13 +37,19 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswers["answers"][number];
 
-/** A message with this many answers or bytes is full, and is sent immediately. An edge does the same. */
+/**
+ * A message with this many answers or bytes is full, and is sent immediately. An edge also sends its full messages
+ * immediately.
+ */
 const MESSAGE_ANSWERS = 32;
 const MESSAGE_BYTES = 65_536;
 
 /** Core reads no more calls from a lane with this many bytes of unsent answers. Further calls wait in the edge. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
-/** Maximum bytes of the unsent answers of one lane, and of all lanes. A further answer is replaced by a fault. */
+/**
+ * Maximum bytes of the unsent answers of one lane, and of all lanes. An answer that would exceed either maximum is
+ * replaced by a fault.
+ */
 const LANE_ANSWERS_MAX_BYTES = 32 * 1024 * 1024;
 const ALL_ANSWERS_MAX_BYTES = 256 * 1024 * 1024;
 /** Bytes counted for each answer, in addition to the body of a page or the text of a violation. */
@@ -55,7 +61,7 @@ const ANSWER_BYTES = 64;
  *
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
  * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`. Core resumes when the edge has read some answers.
- * If there is no room for the answer to a call that core has already read, the answer is a fault.
+ * If there is no room for the answer to a call that core has already read, core sends a fault instead.
  */
 export function serveLane(
   stream: LaneStream,
@@ -69,7 +75,7 @@ export function serveLane(
   const unanswered = { calls: 0, bytes: 0 };
   /** Answers that have not been sent. */
   const unsent = { answers: 0, bytes: 0 };
-  /** Unsent answers of the next message. */
+  /** The answers of the next message, and their bytes. */
   let answers: Answer[] = [];
   let bytes = 0;
   /** Whether a flush is scheduled for the end of this turn of the event loop. */

@@ -77,7 +77,8 @@ export async function listen(
     const lastIsClosed = once(listener, "close");
     listener.close();
     connections.endSilent();
-    // The callback is not used: since Node 24 it is called immediately, and after a ping timeout it is never called.
+    // The callback does nothing: since Node 24 the callback is called immediately, and after a ping timeout it is never
+    // called.
     server.tryShutdown(() => undefined);
     const late = setTimeout(() => connections.endAll(), FINISH_WITHIN_MS);
     await lastIsClosed;
@@ -129,7 +130,7 @@ function createConnections(silentMs: number) {
   };
 }
 
-/** Returns a text of the four values that identify an open connection. */
+/** Returns a text made of the four values that identify an open connection. */
 function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Connection): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;
 }

@@ -15,8 +15,8 @@ const MESSAGE_PATHS = {
 const EVENT_FIELDS = new Set(["idempotency_key", "lifetime"]);
 
 /**
- * Returns the full name of the invalid field in the proto. There, the content has the name of its type, e.g.
- * `dm_create`.
+ * Returns the full name of the invalid field, as in the proto. In the proto, the field of the content is named after
+ * the content's type, e.g. `dm_create`.
  */
 export function faultField({ content }: OutboundEvent, { field }: OutboundFault): string {
   return EVENT_FIELDS.has(field) ? field : `${content.type.replace(".", "_")}.${field}`;

@@ -43,7 +43,7 @@ export function unary<Request, Response>(
   };
 }
 
-/** Returns the outcome unless it is a refusal. Throws the status of a refusal. */
+/** Returns the outcome. If the outcome is a refusal, throws the status of the refusal. */
 export function accepted<T extends object>(outcome: T | WorkspaceRefusal): T {
   if (!isRefusal(outcome)) return outcome;
   switch (outcome.refused) {

@@ -8,7 +8,7 @@ import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } fr
 
 export interface WatchContext extends HealthContext {
   readonly workspaces: Workspaces;
-  /** Aborted when core stops: all watches are closed. */
+  /** Aborted when core stops. All watches are then closed. */
   readonly stopping: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export function createWatchHandler(
   };
 }
 
-/** Serves one watch until the client cancels the watch, core stops, or the workspace is deleted. */
+/** Serves one watch until the client cancels the watch or reads too slowly, core stops, or the workspace is deleted. */
 async function serveWatch(context: WatchContext, stream: WatchStream, report: ReportFault): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();

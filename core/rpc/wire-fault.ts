@@ -28,7 +28,9 @@ export const PROTOS = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(FILE_DESCRIPTOR_SET, "base64")),
 );
 
-/** Checks of types that have special values: the generated code throws on these values, or changes them silently. */
+/**
+ * Checks of types with special values, i.e. values on which the generated code throws, or which it changes silently.
+ */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
   "google.protobuf.Duration": findDurationProblem,

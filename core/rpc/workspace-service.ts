@@ -92,7 +92,7 @@ export function createWorkspaceService(
       const size = readPageSize(pageSize);
       if (pageToken !== "" && !LOG_ID_FORM.test(pageToken)) throw badPageToken();
       const { workspace } = accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND);
-      // Read one delivery more than the page size, to find out whether there is a next page.
+      // One delivery more than the page size is read, to find out whether there is a next page.
       const read = await context.deliveryLog.read(workspace.id, size + 1, pageToken || undefined);
       const deliveries = read.slice(0, size);
       return {

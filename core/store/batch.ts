@@ -11,9 +11,9 @@ export interface ShardItems<Item> {
  * the previous call was in progress. A hundred requests that arrive together cost one call of Redis and one write to
  * the append-only file. The busier the store is, the larger the batches are.
  *
- * `run` is called with up to `most` items, grouped by shard, and returns one output per item,
- * in the same order. When `run` throws, all items of that call fail with the error. If the error is StoreUnavailable,
- * the items that are still queued fail too.
+ * `run` is called with up to `most` items, grouped by shard, and returns a list of outputs per shard: one output per
+ * item, in the same order. When `run` throws, all items of that call fail with the error. If the error is
+ * StoreUnavailable, the items that are still queued fail too.
  *
  * @param spansShards whether one call may be for several shards, because all shards are on one server
  */
@@ -26,7 +26,10 @@ export function createBatch<Item, Output>({
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
-  /** The queue of each server (or shard) that has a call in progress or about to start. */
+  /**
+   * The queues of waiting items: one queue for all shards if `spansShards`, else one per shard. A queue exists while it
+   * has a call to the store in progress or about to start.
+   */
   const queues = new Map<number, Waiting<Item, Output>[]>();
 
   async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
@@ -98,11 +101,11 @@ interface Waiting<Item, Output> {
   readonly shard: number;
   readonly item: Item;
   readonly call: Call<Output>;
-  /** The index of the item in its call. */
+  /** The index of the item in the `Call` with which it was added. */
   readonly place: number;
 }
 
-/** Items that were added together. */
+/** Items that were added together by one call of `one` or `all`. */
 interface Call<Output> {
   readonly outputs: Output[];
   /** Number of items without an output. */

@@ -3,7 +3,7 @@ import type { Redis } from "./redis/redis";
 import { asList, asNumber } from "./redis/reply";
 
 const SAMPLE_EVERY_MS = 2_000;
-/** A sample that took longer is ignored, because the moment when Redis read its clock is uncertain. */
+/** A sample with a longer round trip is ignored, because the moment when Redis read its clock is too uncertain. */
 const ROUND_TRIP_MAX_MS = 250;
 
 /**

@@ -10,7 +10,10 @@ import { asList, asText } from "./redis/reply";
  */
 const KEPT_MS = LOGGED_SECONDS * 1_000;
 
-/** The stored form of a delivery: a JSON list, which is short, because a workspace may have a thousand deliveries. */
+/**
+ * The stored form of a delivery: a JSON list. A list is shorter than an object, and a workspace may have a thousand
+ * deliveries.
+ */
 type StoredDelivery = readonly [
   eventId: string,
   eventType: string,

@@ -64,8 +64,9 @@ export type FunctionName =
 /**
  * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
  * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
- * undo the write of an event that a bridge or a game has already seen. The sender got no confirmation, so it would
- * send that event again, under another id. The writes of the other functions are repeated, or matter only for a moment.
+ * undo the write of an event that a bridge or a game has already seen. The sender of that event, which got no
+ * confirmation, would send the event again, under another id. If writes of the other functions are lost, they are made
+ * again, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "append",
@@ -89,7 +90,7 @@ export interface ShardCall {
 
 export type Functions = ReturnType<typeof createFunctions>;
 
-/** The contract's numbers that the library uses. In the source, each name is written between two `@`. */
+/** The contract's numbers that the library uses. In the Lua source, each name is written between two `@`. */
 const NUMBERS: Readonly<Record<string, number>> = {
   FAILING_AFTER_MS,
   HELD_SECONDS,
@@ -149,7 +150,7 @@ function packBytes(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-/** Returns the fields of a list that is packed like arguments. */
+/** Returns the fields of a list that was packed as by `packArguments`. */
 export function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

@@ -50,7 +50,9 @@ export async function openStore(options: StoreOptions) {
   });
   const following = new AbortController();
 
-  /** Returns the stored number of shards. If Redis is new, or restarted empty, stores the configured number. */
+  /**
+   * Returns the stored number of shards. If Redis is new, or restarted empty, stores and returns the configured number.
+   */
   async function keepShards(): Promise<string> {
     const shards = String(options.shards);
     const kept = await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, shards, "NX", "GET"]);

@@ -18,7 +18,7 @@ export async function listenForWakes(redis: Redis) {
     if (of === "in" || of === "push") for (const wake of listeners[of]) wake(Number(shard));
   });
   return {
-    /** Calls `wake` with the shard. Returns a function that stops the calls. */
+    /** Calls `wake` with the number of each shard for which a wake arrives. Returns a function that stops the calls. */
     on(of: WakeOf, wake: (shard: number) => void): () => void {
       listeners[of].add(wake);
       return () => listeners[of].delete(wake);

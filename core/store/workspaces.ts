@@ -26,8 +26,8 @@ interface StoredRecord {
 }
 
 /**
- * A workspace to read, and its cached record. A cached record of the current version is neither sent nor decrypted
- * again.
+ * A workspace to read, and its cached record. If the cached record has the current version, Redis does not send the
+ * record, and core does not decrypt it again.
  */
 interface Wanted {
   readonly id: string;
@@ -72,7 +72,7 @@ export function createWorkspaces(
       remembered.delete(id);
       return undefined;
     }
-    // Decrypt here, not in the batch, so that a record without a matching key fails only its own read.
+    // Records are decrypted here, not in the batch, so that a record without a matching key fails only its own read.
     const record = { workspace: fromRecord(stored.text, box), version: stored.version };
     remember(record, stored.text);
     return record;
@@ -89,7 +89,8 @@ export function createWorkspaces(
       indexEntry(workspace),
     ]);
     const fresh = asNumber(reply);
-    // Requests for the workspace often follow immediately. With the cached record, they need no read.
+    // Requests for the workspace often follow immediately. These requests use the record that is cached here, and need
+    // no read.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }

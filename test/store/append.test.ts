@@ -48,7 +48,7 @@ test("when several cores get requests with the same id at the same time, one req
   expect(outcomes(answers).filter((outcome) => outcome === "stored")).toHaveLength(10);
   expect(outcomes(answers).filter((outcome) => outcome === "repeated")).toHaveLength(110);
   expect((await logged(record)).toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `event ${i}`));
-  // A request id applies to one workspace.
+  // A request id identifies a request only within its workspace.
   const neighbour = await addNeighbour(store, record);
   expect(await store.inboundLog.append(inbound(neighbour, "id-1"))).toEqual({ outcome: "stored" });
 });
@@ -60,7 +60,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
   const ages = fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY }),
     fc.constantFrom(HALF_DAY, DAY, DAY + 1, 2 * DAY),
-    // The clock has stepped back in between.
+    // Below 0: the clock has stepped back between the two requests.
     fc.integer({ min: -HALF_DAY, max: -1 }),
   );
   await fc.assert(

@@ -85,7 +85,7 @@ test("functions that one master has lost are loaded again, even while a slot has
   await master.command("FUNCTION", "FLUSH");
   expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
 
-  // This slot has neither a shard nor the key that stores the number of shards.
+  // No key of a shard is in this slot, and neither is the key that stores the number of shards.
   const slot = slotOf("a key that nobody uses");
   const owner = await cluster.masterOf("a key that nobody uses");
   const others = cluster.nodes.filter((node) => node !== owner);
@@ -210,7 +210,7 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // The event has been stored and read for the group, in calls that got no answer. The lease may have expired since.
+  // The event has been stored and read for the group, in calls that failed. The lease may have expired since.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);

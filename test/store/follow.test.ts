@@ -20,7 +20,7 @@ async function hold(reader: Member, shard: number): Promise<void> {
   await store.redis.command(key, ["PERSIST", key]);
 }
 
-/** Opens a group, appends events in one workspace, and acquires the workspace's shard for a reader. */
+/** Opens a group, appends events in one workspace, and acquires the lease of the workspace's shard for a reader. */
 async function startReading(group: string, ...events: readonly string[]) {
   await log.open(group);
   const shard = await append(...events);

@@ -20,7 +20,7 @@ async function fileBytes(): Promise<number> {
   return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);
 }
 
-/** Checks requests of one address that arrive together. Returns 0 or the µs to wait for each request. */
+/** Checks requests of one address that arrive together. For each request, returns 0 or the µs to wait. */
 async function judge(address: string, limit: number, requests: number): Promise<readonly number[]> {
   const addresses = Array<string>(requests).fill(address);
   const answers = await store.functions.call("admit", prefixOf(address), [String(limit), ...addresses]);

@@ -30,7 +30,7 @@ const delivery = (attempt: number): Delivery => ({
 
 const publish = ({ workspace }: WorkspaceRecord, label: string) =>
   store.outboundEvents.publish(publication(workspace.id, label));
-/** Polls like a bridge that already has all events. With "oldest", the poll returns all held events. */
+/** Polls. From "latest", the default, the page is empty. From "oldest", the page has all held events. */
 const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", { heldEvents } = store) =>
   heldEvents.page({ record, page: { start: { from }, limit: 100 } });
 /** Waits for the next millisecond, because lines of polls and pushes in the same millisecond have no defined order. */
@@ -39,7 +39,10 @@ async function untilNextMs(): Promise<void> {
   await until("the next millisecond", () => Date.now() > began);
 }
 const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
-/** Returns for each line: the number of polls and the number of events that they returned, or the attempt of a push. */
+/**
+ * Returns for each line: the number of polls and the number of events that they returned, or the number of the attempt
+ * of a push.
+ */
 const told = (lines: readonly LoggedDelivery[]) =>
   lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
 

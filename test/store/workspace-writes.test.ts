@@ -20,7 +20,7 @@ interface Loss {
   readonly then?: () => Promise<unknown>;
 }
 
-/** Returns a context for operations. The first writes of its store get no answer. */
+/** Returns a context for operations. The first `writes` writes of its store get no answer. */
 function losing({ writes, isDone, then }: Loss): WorkspaceContext {
   let left = writes;
   async function lose(write: () => Promise<boolean>): Promise<boolean> {

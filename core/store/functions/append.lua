@@ -1,8 +1,9 @@
 -- Makes checks 2, 6 and 7, applies the two idempotency rules, and stores inbound events, in
--- one step. So an event is stored if and only if its id is stored.
+-- one step. So an event is stored if and only if the identity of its request is stored.
 --
--- Ids are fields of small hashes, which Redis keeps packed. An id takes about 20 bytes in a
--- hash with many ids, and twice that in a hash with few.
+-- An identity is a digest of the request id or of the signed request. The digests are fields
+-- of small hashes, which Redis keeps packed. A digest takes about 20 bytes in a hash with many
+-- digests, and twice that in a hash with few.
 -- A request id is stored in the hash of the half day in which it arrived. The hash expires a
 -- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
 -- days of the last 24 hours. It also reads the hash of the next half day, in case the clock
@@ -48,8 +49,8 @@ local function repeats_id(prefix, digest, seconds)
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- Returns true when the same signed request was stored before. Else stores it and returns
--- false.
+-- Returns true when the digest of the signed request was stored before. Else stores the digest
+-- and returns false.
 local function repeats_request(prefix, digest, timestamp)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
@@ -68,7 +69,7 @@ end
 -- - a number: microseconds to wait, because the workspace is over its limit
 -- - {number}: microseconds to wait, because the address is over its limit
 -- If trimming removed events that some group had not acked, these results are followed by
--- {lost, age | size, count, group or ''} for each kind of trimming.
+-- {lost, age | size, count, group or ''} for each trimming that lost events.
 register('append', function(keys, args)
   local prefix = keys[1]
   local now = clock()

@@ -5,8 +5,8 @@
 local READER = 'reader'
 
 -- Reads new entries for a group. If Redis restarted empty and lost the group, the function
--- creates the group again. The group then starts with the first entry, because all entries
--- arrived after the group was opened.
+-- creates the group again. The new group starts with the first entry, because all entries in
+-- the log arrived after the restart.
 local function read_group(log, group, count)
   local read = redis.pcall('XREADGROUP', 'GROUP', group, READER, 'COUNT', count, 'STREAMS', log, '>')
   if type(read) == 'table' and read.err and string.find(read.err, 'NOGROUP', 1, true) then
@@ -47,11 +47,12 @@ register('read_new', function(keys, args)
   return deliveries(read_group(prefix .. ':in', group, count), {})
 end)
 
--- Reads events that the group has read but not acked, and increments their attempts. ARGV:
--- group, token of the lease, count, the entry id to start after ('-' to start at the first
--- entry). If entry ids follow, only these entries are read.
--- Returns false when the token does not hold the lease, else {id of the last pending entry or
--- '', then the events as in read_new}. Entries that are no longer in the log are skipped.
+-- Reads events that the group has read but not acked, and increments the attempt of each.
+-- ARGV: group, token of the lease, count, the entry id to start after ('-' to start at the
+-- first entry). If entry ids follow, only these entries are read.
+-- Returns false when the token does not hold the lease, else {id of the last pending entry
+-- that was found, or '' for none; then the events as in read_new}. Entries that are no longer
+-- in the log are skipped.
 register('read_again', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'

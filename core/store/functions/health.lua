@@ -11,7 +11,7 @@
 -- A waiting workspace is in `:due`. The state of a failing workspace has the field `failing`.
 local FAILING_AFTER_MS = @FAILING_AFTER_MS@
 
--- Records that events of a workspace wait from now on.
+-- Records that the workspace has waiting events from now on.
 local function begin_waiting(prefix, workspace, now)
   redis.call('ZADD', prefix .. ':due', digits(now / 1000 + FAILING_AFTER_MS), workspace)
 end

@@ -22,8 +22,9 @@ end
 
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
 -- removed. The state has the highest removed sequence (`gone`) and the lowest sequence left
--- (`oldest`), so no event is read when there is nothing to remove. `isThere` skips the check
--- that the stream exists, because the caller makes it later. Returns `gone`.
+-- (`oldest`), so no event is read when there is nothing to remove. If `isThere` is true, the
+-- function does not check that the stream exists, because the caller makes this check later.
+-- Returns `gone`.
 local function drop_expired(prefix, workspace, now, held, gone, oldest, isThere)
   if held <= gone then return gone end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US

@@ -2,20 +2,20 @@
 -- of the workspace's state (`:st:`) are used:
 -- - `held`: the last held sequence
 -- - `gone`: the highest expired sequence
--- - `oldest`: the lowest sequence left
+-- - `oldest`: the lowest sequence that is still held
 -- - `served`: the last served sequence
 -- - `total`: the count of all events ever held
 
--- Within these bounds, the function `page` returns the events of a page. For a larger page it
--- returns only the range of the events. A separate XRANGE then reads the events, and costs
--- Redis a fifth of what reading them in the function would cost.
+-- The function `page` returns the events of a page that does not exceed these bounds. For a
+-- larger page, it returns only the range of the events. A separate XRANGE then reads the
+-- events, and costs Redis a fifth of what reading them in the function would cost.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, and the entries of the page (nil for a large page).
--- For a large page, only one event is read, to get its number. In Lua, each event costs as
--- much as a call of Redis.
+-- For a large page, only the first event is read, because its number gives the count (see
+-- held.lua). In Lua, each event read costs as much as a call of Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
@@ -45,7 +45,7 @@ local function page(prefix, now, workspace, from, limit, fields)
   local gap = from ~= 'oldest' and after < gone and 1 or 0
   if not entries then
     -- The last sequence of a large page is unknown here if more events follow. The next poll
-    -- has that sequence as its cursor, and records it.
+    -- sends that sequence as its cursor, and the sequence is recorded then.
     note(more == 1 and start or held, events)
     return { 'page', '', more, gap, { digits(start), digits(held), events } }
   end
@@ -53,8 +53,8 @@ local function page(prefix, now, workspace, from, limit, fields)
   for i, entry in ipairs(entries) do
     bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
   end
-  -- An empty page records `start`: the bridge has the events up to its cursor, and expired
-  -- events do not wait.
+  -- An empty page records `start` as served: the bridge has the events up to its cursor, and
+  -- expired events do not wait.
   note(last or start, events)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(held), events } } end
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
@@ -135,8 +135,8 @@ local function hold(prefix, now, workspace, state, fresh)
   if state.held <= math.max(state.served, gone) then begin_waiting(prefix, workspace, now) end
 end
 
--- Opens the push queue of a shard to add events. `close` stores the bytes of the queue and
--- wakes the cores.
+-- Opens the push queue of a shard to add events. `close` stores the new size of the queue in
+-- bytes, and wakes the cores.
 local function open_queue(prefix, most, mostBytes)
   local length, bytes = queue_size(prefix)
   local added = false
@@ -160,12 +160,12 @@ end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
--- ARGV: seconds that an idempotency key is stored; maximum length and maximum bytes of the push
--- queue. Then for each event: workspace; idempotency key ('' for none); event id; and a list,
--- packed like arguments: message id, expiry in ms ('' for never), type, push. Beyond the
--- maximum of the push queue, events are dropped and logged as overloaded.
--- `push` says how a push workspace gets the event. `retried` and `once`: from the queue, with
--- or without retries. `direct`: the caller pushes the event.
+-- ARGV: seconds that an idempotency key is stored; maximum length and maximum bytes of the
+-- push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
+-- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
+-- push. When the push queue is full, further events are dropped and logged as overloaded.
+-- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
+-- `once`: from the queue, without retries. `direct`: the caller pushes the event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order:
 -- - the sequence
@@ -210,8 +210,8 @@ register('publish', function(keys, args, next_body)
       local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
       state.last, state.sequence = number, sequence
-      -- The last packed field says how the event is pushed. Only the value `direct` ends with
-      -- a "t".
+      -- The last packed field says how the event is pushed. Of its three values, only `direct`
+      -- ends with a "t".
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh = state.fresh

@@ -1,4 +1,4 @@
--- Leases decide which member of a group works on a shard. A group has as its members either
+-- Leases decide which member of a group works on a shard. The members of a group are either
 -- all cores, or all streams of one group of followers. Each member regularly reports that it
 -- is alive, and acquires leases on its share of the shards. A lease expires unless it is
 -- renewed.
@@ -13,7 +13,7 @@ end
 
 -- Acquires or renews leases. ARGV: ms until the leases expire, then for each lease: group,
 -- token of the holder.
--- Returns for each lease, in order: 1 when the token holds it, else 0.
+-- Returns for each lease, in order: 1 when the token now holds the lease, else 0.
 register('take_lease', function(keys, args)
   local answers = {}
   for i = 2, #args, 2 do
@@ -36,9 +36,9 @@ local function alive_key(prefix, group)
   return prefix .. ':alive:' .. group
 end
 
--- Reads all members of a group, removes the silent members, and caches the names of the live
--- members. The cache entry is valid from now until the first live member could become silent,
--- and only while the group has the same number of members.
+-- Reads all members of a group, removes members that have not reported for `silent` ms, and
+-- caches the names of the live members. The cache entry is valid from now until the first live
+-- member could become silent, and only while the group has the same number of members.
 -- Returns the names in order, separated by blanks, and the number of names.
 local function read_alive(prefix, group, now, silent)
   local members = prefix .. ':members:' .. group
@@ -61,7 +61,8 @@ end
 
 -- Returns the same as read_alive, but uses the cache entry while the entry is valid. So a join
 -- costs the same for any number of members. Older releases add and remove members without
--- updating the cache, but then the number of members differs from the cache entry.
+-- updating the cache. The number of members then differs from the number in the entry, so the
+-- entry is not used.
 local function find_alive(prefix, group, now, silent)
   local kept = redis.call('GET', alive_key(prefix, group)) or ''
   local from, due, count, names = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
@@ -81,8 +82,8 @@ end
 -- - {0} when the name belongs to another token
 -- - {-1} when the group is full
 -- A newer member replaces an older member of the same name. The reported ages determine which
--- member is newer. The '1' alone does not, because a member whose first answer was lost sends
--- '1' again.
+-- member is newer. The '1' alone cannot determine this, because a member whose first answer
+-- was lost sends '1' again.
 register('join_group', function(keys, args)
   local prefix = keys[1]
   local group, name, token, fresh, age, silent, most = unpack(args)

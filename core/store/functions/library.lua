@@ -1,14 +1,15 @@
 -- The code that all functions of the library share. A function takes one key: the prefix of a
 -- shard with its hash tag, e.g. "cb:{s7}". The function derives the shard's keys from the
 -- prefix as keys.ts does, so all keys of a shard are in one slot. If all shards are on one
--- server, a call may take several prefixes, each with its own arguments. The call then returns
--- a list with one answer per prefix.
+-- server, one call may be for several shards. The call then takes one prefix per shard, each
+-- with its own arguments, and returns a list with one answer per prefix.
 --
 -- The arguments of a shard ("ARGV" in the comment of each function) are packed into one
 -- argument of the call. Each argument is preceded by its length in four bytes. A batch has
--- hundreds of arguments, and one large argument is cheaper to send and to read. Long texts
--- ("bodies") follow the packed arguments of all shards as separate arguments, because Lua
--- hashes every byte of a string that it creates. `next_body()` returns the next body.
+-- hundreds of arguments, and one large argument is cheaper to send and to read than many small
+-- arguments. Long texts ("bodies") follow the packed arguments of all shards as separate
+-- arguments, because Lua hashes every byte of a string that it creates. `next_body()` returns
+-- the next body.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size = #packed
@@ -23,8 +24,8 @@ end
 local called_at
 
 -- Registers a function. `flags` are flags of Redis: 'no-writes', or 'allow-oom'. A function
--- with 'allow-oom' also runs while Redis is out of memory, because it frees memory, or because
--- callers need it to free memory.
+-- with 'allow-oom' also runs while Redis is out of memory. Such a function frees memory, or
+-- callers need its answer before they can free memory.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name .. '_@V@',
@@ -56,15 +57,16 @@ local function clock()
   return called_at
 end
 
--- Returns an integer up to 2^53 as digits, where tostring would return e.g. 1e+15. An argument
--- of redis.call need not be converted: Redis converts numbers with all digits.
+-- Returns the decimal digits of an integer up to 2^53. For a large integer, tostring would
+-- return e.g. 1e+15. Arguments of redis.call need no conversion, because Redis itself writes
+-- all digits.
 local function digits(number)
   return string.format('%d', number)
 end
 
--- Runs `write` without logging: Redis sends its writes neither to the append-only file nor to
--- replicas. So no answer waits for the disk because of these writes, but a restart or a
--- failover may lose them.
+-- Runs `write` without logging: Redis sends these writes neither to the append-only file nor
+-- to replicas. So no answer waits for the disk because of them, but a restart or a failover
+-- may lose them.
 local function write_unlogged(write)
   redis.set_repl(redis.REPL_NONE)
   write()
@@ -75,14 +77,14 @@ end
 -- microseconds to wait. At the end of the call, `write()` stores the requests that passed.
 --
 -- A limiter's list has the times of the last `limit` requests that passed, oldest first. A
--- request passes when the list has fewer times, or when the oldest time is at least a second
--- ago. So any window of one second has at most `limit` requests. Rejected requests do not
--- count. Each list is written once per call, but is not logged, so all lists are empty after a
--- restart.
+-- request passes when the list has fewer than `limit` times, or when the oldest time is at
+-- least a second ago. So any window of one second has at most `limit` requests. Rejected
+-- requests do not count. Each list is written once per call, but is not logged, so all lists
+-- are empty after a restart.
 --
--- A list whose newest time is a second old is useless. Such a list is emptied when it has
--- STALE_MAX times or more. Otherwise a bridge that polls every few seconds would fill its
--- list.
+-- A list whose newest time is at least a second old is useless, because the next request
+-- passes in any case. Such a list is emptied when it has STALE_MAX times or more. Otherwise a
+-- bridge that polls every few seconds would fill its list.
 local STALE_MAX = 16
 local LIMITER_LEAST_MS = 2000
 local LIMITER_MS = 10000
@@ -90,8 +92,8 @@ local LIMITER_MS = 10000
 local function read_limiter(key, now)
   local count = redis.call('LLEN', key)
   local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
-  -- When the clock stepped back by more than a second, the list is useless: every request
-  -- would be rejected until the clock has caught up.
+  -- When the clock has stepped back by more than a second, the list is emptied. A full list
+  -- could reject every request until the clock has caught up.
   local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
   -- After a smaller step back, the newest time serves as the current time until the clock has
   -- caught up.

@@ -15,16 +15,16 @@ local LOGGED_SECONDS = @LOGGED_SECONDS@
 -- such a pause, so the log shows the pause.
 local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 
--- An id is '<ms>-<number>'. The ids of polls have at least this number. Redis never adds this
--- many entries to a stream in one millisecond, so no delivery has the id of a poll.
+-- An id is '<ms>-<number>'. In the id of a poll, the number is at least this. Redis never adds
+-- this many entries to a stream in one millisecond, so no delivery has the id of a poll.
 local POLL_NUMBER_MIN = 1000000
 
 local function id_of(line)
   return string.match(line, '^%S+')
 end
 
--- Returns the id of a new entry of polls. `last` is the previous entry ('' for none). Ids
--- increase even when the clock steps back.
+-- Returns the id of a new entry of polls. `last` is the previous entry of polls ('' for none).
+-- Ids increase even when the clock steps back.
 local function next_poll_id(now, last)
   local ms, number = string.match(last, '^(%d+)-(%d+)')
   if ms and tonumber(ms) >= math.floor(now / 1000) then return ms .. '-' .. digits(number + 1) end
@@ -107,7 +107,8 @@ register('read_deliveries', function(keys, args)
   return { to_deliveries(entries), polls }
 end, { 'no-writes' })
 
--- Reads the entries that were added since the last read, and the run in progress.
+-- Reads the entries that were added since the caller's last read, and the run in progress if
+-- it has changed since.
 -- ARGV: workspace, the id of the last delivery seen, the last line of polls seen, count.
 -- Returns the same as read_deliveries, except that the deliveries are oldest first.
 register('read_newer', function(keys, args)

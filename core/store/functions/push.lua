@@ -7,15 +7,16 @@
 -- The group of all cores. No group of followers can have this name.
 local CORES = '!cores'
 
--- Number of entries in one XRANGE. It is small, because entries beyond the byte limit are
--- read for nothing.
+-- Number of entries in one XRANGE. The number is small, because entries beyond the byte limit
+-- are read but not returned.
 local READ_AT_ONCE = 20
 
--- Reads events from the queue. An entry has one value, packed like arguments: workspace, event
--- id, sequence, message id, expiry in ms ('' for never), type, `retried` or `once`, envelope.
+-- Reads events from the queue. An entry has one value, packed in the same way as arguments:
+-- workspace, event id, sequence, message id, expiry in ms ('' for never), type, `retried` or
+-- `once`, envelope.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
--- maximum number of events, maximum bytes of all events. At least one event is read, however
--- large.
+-- maximum number of events, maximum bytes of all events. Unless no events are left, at least
+-- one event is read, however large.
 -- Returns false when the token does not hold the lease. Else returns a list:
 -- - 1 when the queue was read to its end, else 0
 -- - a list of the workspaces of the events, each followed by its version ('0' for a workspace
@@ -92,7 +93,7 @@ local function hold_queued(prefix, now, workspace, entry)
   return 'recorded'
 end
 
--- Removes an event from the queue. Returns whether the queue had the event.
+-- Removes an event from the queue, and its attempts. Returns whether the queue had the event.
 local function take_out(prefix, entry, tried)
   if tried then redis.call('HDEL', prefix .. ':tries', entry) end
   return redis.call('XDEL', prefix .. ':push', entry) == 1

@@ -5,8 +5,8 @@
 -- ARGV: workspace, the version to replace ('0': the workspace must not exist), record, mode,
 -- index entry.
 -- Returns the new version, or 0 when the current version differs. Versions follow the clock,
--- because a failover may undo a change. The next change must then get another version, because
--- a core may have cached the undone change.
+-- because a failover may undo a change. The next change must then get a different version,
+-- because a core may have cached the undone change.
 register('put_workspace', function(keys, args)
   local prefix = keys[1]
   local workspace, version, record, mode, entry = unpack(args)
@@ -21,7 +21,8 @@ register('put_workspace', function(keys, args)
   redis.call('ZADD', prefix .. ':all', 0, entry)
   local fields = redis.call('HMGET', state, 'held', 'served')
   if mode ~= 'poll' then
-    -- The workspace no longer polls, so no event waits and an outage has ended.
+    -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
+    -- outage has ended.
     redis.call('ZREM', prefix .. ':due', workspace)
     redis.call('HDEL', state, 'failing')
   elseif was ~= 'poll' and tonumber(fields[1] or 0) > tonumber(fields[2] or 0) then

@@ -31,8 +31,8 @@ function check(settings: ReadonlyMap<string, string>): readonly Advice[] {
 }
 
 /**
- * Returns advice about the settings that may lose data, for each master. If CONFIG GET fails, returns one item that
- * says so.
+ * Returns advice about the settings that may lose data, for each master. If CONFIG GET fails, returns one item, which
+ * says that the settings could not be checked.
  */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
   try {

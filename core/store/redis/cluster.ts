@@ -35,9 +35,9 @@ const LOOK_WITHIN_MS = 1_000;
  * temporary errors are thrown. Among them is ASK, which means that the keys of a shard are on two servers while the
  * slot moves.
  *
- * Core receives messages from one master only, because a cluster sends each message to all servers. When the connection
- * to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners for wakes
- * expect lost messages.
+ * Core subscribes to messages at one master only, because a cluster sends each message to all servers. When the
+ * connection to that master is lost, core uses another master. Messages sent in the meantime are lost, but listeners
+ * for wakes tolerate lost messages.
  */
 export async function connectCluster(
   { seeds, access }: ClusterTarget,
@@ -201,7 +201,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
   const ranges = asList(slots).map((range) => {
     const [from, to, master] = asList(range);
     const [endpoint, port] = asList(master);
-    // A server may not know its own host name. In that case, use the host at which the server was queried.
+    // A server may not know its own host name. In that case, the host at which the server was queried is used.
     const host = endpoint === null || endpoint === undefined ? "" : asText(endpoint);
     const known = host === "" || host === "?" ? ("host" in asked ? asked.host : "") : host;
     return { from: asNumber(from), to: asNumber(to), address: { host: known, port: asNumber(port) } };

@@ -24,8 +24,8 @@ export interface Redis {
   /** Whether all keys are on one server, so that a function may touch keys of several shards. */
   readonly isOneMaster: boolean;
   /**
-   * Sends one command to the master that has `key`, the command's first key. With an empty
-   * `key`, always uses the same master. Throws StoreUnavailable when there is no answer in time.
+   * Sends one command to the master that has `key`, the command's first key. On a cluster, a command with an empty
+   * `key` goes to the master of slot 0. Throws StoreUnavailable when there is no answer in time.
    */
   command(key: string, args: readonly Argument[]): Promise<Reply>;
   /**
@@ -118,8 +118,8 @@ function createTemplate() {
     commandsQueueMaxLength: COMMANDS_IN_FLIGHT_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: "disabled",
-    // The function `answered` applies the timeout for answers. That costs less than the library's signal for each
-    // command.
+    // The function `answered` applies the timeout for answers. This costs less than the signal that the library would
+    // create for each command.
     commandOptions: { timeout: 0 },
   });
 }
@@ -208,14 +208,17 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 }
 
 /**
- * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a
- * replica, or is failing over; or the slot has moved or is moving to another server. ASK is
- * never followed: while a slot moves, its keys are on two servers, and a function would see only some of these keys.
+ * Temporary error replies. They say that the server is loading, is out of memory, cannot write to disk, is a replica,
+ * or is failing over; or the slot has moved or is moving to another server. ASK is never followed: while a slot moves,
+ * its keys are on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
 
-/** Returns the text of an error reply, or of an error reply that caused a StoreUnavailable. */
+/**
+ * Returns the text of an error reply, or of an error reply that caused a StoreUnavailable; undefined for any other
+ * error.
+ */
 export function errorReply(error: unknown): string | undefined {
   const reply = error instanceof StoreUnavailable ? error.cause : error;
   return reply instanceof ErrorReply ? reply.message : undefined;

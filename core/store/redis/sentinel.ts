@@ -21,8 +21,8 @@ const SENTINEL_WITHIN_MS = 1_000;
 
 /**
  * Connects to the master that the sentinels name, and follows failovers. When the connection to the master is lost,
- * core does not reconnect but queries the sentinels again. After a failover, the old master would accept writes that
- * are lost later.
+ * core does not reconnect but queries the sentinels again: after a failover, the old master may accept writes that are
+ * lost later.
  *
  * Core queries all sentinels every second, and immediately when a connection is lost or a server proves to be a
  * replica. Core uses the answer with the highest epoch, which is the epoch of the latest failover. While no sentinel
@@ -62,8 +62,8 @@ export async function connectSentinel(
     if (isReady() && master?.name === nameOf(found)) return;
     leave();
     const fresh = await enter(found);
-    // Sentinel may have promoted another server meanwhile, so query again. After a restart, the old master still
-    // acts as a master until Sentinel makes it a replica.
+    // Sentinel may have promoted another server meanwhile, so the sentinels are queried again. After a restart, the old
+    // master still acts as a master until Sentinel makes it a replica.
     const still = await findMaster(sentinels, target.master).catch(() => undefined);
     if (closing.signal.aborted || still === undefined || nameOf(still) !== fresh.name) close(fresh);
     else master = fresh;

@@ -9,7 +9,7 @@ export interface Access {
   readonly tls: boolean;
 }
 
-/** The servers in REDIS_URL. */
+/** The servers in REDIS_URL, and how to connect to them. */
 export type RedisTarget =
   | { readonly kind: "server"; readonly address: Address; readonly access: Access }
   | {
