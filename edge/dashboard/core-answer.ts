@@ -19,7 +19,7 @@ const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.RESOURCE_EXHAUSTED,
 ]);
 
-/** For each of core's field names: the front end's name of the field, and the words for people. */
+/** Maps each of core's field names to the front end's name for the field, and to the text shown in messages. */
 const FIELDS: Readonly<Record<string, readonly [field: string, words: string]>> = {
   target_url: ["targetUrl", "the target URL"],
   owner_email: ["ownerEmail", "the owner's email"],

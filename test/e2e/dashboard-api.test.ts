@@ -109,7 +109,7 @@ describe("searching", () => {
   });
 });
 
-test("health is answered only for the ids of existing workspaces", async () => {
+test("the health of existing workspaces is returned, and unknown ids are omitted", async () => {
   const [one, other] = [await workspaces.make(), await workspaces.make()];
   const answer = await ask(`/health?ids=${one.id},${NOBODY},${other.id}`);
   expect(answer.json).toEqual({

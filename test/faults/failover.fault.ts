@@ -81,7 +81,7 @@ describe.each([
     const { became, followedAt, servedAt } = failedOver;
     expectSums(became);
     // A client repeats a request that got no complete answer.
-    // If the new master lacks the event, the event gets a second id.
+    // If the new master has lost the event of the first request, the repeat creates a second event, with a new id.
     if (became.lost.length === 0 && became.duplicated.length === 0) expect(became.wrong).toEqual([]);
     // The replica's lag depends on the machine. So only writes between `followedAt` and `servedAt` may be lost.
     for (const { at } of became.lost) {

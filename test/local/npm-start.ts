@@ -53,7 +53,7 @@ export function pathWith(scripts: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Starts a run in a new process group, as a terminal does. With `npmIn`, runs `npm start` in that folder. */
+/** Starts a run in a new process group, as a terminal does. `folder` is the data folder. If `npmIn` is set, runs `npm start` in the folder `npmIn`. */
 export async function start({
   folder = newFolder(),
   env = {},

@@ -231,7 +231,7 @@ describe("the register of a group", () => {
     expect(await reads()).toBe(before);
   });
 
-  test("is correct immediately after an older release, which has no cache, adds or removes a member", async () => {
+  test("is correct as soon as an older release, which updates no cache, has added or removed a member", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;

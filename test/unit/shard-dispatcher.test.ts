@@ -247,7 +247,7 @@ test("if a store that lost the lease rejects an outcome, the outcome is recorded
 });
 
 // time: controlled
-test("after a failover to a store whose clock is behind, its entries are found, and no entry is pushed twice", async () => {
+test("after a failover to a store whose clock is behind, new entries with lower ids are found, and no accepted push is repeated", async () => {
   await shard().run(500, {
     queue: [queued(5)],
     answer: ({ eventId, number }) => (eventId === "evt_5" && number === 1 ? REFUSED : OK),

@@ -6,7 +6,7 @@ import { Broken, noReply } from "../rule";
 import { createEventMaker, type EventMaker } from "./event-maker";
 import type { ObservedChat } from "./observed-chat";
 
-/** The bridge under check, with helpers for the rules. */
+/** The bridge that is being checked, with helpers for the rules. */
 export interface PushTarget {
   readonly make: EventMaker;
   readonly secrets: readonly string[];

@@ -15,7 +15,7 @@ export interface RequestChange {
   readonly workspace?: string;
 }
 
-/** The service under check, with functions that call it as a bridge of one workspace does. */
+/** The service that is being checked, with functions that call it as a bridge of one workspace does. */
 export interface ServiceTarget {
   readonly workspace: string;
   readonly secrets: readonly string[];
