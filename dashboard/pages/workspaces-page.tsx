@@ -4,6 +4,7 @@ import { Icon } from "../parts/icon";
 import { Loading } from "../parts/loading";
 import { PageHeading } from "../parts/page-heading";
 import { Link, navigate, useHere } from "../router";
+import { useDraft } from "../use-draft";
 import { useSearch } from "../workspaces/use-search";
 import { useWorkspacePages } from "../workspaces/use-workspace-pages";
 import { WorkspaceTable } from "../workspaces/workspace-table";
@@ -15,8 +16,7 @@ const SHOWN_AT_ONCE = 50;
 
 export function WorkspacesPage() {
   const search = useHere().searchParams.get("search") ?? "";
-  const [typed, setTyped] = useState(search);
-  useEffect(() => setTyped(search), [search]);
+  const [typed, setTyped] = useDraft(search);
   useEffect(() => {
     const wanted = typed.trim();
     if (wanted === search) return;

@@ -1,4 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
 import { ID_MAX_CHARACTERS } from "../../contract/numbers";
 import type { WorkspaceShape } from "../../edge/dashboard/shapes";
 import { announce } from "../announce";
@@ -7,6 +6,7 @@ import { ActionButton } from "../parts/action-button";
 import { Field, FormFault } from "../parts/field";
 import { Instant } from "../parts/instant";
 import { useAction } from "../use-action";
+import { useDraft } from "../use-draft";
 
 export interface ProfileCardProps {
   readonly workspace: WorkspaceShape;
@@ -15,10 +15,8 @@ export interface ProfileCardProps {
 
 /** Shows and changes the workspace's name, and the address that is notified when its bridge stops polling. */
 export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
-  const [name, setName] = useState(workspace.name);
-  const [ownerEmail, setOwnerEmail] = useState(workspace.ownerEmail);
-  useEffect(() => setName(workspace.name), [workspace.name]);
-  useEffect(() => setOwnerEmail(workspace.ownerEmail), [workspace.ownerEmail]);
+  const [name, setName] = useDraft(workspace.name);
+  const [ownerEmail, setOwnerEmail] = useDraft(workspace.ownerEmail);
   const saving = useAction(async () => {
     onChange(await api.update(workspace.id, { name: name.trim(), ownerEmail: ownerEmail.trim() }));
     announce("Saved.");

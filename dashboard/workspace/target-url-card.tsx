@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { HealthShape, WorkspaceShape } from "../../edge/dashboard/shapes";
 import { announce } from "../announce";
 import { api } from "../api";
@@ -6,6 +6,7 @@ import { ActionButton } from "../parts/action-button";
 import { ConfirmDialog } from "../parts/confirm-dialog";
 import { Field, FormFault } from "../parts/field";
 import { useAction } from "../use-action";
+import { useDraft } from "../use-draft";
 import { waitingWords } from "../words/health-words";
 
 export interface TargetUrlCardProps {
@@ -17,9 +18,8 @@ export interface TargetUrlCardProps {
 /** Sets and clears the URL that events are pushed to. */
 export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProps) {
   const { id, targetUrl } = workspace;
-  const [typed, setTyped] = useState(targetUrl);
+  const [typed, setTyped] = useDraft(targetUrl);
   const [asking, setAsking] = useState<"push" | "poll" | undefined>(undefined);
-  useEffect(() => setTyped(targetUrl), [targetUrl]);
   const wanted = typed.trim();
 
   async function set(url: string): Promise<void> {

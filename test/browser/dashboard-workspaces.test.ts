@@ -132,4 +132,29 @@ describe("with many workspaces", () => {
     await box.fill("");
     await page.getByText("Page 1").waitFor();
   });
+
+  test("text that is typed while the page is still being drawn stays in the search box", async () => {
+    const { page } = await browser.visitSignedIn(dashboardUrl);
+    // An observer runs before the browser draws the box for the first time.
+    await page.addInitScript(`
+      new MutationObserver((_, observer) => {
+        const box = document.querySelector("input[type=search]");
+        if (box === null) return;
+        observer.disconnect();
+        box.value = "numbered 3";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+      }).observe(document, { childList: true, subtree: true });
+    `);
+    await page.reload();
+    await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
+  });
+
+  test("a search that starts between two words keeps the typed space", async () => {
+    const box = page.getByRole("searchbox", { name: /^Search/ });
+    await box.pressSequentially("numbered ");
+    await page.waitForURL(/search=numbered$/);
+    await box.pressSequentially("3");
+    await page.getByText(/^Searched all \d+ workspaces: 11 found\.$/).waitFor();
+    expect(await box.inputValue()).toBe("numbered 3");
+  });
 });
