@@ -3,7 +3,7 @@ import { DAY_SECONDS } from "./numbers";
 interface ResultMeaning {
   /** `failed`: an attempt failed. `dropped`: the event was dropped without a further attempt. */
   readonly outcome: "success" | "failed" | "dropped";
-  /** The label for people. */
+  /** The text that the dashboard shows for the result. */
   readonly words: string;
 }
 
@@ -34,7 +34,7 @@ export type DeliveryResult = keyof typeof RESULTS;
 type ResultOf<Outcome> = {
   [Result in DeliveryResult]: (typeof RESULTS)[Result]["outcome"] extends Outcome ? Result : never;
 }[DeliveryResult];
-/** The step at which an attempt to push failed. */
+/** The reason why an attempt to push failed. */
 export type Failure = ResultOf<"failed">;
 /** The reason why an event was dropped without a further attempt. */
 export type DropReason = ResultOf<"dropped">;
@@ -55,7 +55,7 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
-/** Maximum number of entries of polls in the log. */
+/** Maximum number of entries for polls in a workspace's delivery log. */
 export const POLLS_LOGGED_MAX = 500;
-/** Seconds for which the log keeps a delivery. */
+/** Seconds for which the delivery log keeps an entry. */
 export const LOGGED_SECONDS = 7 * DAY_SECONDS;

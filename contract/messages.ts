@@ -12,7 +12,10 @@ const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
 /** Prompts and results that stay useful for hours. */
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
-/** The kinds of message, in the contract's order ("Message", "`expiresAt` values", "Delivery, retries and expiry"). */
+/**
+ * The kinds of message, in the contract's order (sections "Message", "`expiresAt` values", "Delivery, retries and
+ * expiry").
+ */
 const KINDS = {
   text: LIVE,
   card: LIVE,

@@ -45,7 +45,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
       tls: readTls(settings),
       shards: settings.integer(
         "SHARDS",
-        "number of shards of the store, fixed at its first start",
+        "number of shards of the store, fixed at core's first start",
         { min: 1, max: 1024 },
         16,
       ),
@@ -91,7 +91,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
     };
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
       settings.fault(
-        "CORE_TOKENS is missing: without tokens core listens on loopback only, and rejects every call",
+        "CORE_TOKENS is missing: without tokens, core may listen only on loopback, and rejects every call",
       );
     }
     return config;

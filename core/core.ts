@@ -148,8 +148,8 @@ export async function createCore(
     );
     closers.unshift(async () => {
       streams.abort();
-      // Both are closed in parallel, so that other cores acquire the shards without waiting for this core's
-      // last callers.
+      // The listener and the leases are closed in parallel, so that other cores acquire the shards without waiting
+      // for this core's last callers.
       await Promise.all([rpc.close(), leases.close()]);
     });
     if (config.tokens.length === 0) log.warn("CORE_TOKENS is empty: core rejects every call");
@@ -187,14 +187,14 @@ async function closeInTurn(closers: readonly (() => Promise<void>)[]): Promise<v
 
 async function failOnceAborted(signal: AbortSignal): Promise<never> {
   await once(signal, "abort");
-  throw new Error("core was stopped while it started");
+  throw new Error("core was stopped while it was starting");
 }
 
 const SAME_DROP_EVERY_MS = 10_000;
 
 /**
  * Returns a function that logs dropped inbound events: the first drop immediately, and then the sum of later
- * drops, at most once per interval.
+ * drops, at most once per `SAME_DROP_EVERY_MS`.
  */
 function inboundDropTeller(log: Logger): (dropped: InboundDropped) => void {
   let untold = 0;

@@ -6,8 +6,8 @@ const SECRET_BYTES = 32;
 const POOL_BYTES = 4096;
 
 /**
- * Returns a source of random fractions. It reads many bytes in one call, because a ULID needs one fraction per
- * character.
+ * Returns a source of random fractions. The source reads many bytes in one call, because a ULID needs one fraction
+ * per character.
  */
 function createRandomFractions(): () => number {
   let pool = Buffer.alloc(0);
@@ -22,7 +22,7 @@ function createRandomFractions(): () => number {
 }
 
 export function createIds(now: Clock): Ids {
-  // The factory is monotonic, so ids of the same millisecond also rise, and cannot collide within one core.
+  // The factory is monotonic, so ids of the same millisecond also increase, and cannot collide within one core.
   const ulid = monotonicFactory(createRandomFractions());
   return {
     event: () => `evt_${ulid(now())}`,

@@ -9,7 +9,7 @@ export interface RenderedEnvelope {
   readonly afterSequence: string;
 }
 
-/** The fields of every envelope, except its sequence. Times are in ms since the epoch. */
+/** The fields of every envelope, except its type and sequence. Times are in ms since the epoch. */
 export interface EnvelopeHead {
   readonly eventId: string;
   readonly workspaceId: string;

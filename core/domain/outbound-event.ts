@@ -6,7 +6,7 @@ import type { MessageKind } from "../../contract/messages";
 export type Button =
   { readonly label: string; readonly action: string } | { readonly label: string; readonly url: string };
 
-/** A message without its id. Core creates the id; an update names the id of its message. */
+/** A message without its id. Core creates the id of a new message. An update has the id of the message to replace. */
 export interface MessageBody {
   readonly kind: MessageKind;
   readonly text: string;

@@ -4,7 +4,10 @@ import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, MESSAGE_ID_FORM } from "../../con
 import { LIFETIME_MAX_MS } from "./bounds";
 import type { Button, MessageBody, OutboundEvent } from "./outbound-event";
 
-/** The first rule that an outbound event breaks. `field` is relative to the event's content. */
+/**
+ * The first rule that an outbound event breaks. `field` is relative to the event's content, unless it is
+ * `idempotency_key` or `lifetime`.
+ */
 export interface OutboundFault {
   readonly field: string;
   readonly message: string;
@@ -50,7 +53,7 @@ function messageFault(body: MessageBody): OutboundFault | undefined {
   if (body.image !== null && !isHttpUri(body.image)) {
     return fault("message.image", "must be an absolute http or https URI");
   }
-  // This applies to every kind: a bridge that does not draw the data would show an empty post.
+  // This rule applies to every kind: a bridge that does not draw the data would show an empty post.
   if (isBlank(body.text) && body.buttons.length === 0 && body.image === null) {
     return fault("message.text", "must not be blank unless the message has buttons or an image");
   }

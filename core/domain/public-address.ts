@@ -3,19 +3,19 @@ import ipaddr from "ipaddr.js";
 /** An address block: its first address and the length of its prefix in bits. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** The agent of Azure's hosts. It is an internal service of a cloud, but has a global address. */
+/** The address of the agent on Azure's hosts. The agent is an internal service of a cloud, but has a global address. */
 const AZURE_HOST_AGENT = "168.63.129.16";
 /**
- * The local NAT64 prefix. Each site chooses the position of the IPv4 address within the prefix, so all these
- * addresses are rejected.
+ * The local NAT64 prefix. Each site chooses the position of the IPv4 address after the prefix, so all addresses with
+ * this prefix are rejected.
  */
 const NAT64_LOCAL: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("64:ff9b:1::"), 48];
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
 /**
- * Returns undefined for a public address, and otherwise the reason in a few words. A public address is global
- * unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4 address is public only
- * if the IPv4 address is public.
+ * Returns undefined for a public address, and otherwise says in a few words why the address is not public. A public
+ * address is global unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4 address is
+ * public only if the IPv4 address is public.
  *
  * @param address an IP address in any textual form
  */
@@ -64,7 +64,7 @@ export function isInBlocks(address: string, blocks: readonly AddressBlock[]): bo
   return blocks.some(([first, bits]) => first.kind() === parsed.kind() && parsed.match(first, bits));
 }
 
-/** Returns the IPv4 address that a mapped, NAT64, 6to4 or Teredo address contains. */
+/** Returns the IPv4 address that a v4-mapped, NAT64, 6to4 or Teredo address contains. */
 function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const bytes = address.toByteArray();
   switch (address.range()) {

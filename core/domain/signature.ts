@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 import { SIGNATURE_FORM } from "../../contract/forms";
 
-/** A `Service-Signature` header that has the contract's form. */
+/** A `Service-Signature` header in the format of the contract. */
 export interface ParsedSignature {
   /** The digits of the timestamp exactly as sent, because they are part of the signed text. */
   readonly timestamp: string;
@@ -27,7 +27,7 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   return { timestamp, digests };
 }
 
-/** HMAC-SHA256 over `<t>.<raw text>` (Authentication 2). */
+/** Returns the HMAC-SHA256 over `<t>.<raw text>` (Authentication 2). */
 function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hmac {
   return createHmac("sha256", key).update(`${timestamp}.`).update(raw);
 }

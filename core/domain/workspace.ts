@@ -58,7 +58,7 @@ export function deliveryMode(workspace: Workspace): DeliveryMode {
   return workspace.targetUrl === "" ? "poll" : "push";
 }
 
-/** Returns when a secret expires, in ms since the epoch; undefined for the newest secret. */
+/** Returns the time at which a secret expires, in ms since the epoch; undefined for the newest secret. */
 export function lapsesAtMs(secret: SigningSecret): number | undefined {
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
@@ -75,7 +75,7 @@ export function activeKeys(workspace: Workspace, nowMs: number): readonly KeyObj
 
 /**
  * Returns the workspace with `fresh` as its newest secret. The previous secret stays valid for
- * `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are active already.
+ * `ROTATION_OVERLAP_MS`. Returns undefined when `ACTIVE_SECRETS_MAX` secrets are already active.
  */
 export function withRotatedSecret(workspace: Workspace, fresh: SigningSecret): Workspace | undefined {
   const nowMs = fresh.createdAtMs;

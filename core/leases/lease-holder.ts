@@ -24,7 +24,7 @@ export interface LeaseHolderOptions {
   onRenewed?(shard: number): void;
   /** Called when another member holds the lease of a shard that this member tried to acquire or renew. */
   onRefused?(shard: number): void;
-  /** Called when this member is no longer a member of its group. */
+  /** Called when a join fails: another member has replaced this member, or the group is full. */
   onNotJoined?(reason: NotJoined): void;
   /** Called with every error except `StoreUnavailable`. */
   onFault(error: unknown): void;
@@ -66,8 +66,8 @@ interface HeldLease extends Lease {
  * Holds a member's fair share of the shards, each in a `LeaseState`.
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, renews its leases, acquires free leases, and
- * drains leases in another member's share. A lease that was not renewed in time is lost. This also works after
- * this process was paused: the late timer finds the lease expired, and the store rejects work without a lease.
+ * drains leases in another member's share. A lease that was not renewed in time is lost. The same happens after
+ * a pause of this process: the late timer finds the lease expired, and the store rejects work without a lease.
  */
 export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
   const { leases, member } = options;
@@ -201,7 +201,7 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
     endBeats();
     await beating;
     await share.idle();
-    // The member leaves first. Other members can then acquire each shard as soon as this member releases the shard.
+    // `leave` is called first, so that other members can acquire each shard as soon as this member releases the shard.
     const left = leases.leave(member).catch(onFault);
     await Promise.all([left, ...[...held.values()].map(release)]);
   }

@@ -15,7 +15,7 @@ export interface Lease {
   /** Proves to the store that this member holds the lease. */
   readonly token: string;
   readonly state: LeaseState;
-  /** Aborted when the work on the shard must stop: no work begins, and the work in progress is finished. */
+  /** Aborted when the work on the shard must stop: no new work begins, and the work in progress is finished. */
   readonly stopping: AbortSignal;
   /** Aborted when this member no longer holds the lease: all work on the shard stops. */
   readonly over: AbortSignal;

@@ -1,10 +1,10 @@
 export interface ShareOptions {
   readonly shards: number;
-  /** The name of this member: a core, or a stream of a group of followers (see `Member`). */
+  /** The name of this member, which is a core or a stream of a group of followers (see `Member`). */
   readonly name: string;
   /**
    * Reports that this member is alive. Resolves with the names of all live members in order, or with undefined
-   * when this member has lost its membership.
+   * when this member cannot be in the group (see `NotJoined`).
    */
   join(): Promise<readonly string[] | undefined>;
   /** Acquires a shard or renews its lease if the shard is in this member's share. Otherwise releases the shard. */

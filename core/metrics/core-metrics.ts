@@ -5,7 +5,7 @@ import { addBacklogMetrics } from "./backlog-metrics";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 
-/** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric, with the same text. */
+/** Creates the metrics of a core, and the counts behind them. docs/metrics.md lists each metric with its help text. */
 export function createCoreMetrics() {
   const metrics = createMetrics();
   const { counter } = metrics;

@@ -1,4 +1,4 @@
-/** Measures the store. Its methods are called on the hot path, so they must cost next to nothing. */
+/** Measures the store. The methods are called on the hot path, so they must cost next to nothing. */
 export interface StoreMeter {
   /**
    * Called after each call of a store function.
@@ -8,7 +8,7 @@ export interface StoreMeter {
    * @param isAnswered false when the call failed
    */
   called(name: string, items: number | undefined, ms: number, isAnswered: boolean): void;
-  /** Called when a sequence was assigned. */
+  /** Called with each sequence that the store has assigned. */
   minted(sequence: number): void;
   /** Called when a connection is ready, for the first time or after a reconnection. */
   connected(): void;
@@ -16,7 +16,7 @@ export interface StoreMeter {
   disconnected(): void;
 }
 
-/** Measures pushes. Its methods are called on the hot path, so they must cost next to nothing. Times are in ms. */
+/** Measures pushes. The methods are called on the hot path, so they must cost next to nothing. Times are in ms. */
 export interface PushMeter {
   /** Called when a first attempt starts. `ms` is the time since the event was published. */
   waited(ms: number): void;

@@ -70,7 +70,7 @@ export interface PushAttempt {
   readonly workspaceId: string;
   /** The Service-Signature header over the envelope. */
   readonly signature: string;
-  /** The event's wire bytes. */
+  /** The body of the request, which is the event as JSON. */
   readonly envelope: Uint8Array;
 }
 

@@ -49,7 +49,7 @@ export interface Workspaces {
 /** Seconds until the next request of the sender would pass, at least 1; undefined when this request passes. */
 export type RetryAfterSeconds = number | undefined;
 
-/** The limit per sending address (check 2 of the contract), as a separate step. */
+/** The limit per sending address (check 2 in README.md), as a separate step. */
 export interface RequestLimits {
   /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
   admitAddress(address: string): Promise<RetryAfterSeconds>;
@@ -65,7 +65,7 @@ export type RequestIdentity =
   /** For a request without an id: its signed timestamp (in seconds) and its exact bytes. */
   | { readonly by: "bytes"; readonly timestamp: number; readonly body: Uint8Array };
 
-/** An inbound request that passed check 1 and checks 3 to 5. */
+/** An inbound request that passed checks 1, 3, 4 and 5 of the table in README.md. */
 export interface Append {
   /** The record that checks 3 to 5 used. */
   readonly record: WorkspaceRecord;
@@ -90,8 +90,8 @@ export type Appended =
 /** The log of accepted inbound events. */
 export interface InboundLog {
   /**
-   * Makes checks 2, 6 and 7, checks for a repeat, and stores the event, in this order and in one step. The event is
-   * durable when the promise resolves. On a cluster, check 2 is a separate step before the other checks.
+   * In one step and in this order: performs checks 2 and 6, reports a failed check 7, detects a repeat, and stores the
+   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step before the others.
    */
   append(append: Append): Promise<Appended>;
 }
@@ -154,7 +154,7 @@ export type PageStart =
   | { readonly from: "latest" }
   | { readonly from: "after"; readonly cursor: string };
 
-/** A poll that passed check 1 and checks 3 to 5. */
+/** A poll that passed checks 3 to 5 of the table in README.md. */
 export interface PageRequest {
   /** The record that checks 3 to 5 used. */
   readonly record: WorkspaceRecord;
@@ -167,7 +167,7 @@ export interface PageRequest {
 export type PageAnswer =
   | {
       readonly outcome: "page";
-      /** The wire bytes of each event. */
+      /** The bytes of each event, as sent to the bridge. */
       readonly events: readonly Buffer[];
       /**
        * The sequence of the last event on the page. For a page from "latest", the sequence of the newest event. For any
@@ -186,7 +186,7 @@ export type PageAnswer =
 
 /** Events held for polling bridges. */
 export interface HeldEvents {
-  /** Makes checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before the other checks. */
+  /** Performs checks 2 and 6, then reads the page. On a cluster, check 2 is a separate step before check 6. */
   page(request: PageRequest): Promise<PageAnswer>;
 }
 
@@ -200,7 +200,7 @@ export interface QueuedPush {
   readonly eventType: string;
   readonly expiresAtMs: number | null;
   readonly isRetried: boolean;
-  /** The event's wire bytes, in the same form as on a page. */
+  /** The bytes of the event, the same as on a page. */
   readonly envelope: Buffer;
   /** Bytes of the event's entry in the queue: the envelope and all other fields. */
   readonly bytes: number;
@@ -210,7 +210,7 @@ export interface QueuedPush {
   readonly firstFailedAtMs: number;
 }
 
-/** The bounds of one read. Unless no events are left, a read returns at least one event, however large. */
+/** The bounds of one read. If any events are left, a read returns at least one event, however large. */
 export interface ReadBound {
   readonly events: number;
   readonly bytes: number;
@@ -224,7 +224,7 @@ export interface QueueRead {
   readonly isEnd: boolean;
 }
 
-/** The result of an attempt, or the decision about a queued event without an attempt. */
+/** The result of an attempt, or a decision that needs no attempt, e.g. to drop an expired event. */
 export interface PushRecord {
   readonly push: QueuedPush;
   readonly delivery: Delivery | undefined;
@@ -241,11 +241,11 @@ export interface PushRecord {
 
 /**
  * - "recorded": the record is stored.
- * - "lost": nothing was recorded, because another core holds the lease of the shard.
+ * - "lost": nothing was recorded, because this core no longer holds the lease of the shard.
  *
  * A record with "hold" has further outcomes:
  * - "pushed": the workspace is a push workspace again, so the event stays in the queue.
- * - "polls": the event was dropped. The event is an update, and an event that is already held may be a later update of
+ * - "polls": the event was dropped, because it is an update, and an event that is already held may be a later update of
  *   the same message.
  * - "disconnected": the event was dropped, because its workspace is disconnected or deleted.
  */
@@ -292,7 +292,7 @@ export interface DeliveryLog {
   watch(workspaceId: string): Promise<() => Promise<readonly LoggedDelivery[]>>;
 }
 
-/** The polling health of a workspace. Times are ms; undefined means never. */
+/** The polling health of a workspace. Times are in ms; undefined means never. */
 export interface PollHealth {
   readonly failingSinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
@@ -301,7 +301,7 @@ export interface PollHealth {
   readonly oldestWaitingAtMs: number | undefined;
 }
 
-/** An email that says that the polling of a workspace has begun to fail. */
+/** An email about an outage: the bridge of a workspace has stopped polling. */
 export interface OutageMail {
   readonly entryId: string;
   readonly workspaceId: string;
@@ -322,8 +322,8 @@ export interface Found {
 /** Finds poll workspaces whose bridges do not poll, and stores the emails about these workspaces. */
 export interface PollWatch {
   /**
-   * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll, and adds
-   * one email per outage to the outbox. A full outbox drops its oldest emails unsent.
+   * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one
+   * email per outage to the outbox. A full outbox drops its oldest emails unsent.
    */
   findFailing(shard: number): Promise<Found>;
   health(workspaceId: string): Promise<PollHealth>;
@@ -391,7 +391,8 @@ export interface Member {
 export const LEASE_MS = 3_000;
 
 /**
- * Why a join fails: a newer member has the name ("replaced"), or the group has the maximum number of members ("full").
+ * The reason why a join fails: a newer member has the same name ("replaced"), or the group has the maximum number of
+ * members ("full").
  */
 export type NotJoined = "replaced" | "full";
 

@@ -8,7 +8,7 @@ export interface ShardItems<Item> {
 
 /**
  * Batches calls to the store. A batch has the items of one turn of the event loop, or the items that were added while
- * the previous call was in progress. A hundred requests that arrive together cost one call of Redis and one write to
+ * the previous call was in progress. A hundred requests that arrive together cost one call to Redis and one write to
  * the append-only file. The busier the store is, the larger the batches are.
  *
  * `run` is called with up to `most` items, grouped by shard, and returns a list of outputs per shard: one output per

@@ -64,8 +64,8 @@ export type FunctionName =
 /**
  * The functions whose answers confirm that data is stored, or contain stored events. With `REDIS_WAIT_REPLICAS`, core
  * answers the callers of these functions only after the replicas have confirmed the writes. Otherwise a failover could
- * undo the write of an event that a bridge or a game has already seen. The sender of that event, which got no
- * confirmation, would send the event again, under another id. If writes of the other functions are lost, they are made
+ * undo the write of an event that a bridge or a game has already seen. The sender of that event would get no
+ * confirmation, and send the event again, under another id. If writes of the other functions are lost, they are made
  * again, or matter only for a moment.
  */
 const CONFIRMED: ReadonlySet<FunctionName> = new Set([
@@ -150,7 +150,7 @@ function packBytes(args: readonly Argument[]): Buffer {
   return packed;
 }
 
-/** Returns the fields of a list that was packed as by `packArguments`. */
+/** Returns the fields of a list in the format of `packArguments`. */
 export function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

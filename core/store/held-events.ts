@@ -19,7 +19,7 @@ function toArguments({ record, address, page }: PageRequest, keys: Keys): readon
 }
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
-/** The events of a large page: the first `count` after the sequence `after`, up to the sequence `through`. */
+/** The events of a large page: the first `count` events after the sequence `after`, up to the sequence `through`. */
 interface Range {
   readonly after: string;
   readonly through: string;
@@ -68,8 +68,8 @@ export function createHeldEvents(redis: Redis, functions: Functions, keys: Keys,
   });
 
   /**
-   * Reads a large page with XRANGE instead of the function. Only events that the function found are read. Newer events
-   * are left to the next page, because replicas may not have confirmed these events yet.
+   * Reads a large page with XRANGE. Only events that the function `page` found are read. Newer events are left to the
+   * next page, because replicas may not have confirmed these events yet.
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {
     const key = `${keys.prefix(keys.shard(workspaceId))}:held:${workspaceId}`;

@@ -46,7 +46,7 @@ import { shardOf } from "../domain/shard";
  * | `lifted`              | sequence of the last event moved from `:push`          | record_pushes                     |
  * | `published`           | value of `held` before the latest series of moves      | record_pushes                     |
  *
- * In addition, `cb:shards` has the number of shards, which is fixed at the first start.
+ * In addition, `cb:shards` has the number of shards, which is fixed at core's first start.
  */
 export type Keys = ReturnType<typeof createKeys>;
 

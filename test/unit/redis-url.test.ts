@@ -44,7 +44,7 @@ test.each([
   ["http://r1", "is not a Redis URL"],
   ["redis+proxy://r1", "is not a Redis URL"],
   ["redis://", "is not a Redis URL"],
-  ["unix://", "has no path of a socket"],
+  ["unix://", "has no socket path"],
   ["redis://r1,r2", "has several hosts: use redis+sentinel:// or redis+cluster://"],
   ["redis://r1:0", "has a host that is not host:port"],
   ["redis://r1:65536", "has a host that is not host:port"],

@@ -1,5 +1,6 @@
 -- In one step: performs checks 2 and 6 of the table in README.md, reports a failed check 7,
--- detects repeats, and stores inbound events. So an event is stored if and only if the identity of its request is stored.
+-- detects repeats, and stores inbound events. So an event is stored if and only if the identity
+-- of its request is stored.
 --
 -- An identity is a digest of the request id or of the signed request. The digests are fields
 -- of small hashes, which Redis keeps packed. A digest takes about 20 bytes in a hash with many
@@ -68,7 +69,7 @@ end
 -- - stale: the record has changed since it was read
 -- - a number: microseconds to wait, because the workspace is over its limit
 -- - {number}: microseconds to wait, because the address is over its limit
--- If trimming removed events that some group had not acked, these results are followed by
+-- If trimming the log lost events (see count_lost), these results are followed by
 -- {lost, age | size, count, group or ''} for each trimming that lost events.
 register('append', function(keys, args)
   local prefix = keys[1]

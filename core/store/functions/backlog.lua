@@ -87,7 +87,8 @@ end
 -- Returns {length of the push queue, bytes of the push queue, publication time of the oldest
 -- queued event, number of emails in the outbox, number of events in the inbound log, then the
 -- groups}. Each group of followers is {name, number of unread events, number of events read
--- but not acked, arrival time of the oldest of these events}. Times are in ms, or '' for none.
+-- but not acked, arrival time of the oldest unread or unacked event}. Times are in ms, or ''
+-- for none.
 register('read_backlog', function(keys, args)
   local prefix = keys[1]
   local log = prefix .. ':in'

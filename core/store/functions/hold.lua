@@ -15,7 +15,7 @@ local PAGE_BYTES = 16384
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, and the entries of the page (nil for a large page).
 -- For a large page, only the first event is read, because its number gives the count (see
--- held.lua). In Lua, each event read costs as much as a call of Redis.
+-- held.lua). In Lua, reading one event costs as much as one call to Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, 1, total)
   local events = math.min(waiting, limit)
@@ -68,7 +68,7 @@ local function read_poll_fields(prefix, workspace)
   return fields
 end
 
--- Answers polls: makes checks 2 and 6, then reads the page.
+-- Answers polls: performs checks 2 and 6 of the table in README.md, then reads the page.
 -- ARGV: maximum requests per second of an address, and of a workspace. Then for each poll:
 -- workspace; version of the workspace's record; key of the address's limiter ('' when check 2
 -- has already passed); `page`, or `count` to only count the poll against the limits; start
@@ -160,8 +160,8 @@ end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
--- ARGV: seconds that an idempotency key is stored; maximum length and maximum bytes of the
--- push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
+-- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
+-- the push queue. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push. When the push queue is full, further events are dropped and logged as overloaded.
 -- `push` says how a push workspace gets the event. `retried`: from the queue, with retries.
@@ -210,8 +210,8 @@ register('publish', function(keys, args, next_body)
       local number, event, rest = next_sequence(state.last, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
       state.last, state.sequence = number, sequence
-      -- The last packed field says how the event is pushed. Of its three values, only `direct`
-      -- ends with a "t".
+      -- The last packed field says how the event is pushed. Only one of its three values,
+      -- `direct`, ends with a "t".
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh = state.fresh

@@ -26,7 +26,8 @@ register('take_lease', function(keys, args)
   return answers
 end, { 'allow-oom' })
 
--- Releases a lease. ARGV: group, token of the holder. Returns 1 if the token held it, else 0.
+-- Releases a lease. ARGV: group, token of the holder. Returns 1 if the token held the lease,
+-- else 0.
 register('drop_lease', function(keys, args)
   if not holds_lease(keys[1], args[1], args[2]) then return 0 end
   return redis.call('DEL', lease_key(keys[1], args[1]))
@@ -112,7 +113,8 @@ register('join_group', function(keys, args)
   return { 1, names }
 end, { 'allow-oom' })
 
--- Removes a member from its group. ARGV: group, name, token. Returns 1 if it was a member, else 0.
+-- Removes a member from its group. ARGV: group, name, token. Returns 1 if the group had the
+-- member, else 0.
 register('leave_group', function(keys, args)
   local group, name, token = unpack(args)
   local members = keys[1] .. ':members:' .. group

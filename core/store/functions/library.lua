@@ -65,8 +65,8 @@ local function digits(number)
 end
 
 -- Runs `write` without logging: Redis sends these writes neither to the append-only file nor
--- to replicas. So no answer waits for the disk because of them, but a restart or a failover
--- may lose them.
+-- to replicas. So these writes never make an answer wait for the disk, but a restart or a
+-- failover may lose them.
 local function write_unlogged(write)
   redis.set_repl(redis.REPL_NONE)
   write()

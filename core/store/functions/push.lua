@@ -15,8 +15,8 @@ local READ_AT_ONCE = 20
 -- workspace, event id, sequence, message id, expiry in ms ('' for never), type, `retried` or
 -- `once`, envelope.
 -- ARGV: token of the lease, the entry id to start after ('-' to start at the first entry),
--- maximum number of events, maximum bytes of all events. Unless no events are left, at least
--- one event is read, however large.
+-- maximum number of events, maximum bytes of all events. If any events are left, at least one
+-- event is read, however large.
 -- Returns false when the token does not hold the lease. Else returns a list:
 -- - 1 when the queue was read to its end, else 0
 -- - a list of the workspaces of the events, each followed by its version ('0' for a workspace

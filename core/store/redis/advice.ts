@@ -1,7 +1,7 @@
 import type { Redis, Reply } from "./redis";
 import { asList, asText } from "./reply";
 
-/** Advice about a Redis setting that may lose data. */
+/** Advice about a Redis setting that can cause data loss. */
 export interface RedisAdvice {
   readonly level: "warn" | "info";
   readonly server: string;
@@ -31,8 +31,8 @@ function check(settings: ReadonlyMap<string, string>): readonly Advice[] {
 }
 
 /**
- * Returns advice about the settings that may lose data, for each master. If CONFIG GET fails, returns one item, which
- * says that the settings could not be checked.
+ * Returns advice about the settings that can cause data loss, for each master. If CONFIG GET fails, returns one item,
+ * which says that the settings could not be checked.
  */
 export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> {
   try {
@@ -47,7 +47,7 @@ export async function findAdvice(redis: Redis): Promise<readonly RedisAdvice[]> 
       check(toSettings(reply)).map((found) => ({ ...found, server })),
     );
   } catch {
-    // Managed Redis services do not allow CONFIG, and some users have no permission for CONFIG.
+    // Some managed Redis services do not allow CONFIG, and some Redis users have no permission for CONFIG.
     const advice =
       "cannot check the settings: CONFIG GET failed; set maxmemory-policy noeviction, appendonly yes and appendfsync always";
     return [{ level: "info", server: "all", advice }];

@@ -16,8 +16,8 @@ export interface ServerReply {
 }
 
 /**
- * Redis: one server, the master that Sentinel names, or the masters of a cluster. Replicas
- * are never read. A command is sent only once. A call that gets no answer is rejected, and the caller decides whether
+ * Redis: one server, the master that Sentinel names, or the masters of a cluster. Replicas are never read. A command
+ * that may have been executed is not sent again. A call that gets no answer is rejected, and the caller decides whether
  * to retry.
  */
 export interface Redis {
@@ -146,8 +146,8 @@ function toConnection(
       return clients.every((client) => client.isReady);
     },
     /**
-     * Resolves when the connection is ready. Rejects when the connection is closed first. Without `reconnects`, also
-     * rejects when the connection fails.
+     * Resolves when the connection is ready. Rejects when the connection is closed before it is ready. Without
+     * `reconnects`, also rejects when the connection fails.
      */
     async connect(): Promise<void> {
       await Promise.all(clients.map((client) => client.connect()));
@@ -209,8 +209,8 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
 
 /**
  * Temporary error replies. They say that the server is loading, is out of memory, cannot write to disk, is a replica,
- * or is failing over; or the slot has moved or is moving to another server. ASK is never followed: while a slot moves,
- * its keys are on two servers, and a function would see only some of these keys.
+ * or is failing over; or that the slot has moved or is moving to another server. ASK is never followed: while a slot
+ * moves, its keys are on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;

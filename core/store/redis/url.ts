@@ -76,7 +76,7 @@ const SENTINEL_PARAMETERS = ["sentinel_user", "sentinel_password", "sentinel_tls
 function parseSocket(text: string): RedisTarget {
   const access = { username: undefined, password: undefined, database: 0, tls: false };
   const path = URL.canParse(text) ? decode(new URL(text).pathname) : "";
-  if (path === "" || path === "/") throw new Error("has no path of a socket");
+  if (path === "" || path === "/") throw new Error("has no socket path");
   return { kind: "server", address: { path }, access };
 }
 
