@@ -12,7 +12,7 @@ const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
 const NO_ENDPOINT = "none";
 const MS_PER_SECOND = 1_000;
 
-/** docs/metrics.md lists each metric with its help text. */
+/** Creates the metrics of the edge. docs/metrics.md lists each metric with its help text. */
 export function createEdgeMetrics({
   load,
   shield,

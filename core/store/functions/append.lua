@@ -13,8 +13,8 @@
 -- timestamp, so one lookup finds it. The hash exists as long as a request with such a
 -- timestamp could be accepted.
 
--- Number of hashes of a shard per half day or ten minutes. Redis packs a hash of up to 512
--- ids.
+-- Number of hashes per shard, for each half day or ten minutes. Redis packs a hash of up to
+-- 512 ids.
 local BUCKETS = 1024
 local DAY = @REQUEST_ID_SECONDS@
 local HALF_DAY = DAY / 2

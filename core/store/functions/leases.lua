@@ -73,8 +73,8 @@ local function find_alive(prefix, group, now, silent)
   return read_alive(prefix, group, now, silent)
 end
 
--- Adds a member to a group, or records that the member is alive. The prefix is that of the
--- shard that has the group's register of members.
+-- Adds a member to a group, or records that the member is alive. The prefix belongs to the
+-- shard with the group's register of members.
 -- ARGV: group; name; token; '1' until the member has received an answer; ms since the member
 -- entered the group; ms after which a silent member is removed; maximum number of members
 -- ('0' for no maximum).

@@ -107,8 +107,8 @@ local function note_try(prefix, entry, tries)
   return true
 end
 
--- Records the results of events and their next states, in one step. A record that is repeated
--- because its answer was lost is not logged again.
+-- Records the results of events and their next states, in one step. If a record is repeated
+-- because its answer was lost, the delivery is not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
 -- delivery to log ('' for none); next state (done | retry | hold); attempts made; time of the
 -- first failure in ms. The next state is `hold` when the workspace polls now.
