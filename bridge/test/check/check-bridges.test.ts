@@ -8,7 +8,7 @@ import { startKitBridge } from "./broken-bridges/kit-bridge";
 import { SECRET, type RunningBridge } from "./broken-bridges/memory-chat";
 import { startPlainBridge } from "./broken-bridges/plain-bridge";
 
-// Pauses use the fake clock too.
+// Pauses with `node:timers/promises` use the fake clock too.
 jest.mock<object>("node:timers/promises", () => ({
   ...jest.requireActual<object>("node:timers/promises"),
   setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -96,7 +96,7 @@ test.each(BROKEN_BRIDGES)("the check detects a bridge that %s", (what, _change, 
   expect(`${found}\n${cause}\n${fix}`).toMatch(told);
 });
 
-test("for a bridge that accepts nothing, rules about rejected pushes are unseen, and one entry covers all skipped rules", () => {
+test("for a bridge that accepts nothing, rules about rejected pushes are reported as unseen, and one line covers all skipped rules", () => {
   const result = results.get("has another secret");
   const ids = (wanted: string) =>
     (result?.rules ?? []).filter(({ verdict }) => verdict === wanted).map(({ id }) => id);

@@ -116,8 +116,8 @@ const SERVICE = `--service ${LOCAL} --workspace`;
 const UUID = "6f1c0bd8-6d2f-4b5e-9a53-1f7c0c1d2e3f";
 
 test.each([
-  ["options that name neither side", "--json", EITHER],
-  ["options that name both sides", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
+  ["options that name neither a bridge nor a service", "--json", EITHER],
+  ["options that name both a bridge and a service", `--url ${LOCAL} --service ${LOCAL}`, EITHER],
   ["an unknown option", `--target ${LOCAL}`, "Unknown option '--target'"],
   ["an address without a scheme", "--url bridge.example", "--url must be an address, such as"],
   ["plain HTTP to a public host", "--url http://bridge.example/", "http:// is for loopback addresses only"],

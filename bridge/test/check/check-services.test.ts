@@ -19,7 +19,7 @@ async function check(change: Partial<ServiceCheckOptions> = {}): Promise<CheckRe
 }
 
 // contract: order, poll-query-400, poll-signed-response
-test("the service breaks no rule, with held events of all types and during a rotation of the secret", async () => {
+test("the service breaks no rule, even with held events of all types and during a rotation of the secret", async () => {
   const { id, secret } = await service.workspaces.make();
   const contents = [create("c1"), update("c1"), ephemeral("c1", "u1"), dm("u1")];
   await publish(service.clients, ...contents.map((content) => ({ workspaceId: id, content })));
@@ -71,8 +71,8 @@ const restatus =
 
 /** A fault of a service, the rules that this service breaks, and the check's finding for the first of these rules. */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
-  ["answers 200 to an event", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
-  ["answers another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
+  ["answers an event with 200", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
+  ["answers with another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
   [
     "does not name the invalid field",
     rewrite(400, ({ field: _field, ...body }) => body),
@@ -86,13 +86,13 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /names the field "id"; expected: channel\.id/,
   ],
   [
-    "answers 401 instead of 404",
+    "answers with 401 instead of 404",
     restatus(404, 401),
     "check-order same-404",
     /: unknown workspace .* 401.*not 404/,
   ],
   [
-    "answers 401 instead of 409",
+    "answers with 401 instead of 409",
     restatus(409, 401),
     "clock check-order",
     /signed 1440 minutes ago .* 401.*not 409/,
@@ -110,7 +110,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /statusCode is not 401/,
   ],
   [
-    "does not name the workspace of a page",
+    "omits the header Service-Workspace of a page",
     (answer) => ({ ...answer, headers: { ...answer.headers, "service-workspace": undefined } }),
     "page-signed",
     /Service-Workspace is missing/,

@@ -40,7 +40,7 @@ export async function startPolledService() {
     handle: (page: EventPage) => void pages.push(page),
   });
 
-  /** Runs a poller, answers its requests with `answers` in turn, and stops the poller at the next request. */
+  /** Runs a poller, and answers its requests with `answers` in turn. A further request stops the poller. */
   async function run(answers: readonly Behaviour[], change: Partial<PollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();

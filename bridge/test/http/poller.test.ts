@@ -19,7 +19,7 @@ afterEach(async () => {
 
 // time: controlled
 // contract: signature-query
-test("a poll is a GET, and its signature covers the query string as sent, even an empty string", async () => {
+test("a poll is a GET, and its signature covers the query string exactly as sent, even if the query string is empty", async () => {
   const t = 1_700_000_000;
   const signed = (body: string) => signatureOf(SECRET, body, t);
   const timing = skipTime(0, () => t * 1000);
@@ -103,7 +103,7 @@ test.each([
   ["a 429", status(429)],
   // contract: kit-verify-first
   ["an unsigned page", status(200, { body: '{"events":[],"next":"9"}' })],
-  ["a page under another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
+  ["a page signed with another secret", pageOf({ next: "9" }, (body) => signatureOf("other", body))],
   // contract: signature-bridge-tolerance
   [
     "a page that was signed more than 5 minutes ago",
@@ -176,7 +176,7 @@ test("a stopped poller aborts its handler, waits for it, and saves the cursor of
   expect([wasTold, await cursors.load(), service.requests.length]).toEqual([true, "4", 1]);
 });
 
-test("a cursor that cannot be saved is reported, does not stop the poller, and is saved at the next poll", async () => {
+test("if the cursor cannot be saved, the poller reports the error, continues, and saves the cursor after the next poll", async () => {
   const saves: string[] = [];
   const cursors: CursorStore = {
     load: async () => undefined,

@@ -31,12 +31,12 @@ test.each([
   ["not JSON", Buffer.from("{")],
   ["empty", Buffer.alloc(0)],
   ["not an event", Buffer.from('{"type":"message.create"}')],
-])("a correctly signed body that is %s is answered 400", async (_what, body) => {
+])("a correctly signed body that is %s is answered with 400", async (_what, body) => {
   const { url } = await setUpReceiver();
   expect((await pushTo(url, body)).status).toBe(400);
 });
 
-test("an event of an unknown type is answered 2xx and reported", async () => {
+test("an event of an unknown type is answered with 2xx and reported", async () => {
   const { push, problems, shown } = await setUpReceiver();
   expect((await push({ ...head(), type: "message.pin" })).status).toBe(204);
   expect(problems).toEqual([expect.stringContaining("message.pin")]);
@@ -57,7 +57,7 @@ test("one receiver serves several workspaces, each with its own secret", async (
   await until("both events are shown", () => shown.length === 2);
 });
 
-test("a push is answered 503 if the lookup of its secrets fails; creating a receiver without secrets fails", async () => {
+test("a push is answered with 503 if the lookup of its secrets fails; creating a receiver without secrets fails", async () => {
   const secrets = () => Promise.reject(new Error("the vault is shut"));
   const { push, problems } = await setUpReceiver({ secrets });
   expect((await push(create())).status).toBe(503);
@@ -67,7 +67,7 @@ test("a push is answered 503 if the lookup of its secrets fails; creating a rece
 });
 
 // contract: kit-dedupe
-test("pushes with the same event id are answered 2xx and handled once, even if their signatures differ", async () => {
+test("pushes with the same event id are answered with 2xx and handled once, even if their signatures differ", async () => {
   const { push, receiver, shown } = await setUpReceiver();
   const changes = [{}, {}, signedAt(nowSeconds() - 60)];
   const answers = await Promise.all(changes.map((change) => push(create(), change)));
@@ -78,7 +78,7 @@ test("pushes with the same event id are answered 2xx and handled once, even if t
 });
 
 // time: controlled
-test("an event id is kept as long as a signature can be valid, which is almost 10 minutes", async () => {
+test("an event id is kept as long as a signature of the event can be valid: almost 10 minutes", async () => {
   const now = 1_700_000_000;
   const timing = skipTime(0, () => now * 1000);
   const { push, receiver, shown } = await setUpReceiver({ timing });
@@ -90,7 +90,7 @@ test("an event id is kept as long as a signature can be valid, which is almost 1
   expect(shown).toHaveLength(1);
 });
 
-test("a push to a full queue is answered 503, and is accepted when it is retried", async () => {
+test("a push to a full queue is answered with 503, and is accepted when it is retried later", async () => {
   const { push, receiver, done, open } = await setUpWaiting({ queueMax: 2 });
   const statuses = [];
   for (const number of [1, 2, 3]) statuses.push((await push(create(number))).status);
@@ -151,7 +151,7 @@ test("an event that the handler rejects is reported, and does not block later ev
   expect(problems).toEqual([`message.create ${create(1).id} was not handled: the chat says no`]);
 });
 
-test("a closed receiver answers 503, and handles nothing", async () => {
+test("a closed receiver answers with 503, and handles nothing", async () => {
   const { push, receiver, shown } = await setUpReceiver();
   await receiver.close();
   expect((await push(create())).status).toBe(503);

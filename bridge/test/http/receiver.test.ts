@@ -26,7 +26,7 @@ describe.each([
   ["Node's own server", ({ handler }: Receiver) => plainHost(handler)],
   ["a Fastify app", fastifyHost],
 ] as const)("behind %s", (_what, hostOf) => {
-  test("a signed event of each type is answered 2xx and handled, whatever its Content-Type", async () => {
+  test("a signed event of each type is answered with 2xx and handled, whatever its Content-Type", async () => {
     const { push, shown } = await setUpReceiver({}, hostOf);
     const events = Object.values(ONE_OF_EACH);
     const types = ["text/plain", "application/json; charset=utf-16", "", "no/such", "application/json"];
@@ -63,7 +63,7 @@ describe.each([
     expect((await push(create(2))).status).toBe(204);
   });
 
-  test("a body over the limit is answered 413, whether or not its length was declared", async () => {
+  test("a body over the limit is answered with 413, whether or not its length was declared", async () => {
     const { push, shown, url } = await setUpReceiver({ bodyMaxBytes: 1_000 }, hostOf);
     expect((await push(create())).status).toBe(204);
     const big = { ...create(2), extra: "x".repeat(2_000) };
@@ -76,14 +76,14 @@ describe.each([
   });
 });
 
-test.each(["GET", "PUT", "DELETE"])("a %s is answered 405", async (method) => {
+test.each(["GET", "PUT", "DELETE"])("a %s is answered with 405", async (method) => {
   const { url } = await setUpReceiver();
   const answer = await send(url, PATH, { method });
   expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
 });
 
 // time: controlled
-test("a body that is incomplete after 5 seconds is answered 408", async () => {
+test("a body that is incomplete after 5 seconds is answered with 408", async () => {
   fakeTimeouts();
   const { url } = await setUpReceiver();
   const answered = exchange(url, HALF, { until: 1 });
@@ -95,7 +95,7 @@ test("a body that is incomplete after 5 seconds is answered 408", async () => {
   expect((await answered).answers.map(({ status }) => status)).toEqual([408]);
 });
 
-test("the receiver still works after a connection closes within a body", async () => {
+test("the receiver still works after a connection closes in the middle of a body", async () => {
   const { url, push } = await setUpReceiver();
   const dropped = await exchange(url, (socket) => void socket.write(HALF, () => socket.destroy()));
   expect(dropped.answers).toEqual([]);
@@ -103,13 +103,13 @@ test("the receiver still works after a connection closes within a body", async (
 });
 
 test.each([
-  ["into a Buffer does not disturb the receiver", (raw: Buffer) => raw, 204],
+  ["a Buffer does not disturb the receiver", (raw: Buffer) => raw, 204],
   [
-    "into an object leads to 500, because the raw bytes are lost",
+    "an object makes the receiver answer with 500, because the raw bytes are lost",
     (raw: Buffer) => JSON.parse(String(raw)),
     500,
   ],
-])("a body parser that runs before the receiver and parses %s", async (_what, parse, code) => {
+])("an earlier body parser that produces %s", async (_what, parse, code) => {
   const { push } = await setUpReceiver({}, ({ handler }) =>
     plainHost((request, response) => {
       const chunks: Buffer[] = [];

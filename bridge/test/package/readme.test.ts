@@ -39,7 +39,7 @@ test("the package has its code, types, README and licence; the exports can be im
 });
 
 test("the README's examples compile with strict options, and the README has no relative links", () => {
-  // `packKit` has already compiled the examples, and throws if that fails.
+  // `packKit` has already compiled the examples: it throws if they do not compile.
   expect(kit.examples).toEqual(expect.arrayContaining(["poll-bridge.mts", "push-bridge.mts"]));
   expect(kit.examples).toHaveLength(4);
   expect(kit.readme).not.toContain("```js");

@@ -10,7 +10,7 @@ import { forAll } from "../../../test/harness/for-all";
 const BOUNDS = { firstMs: 250, mostMs: 8_000 };
 
 // time: controlled
-test("the wait doubles up to a limit, and jitter adds at most half of the wait", () => {
+test("the wait doubles with each failure up to a limit, and jitter adds at most half of the wait", () => {
   const failures = fc.integer({ min: 1, max: 1000 });
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   forAll(failures, random, (count, chance) => {
@@ -37,7 +37,7 @@ test.each([
   expect(retryAfterMs(header)).toBe(ms);
 });
 
-/** Milliseconds that are too long for a timer of Node, which would wait 1 ms instead. */
+/** Milliseconds beyond the maximum of a Node timer, which would fire after 1 ms instead. */
 const BEYOND_TIMERS_MS = 2 ** 31;
 
 // time: ordering
@@ -74,7 +74,7 @@ test.each([
   ["https://games.example", "https://games.example/hooks/w1"],
   ["https://games.example/", "https://games.example/hooks/w1"],
   ["http://127.0.0.1:8080/api/v1//", "http://127.0.0.1:8080/api/v1/hooks/w1"],
-])("the endpoint under %s is %s", (base, url) => {
+])("the endpoint for the base address %s is %s", (base, url) => {
   expect(hooksUrl(base, "w1")).toBe(url);
 });
 
@@ -110,7 +110,7 @@ test("ids are kept for a fixed time, and above the limit only the newest ids are
   });
 });
 
-test("work begins in a later turn of the event loop, so an answer can be sent first", async () => {
+test("queued work begins in a later turn of the event loop, so an answer can be sent first", async () => {
   const lanes = createLanes(1);
   const done: string[] = [];
   lanes.offer("a", async () => void done.push("work"));
@@ -120,7 +120,7 @@ test("work begins in a later turn of the event loop, so an answer can be sent fi
   expect(done).toEqual(["giver", "work"]);
 });
 
-test("work in a lane is done in order and never overlaps", async () => {
+test("work in one lane, which is a queue, runs in order and never overlaps", async () => {
   const turns = { turns: fc.nat({ max: 3 }), turnsBefore: fc.nat({ max: 5 }) };
   const step = fc.record({ lane: fc.constantFrom("a", "b"), ...turns });
   const pass = async (turns: number) => {

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Judge = (call: ChatCall) => Promise<void> | void;
 
-/** Returns a catch-up with its chat. `judge` can reject or delay the calls to the chat. */
+/** Returns a `CatchUp` and its chat. `judge` can reject or delay the calls to the chat. */
 function start(options: Partial<CatchUpOptions> = {}, judge: Judge = () => undefined, chat = createChat()) {
   const told: string[] = [];
   const problems: string[] = [];
@@ -117,7 +117,7 @@ test("while too many events are in progress, a pushed event waits, and a page is
   const { catchUp, chat, told } = start({ state: initialState({ open: 1 }) }, () => opened);
   await catchUp.handleEvent(create("c1", 1));
   const second = catchUp.handleEvent(create("c1", 2));
-  await until("the second is not accepted", () => told.includes("2 full"));
+  await until("the second event is skipped as full", () => told.includes("2 full"));
   open();
   await second;
   await until("both are posted", () => chat.posts.length === 2);

@@ -34,7 +34,7 @@ test("the old cursor is kept if the new cursor cannot be written", async () => {
   const path = join(folder, "cursor");
   await cursorFile(path).save("17");
   expect(readdirSync(folder)).toEqual(["cursor"]);
-  // A folder has the name of the unfinished file, so even a superuser cannot write the file.
+  // A folder occupies the path of the temporary file, so even a superuser cannot create that file.
   mkdirSync(`${path}.${process.pid}.new`);
   chmodSync(`${path}.${process.pid}.new`, 0o500);
   await expect(cursorFile(path).save("18")).rejects.toThrow();

@@ -66,7 +66,7 @@ test.each(["message.update", "message.ephemeral", "ping"] as const)(
   },
 );
 
-test("an event whose handler was aborted is shown by the next poll, whatever its type", async () => {
+test("if the handler is aborted, the page is rejected and can be polled again, whatever the type of the event", async () => {
   const abort = new AbortController();
   const shown: string[] = [];
   const handle = eachEvent(async ({ id }, signal) => {

@@ -38,7 +38,7 @@ test.each([
   ["a heading", "# a"],
   ["a list", "1. a"],
   ["a bullet", "- a"],
-  ["a rule", "---"],
+  ["a horizontal rule", "---"],
   ["strikethrough", "~~a~~"],
   ["HTML", "<b>a</b>"],
   ["an entity", "&lt;b&gt;"],
@@ -54,7 +54,7 @@ test("message text that is rendered without markup keeps its lines, quotes and U
   expect(toPlainText(parseMessageText(markdown))).toBe(plain);
 });
 
-/** Text that is mostly markup, and text of any kind. */
+/** A short piece of text. Most pieces can be markup. */
 const MARKUP = fc.constantFrom(
   ..."\\`*_{}[]()#+-.!|~<>&=:\"'^$@/ \t\n\r\0ab1\u00A0\u2028\uFEFF",
   ..."\n\n;  ;**;~~~;```;---;1.;1);=== ;![;](x);[a]: b;| a |\n|-|;    a".split(";"),
@@ -86,21 +86,24 @@ test("any text that is escaped and then parsed results in the same text, without
 test.each<["commonmark" | "default", object]>([
   ["commonmark", { html: true, breaks: true }],
   ["default", { html: true, breaks: true, linkify: true }],
-])("an escaped text stays text in a renderer of %s Markdown with HTML", (preset, options) => {
-  const renderer = new MarkdownIt(preset, options);
-  // Escaping cannot stop a renderer from guessing links without a scheme, so guessing is off.
-  renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
-  forMany(1000, ANY_TEXT, (original) => {
-    const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
-    expect(paragraphs.filter(({ type }) => type !== "inline")).toEqual([]);
-    const lines = paragraphs.map(({ children }) =>
-      (children ?? []).map(({ type, content }) =>
-        type === "softbreak" ? "\n" : type === "text" ? content : type,
-      ),
-    );
-    expect(lines.map((line) => line.join("")).join("\n\n")).toBe(shown(original));
-  });
-});
+])(
+  "an escaped text stays text in a Markdown renderer with the preset %s and with HTML",
+  (preset, options) => {
+    const renderer = new MarkdownIt(preset, options);
+    // Escaping cannot stop a renderer from guessing links without a scheme, so guessing is off.
+    renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null);
+    forMany(1000, ANY_TEXT, (original) => {
+      const paragraphs = renderer.parse(escapeText(original), {}).filter(({ nesting }) => nesting === 0);
+      expect(paragraphs.filter(({ type }) => type !== "inline")).toEqual([]);
+      const lines = paragraphs.map(({ children }) =>
+        (children ?? []).map(({ type, content }) =>
+          type === "softbreak" ? "\n" : type === "text" ? content : type,
+        ),
+      );
+      expect(lines.map((line) => line.join("")).join("\n\n")).toBe(shown(original));
+    });
+  },
+);
 
 test("an escaped name and question do not change the Markdown around them", () => {
   forMany(1000, ANY_TEXT, ANY_TEXT, (name, question) => {

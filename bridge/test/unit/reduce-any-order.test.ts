@@ -41,7 +41,7 @@ describe("whatever arrives, expires and is refused", () => {
     forMany(300, scenario, ([arriving, moods]) => holds(runWorld(arriving, moods), arriving));
 
   // contract: kit-dedupe
-  test("each event is accepted once or skipped for one reason, and its repeats are duplicates", () => {
+  test("each event is accepted once or skipped for one reason, and its repeats are skipped as duplicates", () => {
     always(({ chat, calls, skips, state }, arriving) => {
       const ids = chat.posts.map(({ messageId }) => messageId);
       expect(new Set(ids).size).toBe(ids.length);
@@ -120,7 +120,7 @@ type Flags = readonly boolean[];
  */
 function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: Flags, restarts: Flags) {
   const chat = createChat();
-  /** The number of passed events and of posts, after each move of the cursor. */
+  /** The numbers of passed events and of posts, after each move of the cursor. */
   const passed: { readonly count: number; readonly posts: number }[] = [];
   const refusing = refusals.values();
   let state: BridgeState = initialState();
@@ -158,7 +158,7 @@ function pollAll(events: readonly OutboundEvent[], pageSize: number, refusals: F
 }
 
 // contract: kit-refused-create
-test("despite refusals and restarts, a polling bridge posts each message once and in order, and passes no unposted create", () => {
+test("despite refusals and restarts, a polling bridge posts each message once and in order, and its cursor passes no unposted create", () => {
   const some = fc.array(fc.boolean(), { maxLength: 20 });
   forMany(1000, serviceRun(NEVER), fc.integer({ min: 1, max: 5 }), some, some, (events, size, ...rest) => {
     const { chat, passed } = pollAll(events, size, ...rest);

@@ -29,7 +29,8 @@ export function createChat() {
       }
       if (call.type === "edit") {
         const post = posts[Number(call.chatMessageId)];
-        if (post?.messageId !== message.id) throw new Error("an edit of another message, or of none");
+        if (post?.messageId !== message.id)
+          throw new Error("the edit names a message that was not posted, or a different one");
         post.sequences.push(sequence);
         post.text = message.text;
         return call.chatMessageId;
@@ -169,7 +170,7 @@ export function runWorld(
     steps.push({ state, input, reduced });
     ({ state, wakeAtMs } = reduced);
     if (wakeAtMs !== undefined && wakeAtMs <= input.nowMs)
-      throw new Error("the reducer asked for a time in the past");
+      throw new Error("the reducer returned a `wakeAtMs` that is not in the future");
     for (const effect of reduced.effects) {
       if (effect.type === "skip") skips.push(effect);
       else if (effect.type !== "missed") begin(effect, input.nowMs - START_MS);

@@ -97,7 +97,7 @@ test("rule 5: a refused message.update is dropped, and the next update is applie
   expect(bridge.isSettled()).toBe(true);
 });
 
-test("effects are in the order of the sequences", () => {
+test("calls to the chat are in the order of the sequences", () => {
   const events = [ephemeral("c1", 3), create("c2", 2), create("c1", 1)];
   expect(run().events(0, ...events)).toEqual(["post 1", "post 2", "ephemeral 3"]);
 });
@@ -136,7 +136,7 @@ test("an update is skipped if a newer update was applied or is in progress, but 
 });
 
 describe("the state is bounded", () => {
-  test("an event above the limit is skipped, and is accepted when there is room again", () => {
+  test("an event beyond the limit of pending events is skipped, and is accepted when there is room again", () => {
     const bridge = run({ open: 1 });
     bridge.events(0, create("c1", 1));
     const more = [create("c2", 2), update(3), ephemeral("c1", 4), ping(5)];

@@ -22,7 +22,7 @@ test.each([
   ["exactly 5 minutes ahead", NOW_MS, NOW_S + 300, undefined],
   ["5 minutes and a millisecond ahead", NOW_MS - 1, NOW_S + 300, "stale"],
 ] as const)(
-  "a timestamp within 5 minutes of the clock is accepted, and any other is stale: %s",
+  "a timestamp within 5 minutes of the clock is accepted, and any other timestamp is stale: %s",
   (_what, nowMs, t, fault) => {
     expect(verify(sign("{}", "secret", t * 1000), "{}", "secret", nowMs)).toBe(fault);
   },

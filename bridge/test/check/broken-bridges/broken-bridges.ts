@@ -13,10 +13,10 @@ const isKnownKind = (kind: string) => MESSAGE_KINDS.some((known) => known === ki
 /** Returns the body after parsing and serializing its JSON. */
 const rewritten = (raw: Buffer): string => JSON.stringify(readJson(raw)) ?? "";
 
-/** Returns the body with its JSON serialized as Python's json.dumps does. */
+/** Returns the body with its JSON in the format of Python's json.dumps: with a space after each comma and colon. */
 const inPython = (raw: Buffer): string =>
   JSON.stringify(readJson(raw), undefined, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
-/** Returns the body with its JSON serialized as Go's json.Marshal does with a map. */
+/** Returns the body with its JSON in the format that Go's json.Marshal gives a map: with sorted keys. */
 const inGo = (raw: Buffer): string => {
   const keys = [...raw.toString().matchAll(/"(\w+)":/g)].map(([, key = ""]) => key);
   return JSON.stringify(readJson(raw), keys.toSorted());
@@ -89,7 +89,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
   ],
   ["has a slow clock", LATE, "answers", /clock is 60 minutes behind this machine's.*set the clock/s],
   [
-    "has no route at the path",
+    "has no route at the path of its URL",
     { accepts: () => 404 },
     "answers",
     /answered 404\n.*nothing accepts POST.*path of --url/s,
@@ -114,13 +114,13 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /second v1 .* 401.*all v1/s,
   ],
   [
-    "answers only after its work",
+    "answers a push only after its work in the chat",
     { editMs: 150, answersAfterWork: true },
     "answer-before-work",
     /of 40 were not.*queue/s,
   ],
   ["does not dedupe", { isDeduping: false }, "repeats", /is shown [234] times.*remember the ids/s],
-  ["answers 409 to a repeat", { repeatStatus: 409 }, "repeats", /the same event again .* 409.*answer 2xx/s],
+  ["answers a repeat with 409", { repeatStatus: 409 }, "repeats", /the same event again .* 409.*answer 2xx/s],
   [
     "applies outdated updates",
     { isOutdated: () => false },
@@ -128,13 +128,13 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /the older update" is shown.*sequence/s,
   ],
   [
-    "answers 500 to an unknown kind",
+    "answers an unknown kind with 500",
     { accepts: (event) => ("message" in event && !isKnownKind(event.message.kind) ? 500 : 204) },
     "unknown-kind",
     /unknown kind was answered 500.*`card`/s,
   ],
   [
-    "refuses unknown fields",
+    "rejects unknown fields",
     { accepts: (event) => (Object.keys(event).every((name) => KNOWN_FIELDS.includes(name)) ? 204 : 400) },
     "unknown-fields",
     /unknown fields was answered 400.*new fields come/s,
@@ -151,7 +151,12 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     "answers",
     /to https:\/\/elsewhere.*not followed/s,
   ],
-  ["drops early updates", { holdMs: 0 }, "update-held", /was not shown within \d+ seconds.*hold it for 5 s/s],
+  [
+    "drops an update that arrives before its create",
+    { holdMs: 0 },
+    "update-held",
+    /was not shown within \d+ seconds.*hold it for 5 s/s,
+  ],
   ["holds updates forever", { holdMs: Infinity }, "hold-ends", /more than 5 seconds later.*drop a held/s],
   ["posts updates as new messages", { editsInPlace: false }, "update-in-place", /still shown/],
   [
@@ -179,7 +184,7 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /with the buttons \["Yes"\], not with the buttons \["Yes","More"\].*buttons of all rows.*leave `buttons` out/s,
   ],
   [
-    "shows another image",
+    "shows an image from another address",
     { draws: (message) => ({ ...message, image: message.image && `${message.image}?size=small` }) },
     "every-type update-in-place",
     /with the image ".*\?size=small", not with the image .*its URI as the event gave it.*leave `image` out/s,

@@ -16,8 +16,8 @@ const SENT_ON = /^(service-|retry-after$|content-type$)/;
 const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
 
 /**
- * Starts a service with one fault: a proxy that calls the service at `base` from the address `from`, and alters its
- * answers. Without `base`, the proxy alters the answers of a stub that accepts every request.
+ * Starts a faulty service: a proxy that calls the service at `base` from the address `from`, and alters each answer.
+ * Without `base`, the proxy alters the answers of a stub that accepts every request.
  */
 export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
   let count = 0;

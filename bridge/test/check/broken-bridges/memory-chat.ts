@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import type { Message } from "../../../events";
 import { plainHost } from "../../../../test/harness/plain-host";
 
-export const SECRET = "the secret of a bridge under check";
+export const SECRET = "the secret of a bridge under test";
 
 export type RunningBridge = Awaited<ReturnType<typeof listen>>;
 
