@@ -4,7 +4,7 @@ import type { Cli } from "./cli";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The hidden first argument with which the shell scripts request candidates. */
+/** The hidden first argument with which the completion scripts request candidates. */
 export const COMPLETE = "__complete";
 
 /** A word that the shell can suggest. */

@@ -9,7 +9,7 @@ import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
 import { callFailure, CliFailure, isServiceError, settingsFailure, type Called, type Role } from "./failure";
 
-/** Milliseconds until a call fails. A test event can take 5 seconds, so the limit is longer. */
+/** Timeout of a call, ms. A test event can take 5 seconds, so the timeout is longer. */
 const ANSWER_WITHIN_MS = 15_000;
 /** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
@@ -18,8 +18,8 @@ const CHANNEL = {
   // On an idle stream, only pings reveal that core has disconnected without closing the connection.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
-  // The default wait between two connection attempts grows to 2 minutes. That is too long for a tail, which continues
-  // after a restart of core.
+  // By default, the wait between two connection attempts grows to 2 minutes. That is too long for a tail, which must
+  // reconnect soon after a restart of core.
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 

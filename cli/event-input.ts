@@ -28,7 +28,7 @@ const button = {
   additionalProperties: false,
   oneOf: [{ required: ["action"] }, { required: ["url"] }],
 };
-/** Schema that checks only the types. Core checks the rules, and core's error names the field. */
+/** Schema for the names and types of the fields. Core checks the values, and core's error names the invalid field. */
 const SCHEMA = {
   type: "object",
   properties: {

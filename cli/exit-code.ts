@@ -21,7 +21,7 @@ export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
     "the test failed, the signature is invalid, the workspace's state is unsuitable, or the user declined",
   [EXIT.USAGE]: "the command line is invalid",
   [EXIT.DATA]: "the input breaks a rule; the message names the field",
-  [EXIT.NOT_FOUND]: "the workspace or the file does not exist",
+  [EXIT.NOT_FOUND]: "the workspace does not exist, or a file cannot be read",
   [EXIT.OUT_OF_REACH]: "core or its store is unavailable; a change may or may not have been made",
   [EXIT.FAULT]: "an internal error of the command or of core",
   [EXIT.CANNOT_WRITE]: "the secret file cannot be written; the message says whether anything was changed",

@@ -35,8 +35,8 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.RESOURCE_EXHAUSTED:
       return new CliFailure(
         EXIT.OUT_OF_REACH,
-        `core at ${address} is unavailable (${details}): check that core runs, and check CORE_ADDRESS or --core, and ` +
-          "CORE_TLS_CA if core uses TLS; a change may or may not have been made",
+        `core at ${address} is unavailable (${details}): check that core is running, and check CORE_ADDRESS or --core, ` +
+          "and CORE_TLS_CA if core uses TLS; a change may or may not have been made",
       );
     case status.UNAUTHENTICATED:
       return new CliFailure(
@@ -46,7 +46,7 @@ export function callFailure(error: ServiceError, { address, role }: Called): Cli
     case status.PERMISSION_DENIED:
       return new CliFailure(
         EXIT.TOKEN,
-        `the token has another role in core at ${address}: use a token with the role ${role}`,
+        `core at ${address} rejects the call, because the token has another role: use a token with the role ${role}`,
       );
     case status.NOT_FOUND:
       return new CliFailure(

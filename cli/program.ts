@@ -53,8 +53,8 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
       if (program.opts<{ token?: string }>().token === undefined) return;
       throw new CliFailure(
         EXIT.USAGE,
-        "a token is never an argument, because other users of this machine can read arguments: put it in CORE_TOKEN, " +
-          "or in a file that --token-file names; replace this token if anybody else uses the machine",
+        "remove --token: a token is never an argument, because other users of this machine can read arguments; " +
+          "put the token in CORE_TOKEN, or in a file that --token-file names; replace this token if anybody else uses the machine",
       );
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };

@@ -33,19 +33,21 @@ export function addPublish(program: Command, cli: Cli): void {
     .description("publish one event (needs a token with the role game)")
     .argument(...WORKSPACE_ARGUMENT)
     .addArgument(new Argument("[file]", "file with the event as JSON, instead of the options; - is stdin"))
-    .addOption(new Option("--type <type>", "type of the event (message.create)").choices(EVENT_TYPES))
+    .addOption(
+      new Option("--type <type>", "type of the event (default: message.create)").choices(EVENT_TYPES),
+    )
     .option("--channel <id>", "channel to show the message in")
     .option("--user <id>", "member who sees the message, for message.ephemeral and dm.create")
     .option("--message-id <id>", "message to replace, for message.update")
     .addOption(
-      new Option("--kind <kind>", "kind of message (text, or card with buttons or data)").choices(
+      new Option("--kind <kind>", "kind of message (default: text, or card with buttons or data)").choices(
         MESSAGE_KINDS,
       ),
     )
     .option("--text <text>", "chat-flavoured Markdown")
     .option(
       "--button <label=action>",
-      "a button, or a link with label=https://…; repeat it for more buttons in the row",
+      "a button, or a link with label=https://…; repeat the option for more buttons in the row",
       addButton,
     )
     .option("--image <url>", "image to show with the message")

@@ -11,7 +11,7 @@ export function tableLines(head: readonly string[], rows: readonly (readonly str
   return aligned([head.map((title) => title.toUpperCase()), ...rows]);
 }
 
-/** Returns one line for each fact: its name and its value. Facts with an empty value are omitted. */
+/** Returns one line for each fact, with the fact's name and value. Facts with an empty value are omitted. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): readonly string[] {
   return aligned(facts.filter(([, value]) => value !== ""));
 }

@@ -9,14 +9,14 @@ import { tailStream } from "./tail-stream";
 const WINDOW = 100;
 const GROUP = "chat-bridge-tail";
 
-/** `chat-bridge tail events` shows inbound events. It follows as a separate group, so games miss nothing. */
+/** `chat-bridge tail events` shows inbound events. The command follows with its own group, so games miss nothing. */
 export function addTailEvents(tail: Command, cli: Cli): void {
   const consumer = `${hostname()}-${process.pid}`.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(-64);
   tail
     .command("events")
     .description("show inbound events: what members do (needs a token with the role game)")
     .argument("[workspace]", "id of a workspace; all workspaces by default")
-    .option("--group <name>", "name of the group to follow as", parseGroup, GROUP)
+    .option("--group <name>", "name of the tail's group", parseGroup, GROUP)
     .addHelpText(
       "after",
       `

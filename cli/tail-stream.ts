@@ -24,7 +24,8 @@ const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail survives restarts.
+ * Reads a stream until Ctrl-C. When core disconnects or stops, the stream is reopened, so a tail continues after a
+ * restart of core.
  *
  * @throws CliFailure when the first connection fails, or when core rejects a call
  */

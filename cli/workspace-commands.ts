@@ -14,7 +14,7 @@ import { CliFailure } from "./failure";
 import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
 import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
 
-/** Core's maximum page size, in workspaces. */
+/** Maximum number of workspaces that core lists in one answer. */
 const PAGE_MAX = 1_000;
 
 /** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
@@ -111,7 +111,7 @@ Examples:
 
   workspace
     .command("delete")
-    .description("delete a workspace and everything that is held for it")
+    .description("delete a workspace and everything that is stored for it")
     .argument(...WORKSPACE_ARGUMENT)
     .option("--yes", "do not ask for confirmation")
     .addHelpText(
@@ -122,7 +122,7 @@ Examples:
       asOperator(cli, async ({ call, methods }) => {
         const found = await call(methods.getWorkspace, { workspaceId });
         const { id, name } = toWorkspaceShape(found.workspace);
-        const question = `Delete ${id} "${name}" and everything that is held for it?`;
+        const question = `Delete ${id} "${name}" and everything that is stored for it?`;
         if (!yes && !(await cli.terminal.confirm(question, "--yes"))) {
           throw new CliFailure(EXIT.NO, "nothing was deleted");
         }

@@ -1,6 +1,6 @@
 import type { Message } from "../../bridge/events";
 
-/** Types that the chat's server and its page exchange. */
+/** Types of the values that the chat's server and its page exchange. */
 
 export interface Member {
   readonly id: string;

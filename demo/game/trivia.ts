@@ -16,7 +16,7 @@ import { createWorkspaces } from "./workspaces";
 
 /** Age in ms above which an event is dropped: after an outage, nobody waits for the outputs of old events. */
 const STALE_AFTER_MS = 5 * 60_000;
-/** Maximum number of handled events in the cache that detects redelivery. Unacked events are always fewer. */
+/** Maximum number of handled events in the cache that detects redelivery. There are always fewer unacked events. */
 const HANDLED_MAX = 10_000;
 const LAST_WORDS_WITHIN_MS = 4_000;
 

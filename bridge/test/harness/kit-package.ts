@@ -35,7 +35,7 @@ const STRICT = {
   typeRoots: [join(PROJECT, "node_modules/@types")],
 };
 
-/** Compiles the README's TypeScript examples. An example's first line may name its file. Throws tsc's output if tsc fails. */
+/** Compiles the README's TypeScript examples. An example's first line can name its file. Throws tsc's output on failure. */
 function compileExamples(folder: string, readme: string): readonly string[] {
   const files = [...readme.matchAll(/^```ts\n(?:\/\/ (\S+\.mts)\n)?(.*?)^```/gms)].map(
     ([, name, code = ""], i) => {

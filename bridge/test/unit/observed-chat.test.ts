@@ -17,7 +17,7 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** Returns a chat whose readings are `looks` in turn, and then always the last of `looks`. Its `shows` reads only once. */
+/** Returns a chat whose readings are `looks` in turn, and then always the last one. Its `shows` reads only once. */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {

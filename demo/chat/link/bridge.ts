@@ -25,8 +25,8 @@ export interface BridgeOptions {
 }
 
 /**
- * Returns the room as the kit's `Chat`. If you write a bridge, begin with this part. A message for an unknown channel
- * or member is accepted and shown to nobody, because a rejection would block all later events.
+ * Returns the room as the kit's `Chat`. If you write a bridge, begin with this function. A message for an unknown
+ * channel or member is accepted and shown to nobody, because a rejection would block all later events.
  */
 function chatOf(room: Room): Chat {
   return {
@@ -100,7 +100,7 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
     if (state.mode === "poll" && !state.isCut) polling.start();
   }
 
-  // A run that was killed in push mode leaves its target URL set. Polls are answered 403 until the URL is cleared.
+  // A run that was killed in push mode leaves its target URL set. Polls are answered with 403 until the URL is cleared.
   if (state.whyFixed === null) await turnTo("poll").catch(report);
   follow();
   return {

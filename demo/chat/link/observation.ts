@@ -13,7 +13,7 @@ const BODY_MAX_BYTES = 1024 * 1024;
  * Returns a function that answers `chat-bridge-check --observe` with the chat's
  * posts, oldest first, including posts for single members. If the posts exceed
  * `BODY_MAX_BYTES`, the oldest are omitted. A request must be signed like a poll;
- * otherwise it is answered 401 or 409.
+ * otherwise it is answered with 401 or 409.
  */
 export function createObservation(
   room: Pick<Room, "allPosts">,

@@ -53,7 +53,7 @@ export function createPolling(options: PollingOptions) {
       ended = undefined;
     },
 
-    /** Fetches all held events once, while polling is stopped. Rejects when a poll or the handler fails. */
+    /** Fetches all held events once. Call only while polling is stopped. Rejects when a poll or the handler fails. */
     async fetchAll(): Promise<void> {
       const poll = createPoll(options);
       for (let hasMore = true; hasMore;) {

@@ -92,7 +92,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
   );
 }
 
-/** Returns the tone and the words for the state of the bridge. */
+/** Returns the CSS class and the text for the state of the bridge. */
 export function linkWords({
   mode,
   isCut,

@@ -1,6 +1,6 @@
 import type { LinkMode, Member, StreamEvent } from "../shapes";
 
-/** Returns functions that send requests as the member with `key`. They reject with an Error in words for members. */
+/** Returns functions that send requests as the member with `key`. They reject with an Error that members can read. */
 export function clientFor(key: string) {
   /** The answer to the last post. Each post waits for the answer to the previous post, so posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();

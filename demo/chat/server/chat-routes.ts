@@ -51,7 +51,7 @@ export function addChatRoutes(app: FastifyInstance, { room, bridge }: PageContex
     if (!room.isOpenTo(author.id, conversation)) return refuse(404, "You are not in that conversation.");
     const command = readCommand(text);
     if (command !== undefined && conversation.startsWith(DM_PREFIX)) {
-      return refuse(400, `${COMMAND} works in channels.`);
+      return refuse(400, `${COMMAND} works only in channels.`);
     }
     if (command !== undefined && [...command].length > COMMAND_TEXT_MAX_CHARACTERS) {
       return refuse(400, `A command has at most ${COMMAND_TEXT_MAX_CHARACTERS} characters.`);

@@ -8,7 +8,7 @@ import type { PageContext } from "./page-context";
 const STREAMS_MAX = 500;
 /** Milliseconds between heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
-/** Maximum bytes of the posts in a `welcome` event. Posts and exchanges together must be well below `UNREAD_MAX_BYTES`. */
+/** Maximum bytes of the posts in a `welcome` event. Posts and exchanges together must stay well below `UNREAD_MAX_BYTES`. */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /** Maximum unread bytes of a stream. A stream with more is closed, because its reader has stopped. */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
@@ -17,7 +17,7 @@ const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
-    // Up to its high-water mark, a PassThrough holds each byte in one buffer only, so the sum below is right.
+    // Up to its high-water mark, a PassThrough holds each byte in one buffer only. So the sum counts no byte twice.
     const out = new PassThrough({ highWaterMark: UNREAD_MAX_BYTES });
     const send = (event: StreamEvent): void => {
       if (event.type === "post" && !isSeenBy(me.id, event.post)) return;

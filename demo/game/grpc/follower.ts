@@ -60,7 +60,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
     if (from === stream) say({ $case: "ack", value: { deliveryIds: [deliveryId] } });
   }
 
-  /** Follows one stream to its end. Rejects with a ServiceError when it fails. */
+  /** Follows one stream to its end. Rejects with a ServiceError when the stream fails. */
   async function followOnce(): Promise<void> {
     say({ $case: "open", value: FollowOpen.create({ group, consumer, window: WINDOW }) });
     for await (const { say: told } of stream as AsyncIterable<FollowResponse>) {

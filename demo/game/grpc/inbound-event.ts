@@ -2,7 +2,7 @@ import type { ReceivedEvent } from "../../../proto/gen/chatbridge/v1/event";
 import type { MemberInput } from "../rules/input-output";
 
 /**
- * Converts a delivered event to an input of the rules. `refOf` returns the ref of
+ * Converts a delivered event to an input of `play`. `refOf` returns the ref of
  * a message (see `Output`), or undefined for another game's message. Returns undefined
  * for an event of an unknown kind, or for an event without a channel or a user.
  */

@@ -9,7 +9,7 @@ export interface Posting {
   readonly output: Output;
 }
 
-/** Returns the event to publish. `messageId` is the id of the message to update; other outputs ignore it. */
+/** Returns the event to publish. `messageId` is the id of the message to update, and is ignored for other outputs. */
 export function toOutboundEvent(
   { workspaceId, idempotencyKey, output }: Posting,
   messageId: string,

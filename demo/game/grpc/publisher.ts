@@ -27,7 +27,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
   const refs = new LRUCache<string, string>({ max: MESSAGES_MAX });
   /** One promise per workspace, which resolves when all outputs so far are handled. */
   const pending = new Map<string, Promise<void>>();
-  /** The newest pending update, by message. It shows everything, so older updates are not published. */
+  /** The newest pending update of each message. Every update shows the whole message, so older updates are not published. */
   const updates = new Map<string, Output>();
   const over = new AbortController();
 
@@ -37,7 +37,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       const message = messageUpdatedBy(workspaceId, output);
       if (updates.get(message) !== output) return false;
       updates.delete(message);
-      // If core has rejected the message itself, there is no message id, so the update is dropped.
+      // If core has rejected the create of the message, there is no message id, so the update is dropped.
       return messageIdOf(workspaceId, output) !== undefined;
     });
     for (let i = 0; i < current.length; i += CALL_MAX_EVENTS)

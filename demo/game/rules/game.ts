@@ -67,7 +67,7 @@ export function answer(game: Game, member: Member, index: number, value: number,
   tell(game, member, showReceipt("Locked in", question, given), turn);
 }
 
-/** Ends the phase if its time has passed. Otherwise shows pending changes if an update is due. */
+/** Ends the phase if its time limit has passed. Otherwise shows pending changes if an update is due. */
 export function tick(game: Game, turn: Turn): void {
   const { phase } = game;
   if (phase.name === "over" || turn.nowMs < phase.untilMs) {
@@ -110,7 +110,7 @@ function reveal(game: Game, phase: Extract<Phase, { name: "question" }>, turn: T
   enter(game, { name: "reveal", index, question, untilMs, answers, gains }, turn);
 }
 
-/** Shows a new phase immediately. */
+/** Starts a phase, and shows it immediately. */
 function enter(game: Game, phase: Phase, turn: Turn): void {
   game.phase = phase;
   show(game, turn);

@@ -43,7 +43,7 @@ interface InChannel {
 }
 
 /**
- * An output of the rules. `type` is an event type of the contract. A `ref` names a
+ * An output of `play`. `type` is an event type of the contract. A `ref` names a
  * message in later outputs and inputs, because core chooses the message's id later.
  */
 export type Output =
@@ -59,7 +59,7 @@ export type Output =
       readonly user: string;
       readonly ref?: string;
       readonly content: MessageContent;
-      /** Seconds until the message expires; the default of its kind if unset. */
+      /** Seconds until the message expires; unset for the default of the message's kind. */
       readonly lifetimeSeconds?: number;
     };
 

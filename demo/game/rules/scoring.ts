@@ -5,7 +5,7 @@ const SPEED_POINTS = 50;
 const CLOSEST_POINTS = 150;
 const EXACT_POINTS = 50;
 
-/** Returns the points of the members who win points, by member's id, earliest answer first. */
+/** Returns the points that members win with their answers, by member's id, earliest answer first. */
 export function gainsOf(
   question: Question,
   answers: ReadonlyMap<string, Answer>,

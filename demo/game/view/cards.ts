@@ -9,7 +9,7 @@ const COMMANDS = [
   ["suggest", "suggest a topic for the channel to talk about"],
 ] as const;
 
-/** Returns the answer to an empty command. */
+/** Returns the answer to the command `help`, and to an empty command. */
 export function showHelp(): MessageContent {
   return {
     kind: MessageKind.HELP,
@@ -60,7 +60,7 @@ const REMATCH_ANSWERS = {
   "game-is-on": "A game is already running there. Join that one.",
 } as const;
 
-/** Returns the message that replaces the offer. It has no buttons. */
+/** Returns the message that replaces the offer of a rematch. The message has no buttons. */
 export function showRematchAnswer(answer: keyof typeof REMATCH_ANSWERS): MessageContent {
   return card(REMATCH_ANSWERS[answer]);
 }
