@@ -40,7 +40,7 @@ export function addPublish(program: Command, cli: Cli): void {
     .option("--user <id>", "member who sees the message, for message.ephemeral and dm.create")
     .option("--message-id <id>", "message to replace, for message.update")
     .addOption(
-      new Option("--kind <kind>", "kind of message (default: text, or card with buttons or data)").choices(
+      new Option("--kind <kind>", "kind of message (default: card with buttons or data, else text)").choices(
         MESSAGE_KINDS,
       ),
     )

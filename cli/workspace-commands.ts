@@ -100,7 +100,7 @@ Examples:
 
   workspace
     .command("disconnect")
-    .description("disable the hooks of a workspace and delete its secrets")
+    .description("disable the /hooks endpoints of a workspace and delete its secrets")
     .argument(...WORKSPACE_ARGUMENT)
     .addHelpText("after", "\nExample:\n  $ chat-bridge workspace disconnect <workspace>")
     .action((workspaceId: string) =>
@@ -163,7 +163,7 @@ function addSecretCommands(workspace: Command, cli: Cli): void {
   )
     .option("--owner <email>", "address to email when the bridge fails")
     .option("--target-url <url>", "push events to this https URL; without it, the bridge polls")
-    .option("--native", "a native chat tool: no bridge, no hooks, no secret")
+    .option("--native", "a native chat tool: no bridge, no /hooks endpoints, no secret")
     .addHelpText(
       "after",
       `

@@ -65,7 +65,7 @@ test.each(["kit", "plain"])("a correct bridge passes every rule (%s)", (what) =>
 });
 
 // time: controlled
-test("the report has a line for every rule, names long waits, and lists rules that cannot be checked", () => {
+test("the report has a line for every rule, announces long waits, and lists rules that cannot be checked", () => {
   for (const { id } of RULES.bridge) expect(printed.output).toMatch(new RegExp(`^  ok +${id} `, "m"));
   expect(printed.waiting).toContain("the check waits for 7 seconds");
   const result = results.get("kit");

@@ -7,7 +7,7 @@ import { envelopeFault } from "../../check/service/envelope-fault";
 import { sign, verify } from "../../signature";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
 
-// The check of limits need not pause between bursts: each test has its own stub, which counts no earlier requests.
+// The check of rate limits pauses, so that earlier requests do not count. The stubs need no pauses: each serves one check.
 jest.mock<object>("node:timers/promises", () => ({
   ...jest.requireActual<object>("node:timers/promises"),
   setTimeout: () => Promise.resolve(),
@@ -91,7 +91,7 @@ const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too
 const limitAfter =
   (most: number, headers: Record<string, string> = { "retry-after": "1" }): Alter =>
   (answer, count) =>
-    // The first request belongs to an earlier rule of the check.
+    // The first request belongs to an earlier rule of the check, so it does not count.
     count > most + 1 ? { status: 429, headers, body: LIMITED } : answer;
 
 // time: controlled
@@ -102,14 +102,17 @@ test.each<[string, string, Alter, RegExp]>([
   ["sends no Retry-After", "workspace-limit", limitAfter(250, {}), /^Retry-After of a 429 is ""/],
   ["limits too early", "workspace-limit", limitAfter(249), /^only 249 requests were let through/],
   ["limits too late", "workspace-limit", limitAfter(1_100), /^600 requests were let through .* 500 at most/],
-])("the check of limits gives the right result for a service that %s", async (_what, rule, alter, told) => {
-  const { url, close } = await startBrokenService(undefined, alter);
-  // The clock is stopped, so that the bursts take no time.
-  jest.spyOn(performance, "now").mockReturnValue(0);
-  const options = { url, workspace: WORKSPACE, secrets: ["s"], withLimits: true, only: [rule] };
-  const { rules } = await checkService(options);
-  await close();
-  expect(rules.map(({ id }) => id)).toEqual(["accepts", rule]);
-  const { found, note } = rules[1] as { readonly found?: string; readonly note?: string };
-  expect(found ?? note).toMatch(told);
-});
+])(
+  "the check of rate limits gives the right result for a service that %s",
+  async (_what, rule, alter, told) => {
+    const { url, close } = await startBrokenService(undefined, alter);
+    // The clock is stopped, so that the bursts take no time.
+    jest.spyOn(performance, "now").mockReturnValue(0);
+    const options = { url, workspace: WORKSPACE, secrets: ["s"], withLimits: true, only: [rule] };
+    const { rules } = await checkService(options);
+    await close();
+    expect(rules.map(({ id }) => id)).toEqual(["accepts", rule]);
+    const { found, note } = rules[1] as { readonly found?: string; readonly note?: string };
+    expect(found ?? note).toMatch(told);
+  },
+);

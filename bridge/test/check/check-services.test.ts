@@ -49,7 +49,7 @@ test.each<[string, Partial<ServiceCheckOptions>, RegExp]>([
     { url: new URL("http://127.0.0.1:1/") },
     /^not reached: .*ECONNREFUSED.*--service/,
   ],
-])("%s is reported, and all other rules are skipped", async (_what, change, told) => {
+])("%s is reported for the first rule, and all other rules are skipped", async (_what, change, told) => {
   const result = await check(change);
   const [first, ...others] = result.rules;
   const { found, fix } = { found: "", fix: "", ...first };
@@ -69,7 +69,7 @@ const restatus =
   (from: number, to: number): Alter =>
   (answer) => ({ ...answer, status: answer.status === from ? to : answer.status });
 
-/** A fault of a service, the rules that this service breaks, and the check's finding for the first of these rules. */
+/** Faulty services: the fault, the altered answers, the ids of the broken rules, and the finding for the first rule. */
 const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] = [
   ["answers an event with 200", restatus(202, 200), "accepts", /answered 200 \{"ok":true\}, not 202/],
   ["answers with another body", rewrite(202, () => ({ message: "" })), "accepts", /not 202 \{"ok":true\}/],
@@ -134,7 +134,10 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
 
 describe("a broken service", () => {
   let results: ReadonlyMap<string, CheckResult>;
-  /** Runs all checks concurrently, with about 4,000 requests. Each check has its own address, so no limit is shared. */
+  /**
+   * Runs all checks concurrently, with about 4,000 requests. Each check has its own client address, so the checks share
+   * no rate limit.
+   */
   beforeAll(async () => {
     const checks = BROKEN_SERVICES.map(async ([what, alter], i): Promise<[string, CheckResult]> => {
       const { id, secret } = await service.workspaces.make();

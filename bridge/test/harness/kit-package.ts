@@ -52,7 +52,7 @@ function compileExamples(folder: string, readme: string): readonly string[] {
   return files;
 }
 
-/** Copies the sources of the kit and the commands into a folder, without build output. Returns the path of the copy. */
+/** Copies the kit's sources and `cli/chat-bridge.mjs` into a folder, without build output. Returns the copy's path. */
 export function unbuiltProject(folder: string): string {
   const project = join(folder, "project");
   const built = join(PROJECT, "bridge/dist");
@@ -69,7 +69,7 @@ export function unbuiltProject(folder: string): string {
 
 /**
  * Packs the kit into a folder, and returns the path of the archive. Packs a copy of the sources, because npm builds in
- * place before it packs: concurrent test files would build in the same folder.
+ * place before it packs. Otherwise, concurrent test files would build in the same folder.
  */
 function pack(folder: string): string {
   const project = unbuiltProject(folder);

@@ -61,7 +61,7 @@ export function pushTo(url: string, event: object | Buffer, change: Record<strin
   return send(url, PATH, { method: "POST", headers: sent, body });
 }
 
-/** Starts a receiver. For the events that `waits` selects, its handler waits for `open()`. */
+/** Starts a receiver. Its handler waits for `open()` before it handles an event that `waits` selects. */
 export async function setUpWaiting(
   {
     waits = () => true,

@@ -17,7 +17,7 @@ const bare = make.update(looked, "an update");
 const dmUpdate = make.update(dm, "an update of a DM");
 const ephemeral = make.ephemeral("an ephemeral");
 
-/** Returns a chat whose readings are `looks` in turn, and then always the last one. Its `shows` reads only once. */
+/** Returns a chat whose observations are `looks` in turn, and then always the last one. Its `shows` reads only once. */
 const chatOf = (...looks: readonly (readonly object[])[]) => chatWithin(-1, ...looks);
 
 function chatWithin(withinMs: number, ...looks: readonly (readonly object[])[]) {
@@ -83,7 +83,7 @@ test.each<[string, object, RegExp]>([
     const without = shown(dm, DM);
     await chatOf([without]).shows(dm);
     await expect(chatOf([shown(looked, fields), without]).shows(dm)).rejects.toThrow(told);
-    // A field that was given once stays checked, even when the message that had the field is no longer shown.
+    // Once the endpoint has given a field, the field is always checked, even if its message is no longer shown.
     const chat = chatOf([shown(looked, fields)], [without]);
     await chat.read();
     await expect(chat.shows(dm)).rejects.toThrow(told);

@@ -20,7 +20,7 @@ export function createChat() {
     posts,
     /** Sequences of the ephemerals that were shown. */
     whispers,
-    /** Executes a call, and returns the chat's id of the message. */
+    /** Executes a call, and returns the chat's id for the message. */
     take(call: ChatCall): string {
       const { sequence, message } = call.event;
       if (call.type === "ephemeral") {
@@ -30,7 +30,7 @@ export function createChat() {
       if (call.type === "edit") {
         const post = posts[Number(call.chatMessageId)];
         if (post?.messageId !== message.id)
-          throw new Error("the edit names a message that was not posted, or a different one");
+          throw new Error("the edit is for another message, or for a message that was not posted");
         post.sequences.push(sequence);
         post.text = message.text;
         return call.chatMessageId;

@@ -178,7 +178,7 @@ describe("the state is bounded", () => {
   const write = (capacity: number, writes: readonly (readonly [string, number])[]) =>
     writes.reduce((memory, [key, value]) => remember(memory, key, value), emptyMemory<number>(capacity));
 
-  test("a memory recalls the last value of every key among its last writes, and no older value", () => {
+  test("a memory recalls the last value of each recently written key, and never an older value", () => {
     forAll(fc.integer({ min: 1, max: 100 }), WRITES, (capacity, writes) => {
       const memory = write(capacity, writes);
       for (const [key, value] of new Map(writes.slice(-capacity))) expect(recall(memory, key)).toBe(value);

@@ -2,7 +2,7 @@ import type { LinkMode, Member, StreamEvent } from "../shapes";
 
 /** Returns functions that send requests as the member with `key`. They reject with an Error that members can read. */
 export function clientFor(key: string) {
-  /** The answer to the last post. Each post waits for the answer to the previous post, so posts keep their order. */
+  /** The answer to the last `say`. Each `say` waits for the answer to the previous `say`, so posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();
   return {
     say(said: { readonly conversation: string; readonly text: string; readonly replyTo?: number }) {

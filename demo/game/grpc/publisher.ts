@@ -108,7 +108,7 @@ export function createPublisher({ core, group, log, onUnknownWorkspace }: Publis
       refs.get(`${workspaceId} ${messageId}`),
     /** Resolves when no output is pending. */
     idle: (): Promise<unknown> => Promise.all(pending.values()),
-    /** Drops all outputs that are not published yet. */
+    /** Drops all outputs that have not been published yet. */
     close: (): void => over.abort(),
   };
 }

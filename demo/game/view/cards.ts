@@ -29,7 +29,7 @@ export function showUnknownCommand(verb: string): MessageContent {
 const NOTICES = {
   joined: "You are in. The first question comes when the game starts.",
   "already-in": "You have already joined.",
-  full: "This game is full. The next one is yours.",
+  full: "This game is full. Join the next game.",
   "has-begun": "The game has already started. Answer a question to join it.",
   "join-first": "Join the game first, then start it.",
   "too-late": "Too late: the time is up.",

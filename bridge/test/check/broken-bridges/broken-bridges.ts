@@ -4,7 +4,7 @@ import { readJson } from "../../../read-event";
 import { SECRET } from "./memory-chat";
 import { digestOf, type Change } from "./plain-bridge";
 
-/** A bridge with one fault, the rules that this bridge breaks, and the check's report on the first of these rules. */
+/** A faulty bridge: its fault, its changed steps, the ids of the broken rules, and the report on the first rule. */
 type BrokenBridge = readonly [what: string, Change, breaks: string, told: RegExp];
 
 const KNOWN_FIELDS = "id,type,workspace,sequence,createdAt,expiresAt,channel,user,message".split(",");

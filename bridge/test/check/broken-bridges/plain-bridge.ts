@@ -12,7 +12,7 @@ const CORRECT = {
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
   /** The v1 entries that the bridge checks. */
   entries: (all: readonly string[]) => all,
-  /** The clock that is compared with `t` of the signature, in seconds, and the clock of the `Date` header. */
+  /** `now` is the clock that is compared with the signature's `t`, in seconds. `date` returns the `Date` header. */
   now: () => Date.now() / 1000,
   date: () => new Date().toUTCString(),
   toleranceSeconds: 300,
@@ -31,7 +31,7 @@ const CORRECT = {
   shows: (_event: OutboundEvent) => true,
   /** The only member who sees a message; undefined for everybody in its channel. */
   onlyFor: (event: OutboundEvent) => (event.type === "message.ephemeral" ? event.user : undefined),
-  /** The message as the chat shows it. For an update, `_before` is the message that the chat shows so far. */
+  /** The message as the chat shows it. For an update, `_before` is the message that the update replaces. */
   draws: (message: Message, _before?: Message) => message,
 };
 
