@@ -52,7 +52,7 @@ test.each([
     CORE_TOKEN: token,
   });
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^cannot start: core rejects this game, check that CORE_TOKEN has the role game:/);
+  expect(stderr).toMatch(/^cannot start: core rejects this game; check that CORE_TOKEN has the role game:/);
   expect(stderr).not.toContain(token);
 });
 

@@ -1,6 +1,9 @@
 import type { LinkMode, Member, StreamEvent } from "../shapes";
 
-/** Returns functions that send requests as the member with `key`. They reject with an Error that members can read. */
+/**
+ * Returns functions that send requests as the member with `key`. They reject with an Error whose message can be shown
+ * to members.
+ */
 export function clientFor(key: string) {
   /** The answer to the last `say`. Each `say` waits for the answer to the previous `say`, so posts keep their order. */
   let lastSaid: Promise<unknown> = Promise.resolve();

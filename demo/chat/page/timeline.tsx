@@ -45,7 +45,7 @@ export function Timeline({ posts, me, client, onReply }: TimelineProps) {
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // The end moves when a picture loads and when the window is resized.
+    // The timeline's end moves when a picture loads and when the window is resized.
     const sizes = new ResizeObserver(toEnd);
     sizes.observe(element);
     for (const child of element.children) sizes.observe(child);

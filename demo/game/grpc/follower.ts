@@ -86,7 +86,7 @@ export function startFollower({ core, group, consumer, log, handle }: FollowerOp
       const isRefused = REFUSALS.includes(code);
       if (isRefused) {
         const why = `${details} (${status[code]})`;
-        refuse(new Error(`core rejects this game, check that CORE_TOKEN has the role game: ${why}`));
+        refuse(new Error(`core rejects this game; check that CORE_TOKEN has the role game: ${why}`));
       }
       log[isRefused ? "error" : "warn"]({ code: status[code], details }, "not following, retrying");
       await pauseAfter(++failures, over.signal);

@@ -3,7 +3,7 @@ import type { Message } from "../../../proto/gen/chatbridge/v1/event";
 import type { Member } from "./game-state";
 
 interface FromMember {
-  /** Id of the event, which is the same in every delivery. It seeds all random choices. */
+  /** Id of the event, which is the same in every delivery. The id seeds all random choices. */
   readonly eventId: string;
   /** Id of a channel; in a direct conversation, `dm:` followed by the member's id. */
   readonly channel: string;

@@ -31,7 +31,7 @@ function playNumber(
   else if (replyTo !== undefined) tellMember(turn, channel, member.id, notice("not-a-number"));
 }
 
-/** Accepts a topic for the member's latest prompt, even without a reply to the prompt. */
+/** Accepts a topic for the member's latest prompt, even if the message is not a reply to the prompt. */
 function playTopic({ prompts }: Workspace, { channel, member, text }: MessageInput, turn: Turn): void {
   const prompt = prompts.get(member.id);
   const topic = [...text.trim()].slice(0, TOPIC_MAX).join("");

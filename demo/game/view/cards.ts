@@ -30,7 +30,7 @@ const NOTICES = {
   joined: "You are in. The first question comes when the game starts.",
   "already-in": "You have already joined.",
   full: "This game is full. Join the next game.",
-  "has-begun": "The game has already started. Answer a question to join it.",
+  "has-begun": "The game has already started. Answer a question to join the game.",
   "join-first": "Join the game first, then start it.",
   "too-late": "Too late: the time is up.",
   "not-a-number": "That is not a number. Answer with a number, e.g. 42.",
