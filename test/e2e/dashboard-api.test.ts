@@ -30,7 +30,7 @@ test("the answer that creates a workspace contains its secret, and later answers
   expect(later.body.toString()).not.toContain(signingSecret);
 });
 
-describe("an error answer gives the reason and the invalid field", () => {
+describe("an error answer gives the reason, and names an invalid field", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
     ["ownerEmail", "The owner's email must be", "nobody"],
@@ -118,7 +118,7 @@ test("the health of existing workspaces is returned, and unknown ids are omitted
   });
 });
 
-describe("watching a workspace", () => {
+describe("a watch of a workspace", () => {
   /** Reads a stream of server-sent events; `text` is everything received so far. */
   async function watch(id: string, as = cookie, url = service.dashboardUrl) {
     const stop = new AbortController();
@@ -137,7 +137,7 @@ describe("watching a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("immediately sends the workspace's health, and then each change of its health, each poll and its deletion", async () => {
+  test("immediately sends the workspace's health, and later each change of the health, each poll and the deletion", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("the health arrives", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
@@ -157,7 +157,7 @@ describe("watching a workspace", () => {
   });
 
   // time: ordering
-  test("immediately reports that core is unavailable, stays open, and sends the health when core is available again", async () => {
+  test("immediately reports that core is unavailable, stays open, and then sends the health when core is available again", async () => {
     const { id } = await workspaces.make();
     const core = await startCore(service.redis.url);
     const alone = await startDashboardEdge(core.port);

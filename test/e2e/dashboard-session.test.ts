@@ -141,7 +141,7 @@ describe("the dashboard's listener:", () => {
   }
 
   test.each(["/", "/docs"])(
-    "each file of %s has a hash in its name, is cached for a year, and is smaller than 500 KB",
+    "each file that the page %s loads has a hash in its name, is cached for a year, and is smaller than 500 KB",
     async (page) => {
       const assets = await assetsOf(page);
       expect(assets).toHaveLength(2);
@@ -161,7 +161,7 @@ describe("the dashboard's listener:", () => {
     "/%2e%2e/package.json",
     "/api/nowhere",
     "/%zz",
-  ])("a path without a page or file is answered 404: %s", async (path) => {
+  ])("a path without a page or file is answered with 404: %s", async (path) => {
     const { status, headers } = await send(service.dashboardUrl, path);
     expect([status, headers["x-frame-options"]]).toEqual([404, "DENY"]);
   });

@@ -39,18 +39,18 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** Returns a new address for each attempt. There are enough addresses to retry until core is available. */
+  /** Returns a new address at each call, so that the limit per address rejects no attempt. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;
   }
-  /** Signs in from an address that a proxy reports, because the number of attempts is limited per address. */
+  /** Signs in from the address `from`, which a trusted proxy reports. Each address has its own limit of attempts. */
   const useFrom = (from: string, body: { readonly code: string } | { readonly token: string }) =>
     askApi(url, "/session", { method: "POST", body, headers: { "x-forwarded-for": from } });
   const use = async (code: string): Promise<number> => (await useFrom(newPlace(), { code })).status;
 
   // time: smoke
-  test("stays valid after an attempt with it is answered 429, because the address had made ten attempts in a minute", async () => {
+  test("stays valid if a sign-in with the link exceeds the limit of ten attempts a minute from one address", async () => {
     const code = await newCode();
     const guesser = "203.0.113.1";
     for (let i = 0; i < 5; i++) {

@@ -14,7 +14,10 @@ afterAll(() => service.close());
 
 let requests = 0;
 
-/** Repeats the same request until it is accepted. An event is stored once, even if its first answer is lost. */
+/**
+ * Repeats the same request until the edge accepts it. The request has an id, so its event is stored once, even if an
+ * answer is lost.
+ */
 async function typeUntilAccepted(workspace: TestWorkspace, text: string): Promise<void> {
   const event = { id: `r${++requests}`, type: "message", channel: "c1", user: { id: "u1" }, text };
   await until(

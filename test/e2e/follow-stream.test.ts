@@ -40,7 +40,10 @@ describe("opening a stream", () => {
   test.each<[string, Parameters<typeof FollowOpen.create>[0]]>([
     ["names of one character and a window of 1", { group: "g", consumer: "c", window: 1 }],
     ["every character that names can have", { group: "AZaz09._-", consumer: "AZaz09._-" }],
-    ["the longest names and window", { group: "g".repeat(64), consumer: "c".repeat(64), window: 1_000 }],
+    [
+      "the longest names and the largest window",
+      { group: "g".repeat(64), consumer: "c".repeat(64), window: 1_000 },
+    ],
     ["the shortest ack deadline", { ackDeadline: { seconds: 1 } }],
     ["the longest ack deadline", { ackDeadline: { seconds: 600 } }],
   ])("works with %s", async (_name, open) => {
@@ -128,7 +131,7 @@ describe("a stream over the limit", () => {
   test("of a core is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the limit", async () => {
     const all = numbers(300).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
-    await until("44 are refused", () => refused().length === 44);
+    await until("44 streams are rejected", () => refused().length === 44);
     expect(refused()[0]?.end).toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
       details: expect.stringContaining("256 streams") as string,
@@ -140,7 +143,7 @@ describe("a stream over the limit", () => {
   });
 });
 
-test("a consumer that does not read is sent only as much as the connection buffers; the rest follows when it reads", async () => {
+test("core sends no more than the connection can hold to a consumer that stops reading, and the rest when the consumer reads again", async () => {
   const { id, secret } = await service.workspaces.make();
   const consumer = await start({ group: followers.newGroup(), window: 1_000 }).opened();
   consumer.pause();

@@ -38,7 +38,7 @@ test("the events of a workspace arrive in order; in each group, one consumer get
   for (const group of groups) {
     const seen = (): readonly Seen[] =>
       group.flatMap((consumer) => consumer.seen).filter(({ text }) => text !== "later");
-    await until("the group has all", () => seen().length >= total);
+    await until("the group has all events", () => seen().length >= total);
     await laterOnesCame();
     expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {

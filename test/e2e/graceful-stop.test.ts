@@ -104,10 +104,10 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   }
 }
 
-test("core and the edge stop with exit code 0 while clients keep connections open, and while Redis is unavailable", () =>
+test("core and the edge stop with exit code 0 while clients keep connections open; core also does so while Redis is unavailable", () =>
   Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
 
-/** Text that is larger than all other traffic, so that the size of a call shows whether the call has this text. */
+/** Text that is larger than all other traffic, so that the size of a call shows whether the call contains this text. */
 const LARGE = "\u{1f600}".repeat(4_000);
 const LARGE_BYTES = 12_000;
 

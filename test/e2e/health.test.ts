@@ -82,7 +82,8 @@ test("gRPC's health service needs no token, and reports whether core and each of
 test("an edge with a token that core rejects is never ready, reports the reason, and logs the reason once", async () => {
   const edge = await startEdge((await core).port, { CORE_TOKEN: "a-token-that-core-does-not-know" });
   const refused = JSON.stringify(notReady("core rejects CORE_TOKEN"));
-  // While core answers slowly, the edge reports that core is unreachable, so the test waits for the other report.
+  // While core answers slowly, the edge reports that core is unavailable. So the test waits for the report that core
+  // rejects the token.
   for (let i = 0; i < 6; i++) {
     await until("the edge reports that core rejects its token", async () => {
       const answer = await probe(edge, "/ready");
@@ -91,7 +92,7 @@ test("an edge with a token that core rejects is never ready, reports the reason,
     });
   }
   const errors = () => edge.log.filter(({ level }) => Number(level) >= 50).map(({ msg }) => msg);
-  await until("it is logged", () => errors().length > 0);
+  await until("the rejection is logged", () => errors().length > 0);
   expect(await edge.stop()).toBe(0);
   expect(errors()).toEqual([expect.stringContaining("core rejects CORE_TOKEN")]);
 });

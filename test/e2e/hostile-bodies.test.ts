@@ -34,11 +34,11 @@ describe("a body", () => {
   });
 
   // contract: error-body
-  test.each([MAX + 1, 10 * MAX, 30 * MAX])("of %i bytes is answered 413", async (size) =>
+  test.each([MAX + 1, 10 * MAX, 30 * MAX])("of %i bytes is answered with 413", async (size) =>
     expectRefusal(await postBody(padded(size)), 413),
   );
 
-  test("over the limit is answered 413, and the connection is closed, even if the body never arrives or never ends", async () => {
+  test("over the limit is answered with 413, and the connection is closed, even if the body never arrives or never ends", async () => {
     const body = padded(MAX + 1);
     const endless = (framing: string, more: string) =>
       statusesOf(service.url, (socket) => {
@@ -89,7 +89,7 @@ test.each<[string, string | Buffer]>([
   ["an overlong encoding", Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
   ["a surrogate encoded in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
   ["65,536 opening brackets", "[".repeat(MAX)],
-])("a body that is not JSON in UTF-8 is answered 400 without a field: %s", async (_what, body) => {
+])("a body that is not JSON in UTF-8 is answered with 400, without a field: %s", async (_what, body) => {
   expectRefusal(await postBody(body), 400);
 });
 

@@ -70,7 +70,8 @@ test.each<[string, () => string, readonly number[]]>([
   expect(await statusesOf(service.url, (socket) => void socket.end(bytes()))).toEqual(statuses);
 });
 
-// The limits of an address and of all bridges together are tested in test/unit/unsent-pages.test.ts.
+// The limits of unsent pages for one address, and for all bridges together, are tested in
+// test/unit/unsent-pages.test.ts.
 test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
   // Pages of these events have the largest size. Five such pages are within a workspace's limit.
@@ -80,7 +81,7 @@ test("a bridge that does not read its pages exhausts only its own workspace's li
   const { hostname: host, port } = new URL(service.url);
   const unread: Socket[] = [];
   try {
-    // Polls for pages without reading them, until one more poll is answered 503.
+    // Polls for pages without reading them, until one more poll is answered with 503.
     await until("the workspace's limit is reached", async () => {
       const socket = connect({ host, port: Number(port), localAddress: "127.0.0.8" }).pause();
       unread.push(socket.on("error", () => undefined));
@@ -105,7 +106,7 @@ test("every listener closes a connection that sends nothing, or an incomplete re
   const urls = [service.url, url, `http://127.0.0.1:${service.core.port}`, ...probes];
   const says = ["", "GET /live HTTP/1.1\r\nHost: a\r\nX-Slow: "];
   const silent = urls.flatMap((to) => says.map((text) => exchange(to, text)));
-  // Node's default timeouts are half a minute or longer, so they cannot close these connections in time.
+  // Node's default timeouts are half a minute or longer, so they cannot close these connections within 25 seconds.
   const ended = Promise.all(silent).then(() => true);
   expect(await Promise.race([ended, setTimeout(25_000, false, { ref: false })])).toBe(true);
   await edge.stop();
@@ -135,7 +136,7 @@ test("the largest headers from one address do not break the lanes that all addre
     const [first] = (await once(socket, "data")) as [Buffer];
     return Number(first.subarray(9, 12).toString());
   });
-  // All requests arrive at the same time.
+  // Sends all requests at the same time.
   for (const socket of sockets) socket.write(bytes);
   const statuses = await Promise.all(answered);
   for (const socket of sockets) socket.destroy();
@@ -145,12 +146,15 @@ test("the largest headers from one address do not break the lanes that all addre
   expect(await brokenLanes()).toBe(brokenBefore);
 });
 
-/** Bytes that followers cannot decode as an `InboundEvent`: a text, a channel or a command is invalid. */
+/**
+ * Bytes that followers cannot decode as an `InboundEvent`, e.g. because of a truncated field, invalid UTF-8 or an
+ * invalid tag.
+ */
 const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
   Buffer.from(hex, "hex"),
 );
 
-/** Returns a `LaneRequest` with one `Receive` of an event. */
+/** Returns a `LaneRequest` with one `Receive` call, whose event has exactly these bytes. */
 function receiveOf(number: number, event: Buffer): Uint8Array {
   const nested = (field: number, bytes: Uint8Array) =>
     new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();

@@ -26,7 +26,7 @@ function expectNoCors(headers: object): void {
   expect(Object.keys(headers).filter((name) => /^(access-control-|allow$)/.test(name))).toEqual([]);
 }
 
-describe("an unknown path is answered 404:", () => {
+describe("an unknown path is answered with 404:", () => {
   test.each([
     "/",
     "/hooks/",
@@ -59,7 +59,7 @@ describe("an unknown path is answered 404:", () => {
   });
 });
 
-describe("an unknown method is answered 404:", () => {
+describe("an unknown method is answered with 404:", () => {
   const fromBrowser = { Origin: "https://evil.test", "Access-Control-Request-Method": "POST" };
 
   test.each(["GET", "PUT", "DELETE", "OPTIONS", "PROPFIND", "QUERY"])("%s", async (method) => {
@@ -152,7 +152,7 @@ test.each([
   ["in one header", `POST / HTTP/1.1\r\nHost: a\r\nX-Padding: ${PADDING}\r\n\r\n`],
   ["in the path", `POST /${PADDING} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ["in a signature", `POST / HTTP/1.1\r\nService-Signature: t=1,v1=${PADDING}\r\nHost: a\r\n\r\n`],
-])("a head of over 16 KB %s is answered 431, and the connection is closed", (_where, bytes) =>
+])("a head of over 16 KB %s is answered with 431, and the connection is closed", (_where, bytes) =>
   expectEnded(bytes, 431),
 );
 
@@ -172,8 +172,9 @@ test.each([
   ["a length and chunks", `${LENGTHS}2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
   ["a malformed chunk after a valid chunk", `${CODED}chunked\r\n\r\n1\r\n{\r\nzz\r\n`],
   ["a body of unknown length", `${CODED}gzip\r\n\r\n{}`],
-])("a request that is not valid HTTP is answered 400, and the connection is closed: %s", (_what, bytes) =>
-  expectEnded(bytes, 400),
+])(
+  "a request that is not valid HTTP is answered with 400, and the connection is closed: %s",
+  (_what, bytes) => expectEnded(bytes, 400),
 );
 
 test("no error, secret, signature or origin of these requests is logged", () => {

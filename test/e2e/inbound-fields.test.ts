@@ -44,10 +44,13 @@ test.each<[string, number, (text: string) => object]>([
   ["messageId", 128, (messageId) => ({ ...ACTION, messageId })],
   ["action", 512, (action) => ({ ...ACTION, action })],
   ["replyTo", 128, (replyTo) => ({ ...MESSAGE, replyTo })],
-])("%s of %i characters is accepted, and one character more is answered 400", async (field, max, eventOf) => {
-  await expectAccepted(eventOf(astral(max)));
-  expectRefusal(await send(eventOf(astral(max + 1))), 400, field);
-});
+])(
+  "%s of %i characters is accepted, and one character more is answered with 400",
+  async (field, max, eventOf) => {
+    await expectAccepted(eventOf(astral(max)));
+    expectRefusal(await send(eventOf(astral(max + 1))), 400, field);
+  },
+);
 
 // contract: post-202, post-unplayed, inbound-command-text, inbound-dm-channel
 test.each<[string, object]>([
@@ -82,7 +85,7 @@ test.each<[string, object | string, string | undefined]>([
   ["a number over 2^53", '{"type":"message","channel":"c","user":{"id":9007199254740993}}', "user.id"],
   ["__proto__", '{"type":"command","channel":"c","user":{"id":"u"},"text":"","__proto__":{}}', "__proto__"],
   ["a list", "[]", undefined],
-])("%s is answered 400 with the first invalid field", async (_what, event, field) => {
+])("%s is answered with 400 and the first invalid field", async (_what, event, field) => {
   expectRefusal(await send(event), 400, field);
 });
 
@@ -98,7 +101,7 @@ test("an accepted event reaches the game as it was sent, with its workspace and 
   await send({ ...ACTION, action: text }, to);
   await send({ ...MESSAGE, channel: "dm:u1", user: { ...USER, name: null }, replyTo: "m9" }, to);
   const seen = () => consumer.seen.filter(({ workspaceId }) => workspaceId === to.id);
-  await until("three events", () => seen().length === 3);
+  await until("three events arrive", () => seen().length === 3);
   consumer.cancel();
   const bare = { id: undefined, channel: { id: "c1", name: undefined }, user: { id: "u1", name: undefined } };
   const dmChannel = { id: "dm:u1", name: undefined };

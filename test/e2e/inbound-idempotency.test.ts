@@ -46,7 +46,7 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 }
 
 // contract: repeat-id
-describe("a request that repeats an earlier id is answered 202 and ignored:", () => {
+describe("a request that repeats an earlier id is answered with 202 and ignored:", () => {
   test("however it is signed, and whatever its body and type", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
@@ -78,7 +78,7 @@ describe("a request that repeats an earlier id is answered 202 and ignored:", ()
   });
 });
 
-test("the id of a rejected request is not stored, and a repeated request is answered 202 only if it passes all checks", async () => {
+test("the id of a rejected request is not stored, and a repeated request is answered with 202 only if it passes all checks", async () => {
   const event = guess("one", "r1");
   const wrong = signed(event, 0, { ...workspace, secret: "wrong" });
   for (let round = 0; round < 2; round++) {

@@ -68,7 +68,7 @@ function expectLimited(answer: Answer): void {
 describe("at most 500 requests a second from one IP address:", () => {
   // time: controlled
   // contract: check-2, order, error-429
-  test("the 500th request passes, later requests are answered 429; a body too large or not JSON does not count", async () => {
+  test("the 500th request passes, and later requests are answered with 429; a request whose body is too large or not JSON does not count", async () => {
     const from = freshAddress();
     const expectBodyRefused = async () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);
@@ -109,7 +109,7 @@ describe("at most 500 requests a second from one IP address:", () => {
     for (const url of [service.url, otherUrl]) expectLimited(await nowhere({ from }, url));
   });
 
-  test("a trusted proxy sets the address, in any notation; a client cannot set its own address", async () => {
+  test("a trusted proxy can report a client's address, in any notation; a client cannot choose its own address", async () => {
     const from = freshAddress();
     await fill(addressKey(from), ADDRESS_LIMIT);
     await fill(addressKey("2001:db8:1::7"), ADDRESS_LIMIT);
@@ -126,7 +126,7 @@ describe("at most 500 requests a second from one IP address:", () => {
 describe("at most 250 signed requests a second for one workspace:", () => {
   // time: controlled
   // contract: check-6, poll-counts-limits, error-429
-  test("posts, repeats and polls count together, and requests after the 250th are answered 429 at every address", async () => {
+  test("posts, repeats and polls count together, and requests after the 250th are answered with 429, whatever their address", async () => {
     await fill(workspaceKey(), WORKSPACE_LIMIT - 3);
     const repeated = command();
     for (let i = 0; i < 2; i++) expect((await post(service.url, workspace, repeated)).status).toBe(202);
@@ -141,7 +141,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
 
   // time: controlled
   // contract: order
-  test("wrong signatures and old timestamps are rejected before this limit and do not count; invalid fields are rejected after it and count", async () => {
+  test("a request with a wrong signature or an old timestamp is rejected before this limit and does not count; a request with an invalid field counts", async () => {
     const body = command();
     const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");

@@ -13,7 +13,7 @@ const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
 /**
- * Bodies that pass or fail checks 1 and 7 in README.md. Checks 2 and 6, the limits, are tested in
+ * Bodies that pass or fail checks 1 and 7 of the table in README.md. Checks 2 and 6, the request limits, are tested in
  * inbound-limits.test.ts.
  */
 const BODIES = {
@@ -41,7 +41,7 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   ["invalid", "known", "right", "now", 400],
   ["invalid", "unknown", "wrong", "long ago", 404],
 ])(
-  "a body that is %s, for a workspace that is %s, with a signature that is %s and made %s, is answered %i",
+  "a body that is %s, for a workspace that is %s, with a signature that is %s and made %s, is answered with %i",
   async (bodyIs, workspaceIs, signatureIs, made, status) => {
     const body = BODIES[bodyIs];
     const id = workspaceIs === "known" ? workspace.id : randomUUID();
@@ -64,7 +64,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is wrong", (right) => right.replace(/v1=.*/, `v1=${"0".repeat(64)}`)],
   ["for another timestamp", (right) => right.replace(/\d+/, (t) => String(Number(t) - 1))],
   ["sent in two headers", (right) => [right, right]],
-])("a signature %s is answered 401", async (_what, headerOf) => {
+])("a signature %s is answered with 401", async (_what, headerOf) => {
   const signature = headerOf(signatureOf(workspace.secret, BODIES.good));
   const headers = signature === undefined ? {} : { "Service-Signature": signature };
   const request = { method: "POST", body: BODIES.good, headers };
@@ -85,10 +85,10 @@ test("the signature is checked over the exact bytes of the body, with the worksp
 });
 
 // contract: check-3, post-path
-test("an unknown, native, disconnected or deleted workspace is answered 404, with the same bytes for every reason", async () => {
+test("requests to an unknown, native, disconnected or deleted workspace are answered with 404, with the same bytes for every reason", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
-  // Both workspaces first have an event accepted, so a stale cached record would make this test fail.
+  // Posts an event to both workspaces, so that core caches their records. A stale record would make this test fail.
   for (const each of [disconnected, deleted]) expect((await post(service.url, each, EVENT)).status).toBe(202);
   await workspaces.disconnect(disconnected.id);
   await workspaces.delete(deleted.id);

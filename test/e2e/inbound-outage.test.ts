@@ -30,7 +30,7 @@ const event = () => ({ type: "message", id: `r${++events}`, channel: "c1", user,
 
 const status = async () => (await post(service.url, workspace, event())).status;
 const untilAnswered = (wanted: number) =>
-  until(`a post is answered ${wanted}`, async () => (await status()) === wanted);
+  until(`a post is answered with ${wanted}`, async () => (await status()) === wanted);
 
 const PREFIX = "chatbridge_core_";
 const read = async (name: string, labels?: string) => valueOf(await readMetrics(core), PREFIX + name, labels);
@@ -44,7 +44,7 @@ async function restartCore(): Promise<void> {
   await untilAnswered(202);
 }
 
-/** Fails unless requests get the right answers while no event can be stored. */
+/** Fails unless requests are answered as documented while no event can be stored. */
 async function expectOutage(): Promise<void> {
   await untilAnswered(503);
   for (let i = 0; i < 3; i++) {
@@ -52,7 +52,7 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // The edge performs check 1, and answers unknown paths, without core.
+  // Without core, the edge still performs check 1 of the table in README.md, and answers requests with unknown paths.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);
   expectRefusal(await send(service.url, "/nowhere"), 404);
@@ -67,14 +67,14 @@ async function postThrough(change: () => Promise<unknown>): Promise<void> {
   });
   await until("posts are accepted", () => seen.has(202));
   await change();
-  await until("posts are answered 503", () => seen.has(503));
+  await until("posts are answered with 503", () => seen.has(503));
   changed.abort();
   await Promise.all(senders);
-  // The posts are sent as fast as possible, so they can exceed the workspace's limit.
+  // The posts are sent as fast as possible, so they can exceed the workspace's limit and be answered with 429.
   expect([...seen].filter((each) => ![202, 429, 503].includes(each))).toEqual([]);
 }
 
-test("while Redis is unavailable, posts are answered 503 with Retry-After and core is live but not ready; then service resumes", async () => {
+test("while Redis is unavailable, posts are answered with 503 and Retry-After, and core is live but not ready; then service resumes", async () => {
   expect([await probe(core, "/ready"), await untilReadiness(service.edge, 200)]).toEqual([READY, READY]);
   expect(await read("redis_connections_total")).toBe(2);
   await postThrough(() => service.redis.kill());
@@ -105,7 +105,7 @@ test("when Redis restarts empty, service resumes without the workspaces", async 
   expect(await status()).toBe(202);
 });
 
-test("while core is unavailable, posts are answered 503 with Retry-After and the edge is live but not ready; then service resumes", async () => {
+test("while core is unavailable, posts are answered with 503 and Retry-After, and the edge is live but not ready; then service resumes", async () => {
   await postThrough(() => core.stop("SIGKILL"));
   await expectOutage();
   expect(await untilReadiness(service.edge, 503)).toEqual(notReady("core is unavailable"));

@@ -29,7 +29,7 @@ let stopping: AbortController;
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
-/** The highest number of bytes of unsent answers in core, at any time of the test. */
+/** The highest number of bytes of unsent answers in core so far in this test. */
 let mostHeld: number;
 const report = jest.fn();
 /** The number of calls in each message to core, and the number of answers in each message to the edge. */
@@ -77,7 +77,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** Makes `mostHeld` the highest value that `load.answerBytes` has had since this call. Returns `load`. */
+/** Records the highest value of `load.answerBytes` from now on in `mostHeld`. Returns `load`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -136,7 +136,7 @@ async function askAll(all: readonly string[]): Promise<void> {
 /** Polls until a lane is open again. */
 const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("the calls of one turn of the event loop are sent together, in messages of at most 32 calls, and so are the answers", async () => {
+test("the calls of one turn of the event loop are sent together, in messages of at most 32, and their answers return in similar messages", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
@@ -224,7 +224,7 @@ test("core accepts no more calls from an edge that does not read answers, and an
   edge.pause();
   for (let number = 1; number < 400; number++) send(number);
   await until(
-    "answers wait in the edge, and calls in core",
+    "answers wait in the edge, and calls wait in core",
     () => edge.readableLength > 15 && streams[0]?.isPaused() === true && streams[0].readableLength > 0,
   );
   expect(lanesOfCore.answerBytes).toBeGreaterThanOrEqual(8 * MB);
@@ -269,7 +269,7 @@ test("the bodies of a lane's calls are at most 64 MB in total, and a call over t
   expect(await ask("again", MB, body)).toBe("again");
 });
 
-test("an invalid call fails with a fault, and core does not log the call; core logs a bug", async () => {
+test("an invalid call, and a call that hits a bug in core, fail with a fault; core logs only the bug", async () => {
   await start();
   answerPoll = () => Promise.reject(new StatusError(status.INVALID_ARGUMENT, "reading is missing"));
   await expect(ask("wrong")).rejects.toThrow("core answered with a fault");

@@ -14,7 +14,7 @@ import {
 const LOG_MAX = 1_000;
 const PUSH_QUEUE_MAX = 100;
 const PUSH_QUEUE_MAX_BYTES = 1_000_000;
-/** Entries in each node of a stream, whatever the size of the entries. Redis trims only whole nodes. */
+/** Number of entries in each node of a stream, whatever the size of the entries. Redis trims only whole nodes. */
 const NODE = 100;
 const SHARD_OF_ALL = 0;
 
@@ -43,7 +43,7 @@ const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(wor
 const logOf = (record: WorkspaceRecord): string => `${store.keys.prefix(shardOf(record))}:in`;
 let appended = 0;
 
-/** Appends one event, as the request of a bridge does. */
+/** Appends one event, as a request from a bridge does. */
 async function append(record: WorkspaceRecord): Promise<void> {
   const identity = { by: "id", id: String(appended++) } as const;
   const answer = await store.inboundLog.append({ record, event: { identity, bytes: Buffer.from("event") } });
@@ -152,7 +152,7 @@ test("events older than 24 hours are dropped from the log, and each is counted o
 
 test.each([
   ["100 events", 0],
-  // In this row, each event has 60 KB, plus its ids.
+  // In this row, each event takes 60 KB, plus the bytes of its ids.
   ["1 MB", 60_000],
 ])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });

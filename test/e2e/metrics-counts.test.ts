@@ -106,7 +106,7 @@ test.each([
   const counted = (): Promise<number> =>
     core("chatbridge_core_answers_total", `call="receive",answer="${limit}-limit"`);
   const before = await counted();
-  await until("a request is answered 429", async () => {
+  await until("a request is answered with 429", async () => {
     // Fills the limit as if `count` requests had arrived just now.
     const now = String(await redisNowUs(store));
     await store.redis.command("", ["DEL", key]);
@@ -117,7 +117,7 @@ test.each([
 });
 
 // time: smoke
-test("requests that the edge answers 429 without a call to core are counted", async () => {
+test("requests that the edge rejects with 429, without a call to core, are counted", async () => {
   const from = "127.0.0.10";
   const requests = Buffer.concat(Array<Buffer>(75).fill(rawRequest("POST", "/hooks/nobody", {}, "{}")));
   const early = (): Promise<number> => edge("chatbridge_edge_shield_refusals_total");
@@ -126,7 +126,7 @@ test("requests that the edge answers 429 without a call to core are counted", as
   const asked = (): Promise<number> =>
     core("chatbridge_core_answers_total", 'call="receive",answer="address-limit"');
   const before = [await refused(), await asked()] as const;
-  await until("the edge answers 429 without a call to core", async () => {
+  await until("the edge rejects a request without a call to core", async () => {
     await Promise.all(Array.from({ length: 8 }, () => exchange(base(), requests, { until: 75, from })));
     return (await early()) > 0;
   });

@@ -8,7 +8,8 @@ import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
 
-// Core reports a limited number of groups; on a shared service, the groups of other files can use up the limit.
+// Core reports a limited number of groups. So this file has a separate service: on a shared service, the groups of
+// other test files could use up the limit.
 let service: TestService;
 let workspace: TestWorkspace;
 let consumer: Consumer;
@@ -60,7 +61,10 @@ function documented(heading: string): readonly Row[] {
   );
 }
 
-/** Returns the metrics of a process as rows, as `documented` does. A metric's labels are read from its values. */
+/**
+ * Returns the metrics of a process as rows that can be compared with the rows of `documented`. A metric's labels are
+ * read from its values.
+ */
 function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
   return [...metrics].flatMap(([name, { type, help, values }]) => {
     if (!name.startsWith("chatbridge_")) return [];

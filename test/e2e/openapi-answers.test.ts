@@ -78,7 +78,7 @@ const REFUSALS: readonly (readonly [name: keyof typeof Refusal, status: number, 
   ["PUSH_WORKSPACE", 403, refused(Refusal.PUSH_WORKSPACE)],
 ];
 
-test("every reason with which core refuses a request is tested", () => {
+test("every reason for which core refuses a request is tested", () => {
   const all = Object.keys(Refusal).filter((name) => Number.isNaN(Number(name)) && name !== "UNSPECIFIED");
   expect(REFUSALS.map(([name]) => name)).toEqual(all);
 });
@@ -101,7 +101,7 @@ test.each<readonly [string, number, typeof next]>([
   expectDocumented(POST, "post", posted);
 });
 
-test("a page that cannot be sent is answered 500, and the edge keeps serving", async () => {
+test("a poll whose page cannot be sent is answered with 500, and the edge keeps serving", async () => {
   next = () => undefined;
   page.signature = "no\nheader";
   const answer = await poll();
@@ -152,7 +152,7 @@ async function findServer(): Promise<Server> {
 }
 
 // time: controlled
-test("a request that is not complete within 10 seconds is answered 408, and its connection is closed", async () => {
+test("a request that is not complete within 10 seconds is answered with 408, and its connection is closed", async () => {
   const server = await findServer();
   expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 10_000]);
   // Shortens both timeouts, so that the test takes less time.

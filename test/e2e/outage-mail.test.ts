@@ -62,7 +62,7 @@ async function makeOutages(count: number): Promise<readonly MailedWorkspace[]> {
 const mailsTo = (workspaces: readonly MailedWorkspace[]) =>
   mail.messages.filter(({ to }) => workspaces.some(({ ownerEmail }) => to.includes(ownerEmail)));
 const mailed = (workspaces: readonly MailedWorkspace[], count: number): Promise<boolean> =>
-  until(`${count} emails`, () => mailsTo(workspaces).length >= count);
+  until(`${count} emails arrive`, () => mailsTo(workspaces).length >= count);
 
 /** Waits until core has checked every shard again: makes an email due in each shard, and waits for these emails. */
 async function laterMailsCame(): Promise<void> {

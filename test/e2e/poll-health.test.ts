@@ -16,8 +16,8 @@ let due: PollDue;
 let failing: readonly TestWorkspace[];
 beforeAll(async () => {
   due = await openPollDue(service.redis);
-  // Both outages begin at the same time, so that the test waits only once: core looks for failing workspaces once a
-  // second.
+  // Makes both workspaces fail at the same time, so that these tests wait only once: core looks for failing workspaces
+  // once a second.
   failing = await Promise.all([service.workspaces.make(), service.workspaces.make()]);
   await Promise.all(failing.map(fail));
 });
@@ -31,7 +31,10 @@ async function health({ id } = workspace): Promise<PollHealth> {
 const publishTexts = (...texts: readonly string[]) =>
   publish(service.clients, ...texts.map((text) => textEvent(workspace.id, text)));
 
-/** Publishes an event to a workspace, makes five minutes pass for the workspace, and waits until it is failing. */
+/**
+ * Publishes an event to a workspace, makes five minutes pass for the workspace, and waits until the workspace is
+ * failing.
+ */
 async function fail(of: TestWorkspace): Promise<void> {
   await publish(service.clients, textEvent(of.id, "one"));
   await due.pass(of.id, FIVE_MINUTES_MS);
@@ -84,7 +87,7 @@ test("a poll with a cursor at or after the newest event leaves no event waiting"
 });
 
 // time: ordering
-test("setting a target URL ends the outage; when the URL is cleared, waiting events have another 5 minutes", async () => {
+test("setting a target URL ends the outage; when the URL is cleared, waiting events get another 5 minutes", async () => {
   Object.assign(workspace, failing[1]);
   await service.workspaces.setTargetUrl(workspace.id, "https://93.184.215.14/");
   expect(await due.of(workspace.id)).toBeUndefined();

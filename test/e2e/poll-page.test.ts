@@ -8,7 +8,7 @@ import { holdSince } from "../harness/held-events";
 
 const HOUR_US = 3_600_000_000;
 
-// Other parameters are tested in test/unit/read-poll-query.test.ts, and other pages in test/store/pages.test.ts.
+// More parameters are tested in test/unit/read-poll-query.test.ts, and more pages in test/store/pages.test.ts.
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
 const store = testStore({ redisUrl: service.redis.url });
@@ -56,7 +56,7 @@ describe("when no event was ever held,", () => {
     ["after=0", "0"],
     ["after=0000", "0000"],
     ["after=123456789012345678", "123456789012345678"],
-  ])("?%s answers next %j", async (query, next) => {
+  ])("the page for ?%s has `next` = %j", async (query, next) => {
     expect(await page(query)).toEqual(empty(next));
   });
 });
@@ -86,7 +86,7 @@ describe("with 120 held events,", () => {
     ["limit=100", 100],
     ["limit=%31%30", 10],
     ["%6Cimit=3", 3],
-  ])("?%s answers the %i oldest events, at every poll", async (query, count) => {
+  ])("every poll with ?%s gets the %i oldest events", async (query, count) => {
     for (let polls = 0; polls < 2; polls++) await expectEvents(query, 0, count);
   });
 
@@ -115,14 +115,14 @@ test.each([
   ["__proto__=1", "__proto__"],
   // The answer has the first invalid parameter: `after`, then `limit`, then unknown parameters in the order sent.
   ["x=1&limit=0&after=0&after=0", "after"],
-])("?%s is answered 400 with the field %s", async (query, field) => {
+])("?%s is answered with 400 and the field %s", async (query, field) => {
   const answer = await poll(service.url, workspace, query);
   expectRefusal(answer, 400, field);
   expect(answer.headers["service-signature"]).toBeUndefined();
 });
 
 // contract: poll-next
-test("when no event is newer, next is the value of after, exactly as it was sent", async () => {
+test("when no event is newer than the cursor, `next` is the value of `after`, exactly as it was sent", async () => {
   const [cursor = ""] = await publishTexts(["a"]);
   for (const after of [cursor, `0${cursor}`, `00${cursor}`, String(Number(cursor) + 1)]) {
     expect(await page(`after=${after}`)).toEqual(empty(after));
@@ -151,7 +151,7 @@ describe("events are held for 24 hours:", () => {
     expect(await page(`after=${young}`)).toMatchObject({ events: [], next: young, gap: false });
   });
 
-  test("an event past its expiresAt is still served, because the bridge drops it", async () => {
+  test("an event past its `expiresAt` is still served, because bridges drop expired events", async () => {
     const now = await redisNowUs(store);
     const expiresAt = new Date(now / 1_000 - 60_000).toISOString();
     const envelope = { sequence: now - HOUR_US, expiresAt, message: { text: "stale" } };

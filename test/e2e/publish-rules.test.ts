@@ -16,7 +16,7 @@ import {
 import { publish, textEvent } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
 
-// Each rule is tested in test/unit/outbound-rules.test.ts.
+// Each rule for outbound events is tested in test/unit/outbound-rules.test.ts.
 const service = sharedService();
 
 const action = (value: string) => ({ label: "a", press: { $case: "action" as const, value } });
@@ -79,7 +79,7 @@ test("publishing again with the same idempotency key publishes nothing, and retu
   expect(published(results[0]).repeated).toBe(false);
   const answer = { ...published(results[0]), repeated: true };
   expect([published(results[1]), published(again)]).toEqual([answer, answer]);
-  // A refused event does not use up its key.
+  // A refused event does not use up its idempotency key.
   expect([results[2]?.outcome?.$case, published(results[3]).repeated]).toEqual(["refused", false]);
   expect(await heldFor(service.url, workspace)).toMatchObject([
     { id: answer.eventId, message: { text: "first" } },

@@ -5,7 +5,9 @@ import { create, dm, ephemeral, update, type ContentInit } from "../harness/cont
 import { cardUpdate, eventIdOf, sharedPush, textEvents } from "../harness/push";
 import { textEvent } from "../harness/service";
 
-/** Returns an update. Each row has its own message id, so that no row waits for another row. */
+/**
+ * Returns an update event. Each row of `ROWS` has its own message id, so that no event waits for another row's event.
+ */
 const updated = (row: number, kind: MessageKind) =>
   update("c1", { id: `msg_01J0ABCDEFGHJKMNPQRSTVWX${String(row).padStart(2, "0")}`, kind, text: "x" });
 /** Events, each with its number of attempts if every attempt fails. All kinds are tested in test/unit/retry.test.ts. */
@@ -24,7 +26,7 @@ const push = sharedPush();
 
 // time: smoke
 // contract: retry-create, retry-phase, retry-never, retry-same-id, push-missed
-test("a failed event whose type and kind are retried is retried twice with the same bytes, and then dropped", async () => {
+test("a failed event is retried twice with the same bytes if its type and kind allow retries, and is then dropped", async () => {
   const [table, pinged] = await Promise.all([push.bridge(), push.bridge()]);
   for (const bridge of [table, pinged]) bridge.behave(status(500));
   await push.ping(pinged.workspaceId);

@@ -17,7 +17,7 @@ async function reasons({ workspaceId }: PushedBridge, count: number): Promise<re
   return (await push.givenUp(workspaceId, count)).map(({ reason }) => reason);
 }
 
-/** Returns a bridge with 16 unanswered requests, the maximum at the same time; four more events wait. */
+/** Returns a bridge with 16 unanswered requests, the maximum per workspace at a time. Four more events wait. */
 async function busyBridge(lifetime = {}): Promise<PushedBridge & { readonly held: HeldAnswers }> {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);

@@ -92,7 +92,7 @@ const FAILURES: readonly Row[] = [
   row("switches protocols", answer(raw(UPGRADE)), broken),
   row("closes the connection within its headers", answer(breakOff(OK + LENGTH)), broken),
   row("answers with two different lengths", answer(raw(`${OK}${LENGTH}Content-Length: 0\r\n\r\n`)), broken),
-  row("answers 500", answer(status(500)), refused(500, /answered 500 where any 2xx is expected/)),
+  row("answers with 500", answer(status(500)), refused(500, /answered 500 where any 2xx is expected/)),
   row("redirects", answer(redirect("https://x.test/", 307)), refused(307, /307.*redirects are not followed/)),
 ];
 
@@ -105,7 +105,8 @@ const STALLS: readonly Row[] = [
   row("reads the request, then sends nothing", answer(sayNothing()), unanswered),
   row("sends its headers byte by byte", answer(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x", 300)), unanswered),
   row("sends interim answers only", answer(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n", 300)), unanswered),
-  // The answer is this late, because a core that stalls at the deadline might read it before the timer fires.
+  // The answer comes only after a minute. Core might read an earlier answer before its timer fires, if core stalls at
+  // the deadline.
   row("answers after a minute", answer(status(200, { afterMs: 60_000 })), unanswered),
 ];
 
@@ -156,7 +157,10 @@ describe("an attempt and a test event fail when the bridge", () => {
 });
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n";
-/** Bridges that send a complete head with a 2xx status. More forms are tested in test/unit/push-answer.test.ts. */
+/**
+ * Bridges that send a complete head with a 2xx status. More forms of answers are tested in
+ * test/unit/push-answer.test.ts.
+ */
 const SUCCESSES: readonly (readonly [what: string, status: number, behaviour: Behaviour])[] = [
   ["sends 100 Continue first", 204, raw(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}\r\n`)],
   ["sends a body after a 204", 204, raw(`${NO_CONTENT}Content-Length: 2\r\n\r\nok`)],
@@ -190,6 +194,6 @@ test("core closes the connection after 16 KB of an answer's body", async () => {
   const bridge = await push.bridge();
   bridge.behave(endless);
   await push.publish(cardUpdate(bridge.workspaceId));
-  await until("the connection was closed", () => bridge.connections[0]?.closedAt !== undefined);
+  await until("the connection is closed", () => bridge.connections[0]?.closedAt !== undefined);
   expect(endless.sent).toBeLessThan(30_000_000);
 });

@@ -56,12 +56,12 @@ test("each event that is published while the mode changes is either pushed or he
   // The mode changes to polling and back while events are published. The last mode is polling.
   for (const change of [clearUrl, setUrl, clearUrl, setUrl, clearUrl]) {
     const before = ids.length;
-    await until("more are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
+    await until("more events are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
     await change(bridge);
   }
   // From now on all events are held, except events whose publish calls were in progress at the change.
   const before = ids.length;
-  await until("more are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
+  await until("more events are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
   changed.abort();
   await Promise.all(publishers);
 

@@ -47,15 +47,15 @@ const requestsOf = ({ requests }: Pick<NumberedCore, "requests">, { eventId }: P
 const madeByAll = (eventId: string) => requestsOf({ requests: cores.requests() }, { eventId });
 
 // time: ordering
-test("when a core hangs, another core makes its remaining attempts; the old leases have no effect when the first core resumes", async () => {
+test("when a core hangs, another core makes the remaining attempts; when the first core resumes, its old leases have no effect", async () => {
   const ids = await untilShared();
   // Each workspace gets two events. While the core hangs, the third attempt of one event is due, and the first attempt
   // of the other event is in progress. The test halts the core within the 3 s between the second attempt and the third.
   const held = holdAnswers();
-  cores.behave(({ body }) => (body.includes("under way") ? held : status(500)));
+  cores.behave(({ body }) => (body.includes("in progress") ? held : status(500)));
   const resting = await publishTo(ids, "resting");
   await untilLogged(second, resting, 2);
-  const inProgress = await publishTo(ids, "under way");
+  const inProgress = await publishTo(ids, "in progress");
   await until("the attempts are in progress", () =>
     inProgress.every((event) => requestsOf(first, event) === 1),
   );
@@ -91,11 +91,11 @@ test("when a core hangs, another core makes its remaining attempts; the old leas
 test("a stopping core finishes its attempts in progress and releases its leases, and no attempt is made twice", async () => {
   const ids = await untilShared();
   const held = holdAnswers();
-  // The attempts of the events "under way" wait for `held`. The first attempt of each other event fails.
+  // The attempts of the events "in progress" wait for `held`. The first attempt of each other event fails.
   cores.behave((request) =>
-    request.body.includes("under way") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
+    request.body.includes("in progress") ? held : status(madeByAll(eventIdOf(request)) === 1 ? 500 : 204),
   );
-  const inProgress = await publishTo(workspaceIds, "under way");
+  const inProgress = await publishTo(workspaceIds, "in progress");
   await until("all attempts are in progress", () => held.waiting === workspaceIds.length);
   const resting = await publishTo(workspaceIds, "resting");
   await untilLogged(second, resting, 1);

@@ -159,7 +159,8 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
 test("the streams of a client that answers no ping are closed, and closing the listener does not wait for the client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
-  // Behaves like a dead machine: it sends nothing more and closes nothing.
+  // Once its sockets are unpiped and paused below, this proxy behaves like a dead machine: it sends nothing more, and
+  // closes nothing.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");
     ends.push(

@@ -30,7 +30,7 @@ const join = (core: 0 | 1, open: Parameters<typeof FollowOpen.create>[0]): Promi
 /** Types the same texts in every workspace, through the first edge. */
 async function typeEverywhere(...texts: readonly string[]): Promise<void> {
   const typeIn = async (workspace: TestWorkspace): Promise<void> => {
-    // An edge switches from a halted or killed core to the other core only after a while.
+    // An edge needs some time to switch from a halted core to the other core.
     for (const text of texts) await until("the text is accepted", () => type(pair.urls[0], workspace, text));
   };
   await Promise.all(workspaces.map(typeIn));
@@ -87,7 +87,8 @@ test("a group's shards are spread evenly over the consumers, and move when a con
     await until("the other consumer has all events", () =>
       firstComings(a).every((came) => came.includes("5")),
     );
-    // Compares ids, not texts: the resumed core might still accept a request that the edge sent to the halted core.
+    // Compares ids, not texts: after it resumes, the core might still accept a request that the edge sent while the
+    // core was halted.
     const moved = new Set(a.seen.map(({ id }) => id));
     halted.child.kill("SIGCONT");
     await Promise.all([leases.untilShared(2), coreLeases.untilShared(2)]);

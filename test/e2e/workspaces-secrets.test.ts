@@ -110,7 +110,7 @@ describe("at rest,", () => {
     ]);
   }
 
-  test("signing secrets are encrypted, and no file of Redis contains a secret in any form", async () => {
+  test("signing secrets are encrypted, and no file of Redis contains a secret in any unencrypted form", async () => {
     const workspace = await own.workspaces.make({ name: "a name to be found" });
     const { signingSecret } = await own.workspaces.rotate(workspace.id);
     await publish(own.clients, textEvent(workspace.id, "a text to be found"));

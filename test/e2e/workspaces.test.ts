@@ -137,7 +137,7 @@ describe("updating", () => {
 });
 
 // contract: poll-403, workspace-modes
-test("a workspace with a target URL is pushed to, and its polls are answered 403; a workspace without a target URL polls", async () => {
+test("a workspace with a target URL is pushed to, and its polls are answered with 403; a workspace without a target URL polls", async () => {
   const targetUrl = "https://8.8.8.8/events?a=b";
   const { id, secret, ...made } = await api.make({ targetUrl });
   expect(made).toMatchObject({ targetUrl, mode: DeliveryMode.PUSH });
@@ -172,8 +172,8 @@ test.each<[string, (id: string) => Promise<unknown>]>([
   ["DeleteWorkspace", (id) => api.delete(id)],
   ["RotateSigningSecret", (id) => api.rotate(id)],
   ["SetTargetUrl", (id) => api.setTargetUrl(id, "https://8.8.8.8/")],
-  ["SetTargetUrl, to clear it,", (id) => api.setTargetUrl(id, "")],
-])("%s of an unknown, deleted or invalid workspace id fails with NOT_FOUND", async (_rpc, run) => {
+  ["SetTargetUrl with an empty URL", (id) => api.setTargetUrl(id, "")],
+])("%s fails with NOT_FOUND for an unknown, deleted or invalid workspace id", async (_rpc, run) => {
   const deleted = await api.make();
   await api.delete(deleted.id);
   for (const id of [UNKNOWN, "nonsense", "", deleted.id]) await expectRejected(run(id), NOT_FOUND, "");
@@ -185,7 +185,9 @@ test("a workspace is found by its id in any letter case", async () => {
 });
 
 describe("listing", () => {
-  /** Makes a workspace newer than all others, because workspaces made at the same time have no defined order. */
+  /**
+   * Makes a workspace that is newer than all others, because workspaces made at the same time have no defined order.
+   */
   const makeNewer = (): Promise<string> =>
     until("a newer workspace is made", async () => {
       const [newest] = (await api.list(1)).workspaces;
@@ -195,7 +197,7 @@ describe("listing", () => {
     });
 
   // The order and all page sizes are tested in test/store/workspaces.test.ts.
-  test("returns workspaces newest first, in pages, and each page starts after the previous page", async () => {
+  test("returns workspaces newest first, in pages, and each page starts where the previous page ended", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);
     expect(page.workspaces.map(({ id }) => id)).toEqual([first]);

@@ -67,7 +67,7 @@ export function drip(first: string, again: string, everyMs: number): Behaviour {
   };
 }
 
-/** Answers 200 with a long body, as fast as the client reads: chunked, or with a declared length. */
+/** Answers with 200 and a long body, as fast as the client reads. The body is chunked, or has a declared length. */
 export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   const block = Buffer.alloc(64 * 1024, "x");
   let sent = 0;

@@ -53,7 +53,10 @@ export function testBrowser() {
     });
     visiting.add(context);
     context.setDefaultTimeout(HANG_MS);
-    /** Requests of this visitor that failed. Some tests expect failed requests, so failed requests are not faults. */
+    /**
+     * The console's messages about this visitor's failed requests. Some tests expect failed requests, so these
+     * messages are not faults.
+     */
     const refusals: string[] = [];
     context.on("weberror", (error) => faults.push(error.error().message));
     context.on("console", (said) => {

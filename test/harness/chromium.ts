@@ -9,7 +9,7 @@ const BY_HAND =
   "install Chromium, so that the command chromium is on the PATH (Debian: apt-get install chromium)";
 
 /**
- * Returns the path of Chromium. If Chromium is missing, installs it with apt-get. Throws if this is not
+ * Returns the path of Chromium. If Chromium is missing, installs it with apt-get. Throws if the installation is not
  * permitted or fails.
  */
 export async function findChromium(say: (line: string) => void = () => undefined): Promise<string> {

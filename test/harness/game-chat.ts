@@ -30,7 +30,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
   }
   async function fetchNew(): Promise<void> {
     const { status, json } = await poll(url, workspace, after);
-    // An edge answers 503 while core is unavailable.
+    // An edge answers with 503 while core is unavailable.
     if (status === 503) return;
     expect(status).toBe(200);
     const page = json as { events: Shown[]; next: string | null };

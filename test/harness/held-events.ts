@@ -40,7 +40,10 @@ export async function holdSince(
   await store.redis.command("", ["HSET", state ?? "", ...fields]);
 }
 
-/** Changes the held events as if `us` microseconds had passed: lowers their sequences and the key's time to live. */
+/**
+ * Changes the held events as if `us` microseconds had passed: lowers their sequences, and the time to live of their
+ * key.
+ */
 export function timePasses(store: TestStore, workspaceId: string, us: number): Promise<void> {
   const script = `
     local held, state, us = KEYS[1], KEYS[2], tonumber(ARGV[1])

@@ -5,7 +5,7 @@ import { freePort } from "./processes";
 import { until } from "./wait";
 
 export interface ReceivedMail {
-  /** Recipients of the envelope, not of the headers. */
+  /** Recipients in the envelope, not in the headers. */
   readonly to: readonly string[];
   readonly raw: string;
 }

@@ -51,10 +51,7 @@ function close(schema: Schema): void {
   for (const inner of Object.values(schema.properties ?? {})) close(inner);
 }
 
-/**
- * Returns a function that returns whether the document allows a body. The function also checks a rule that JSON
- * Schema cannot express.
- */
+/** Returns a function that checks a body against the document, and against a rule that JSON Schema cannot express. */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
   return (body) => {
@@ -83,7 +80,7 @@ export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** Strings at the limits of rules. */
+/** Strings that only just pass or fail a rule. */
 const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
 const PLAIN = fc.oneof(fc.string({ unit: "grapheme" }), EDGES);
 

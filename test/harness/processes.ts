@@ -56,8 +56,8 @@ export function startEdge(corePort: number, environment: Environment = {}): Prom
 }
 
 /**
- * The first port. All ports are below the system's ephemeral ports, because a connection could occupy an
- * ephemeral port when a process restarts.
+ * The lowest port that `freePort` returns. All its ports are below the system's ephemeral ports, because a connection
+ * could occupy an ephemeral port when a process restarts.
  */
 const PORTS_FROM = 10_000;
 /** The number of ports of each jest worker. There may be eight workers. */
@@ -81,8 +81,8 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 }
 
 /**
- * Starts dist/<name>/main.js with only this environment. Rejects with the output on stderr when the process
- * exits before it is ready.
+ * Starts dist/<name>/main.js. The process gets only `PATH`, `HEALTH_LISTEN` and `environment`. Rejects with the output
+ * on stderr when the process exits before it is ready.
  */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",

@@ -47,7 +47,7 @@ export interface ReceiverOptions {
 /** A customer's bridge, as the service sees it: a real server. A test sets the behaviour of the server. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-/** Starts a receiver that answers 204 until `behave` is called. */
+/** Starts a receiver that answers with 204 until `behave` is called. */
 export async function startReceiver(options: ReceiverOptions = {}) {
   const { host = "127.0.0.1", names = [host], certificate } = options;
   const secureContext =
@@ -138,7 +138,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
     /** Closes every connection immediately, and stops listening. */
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Destroy the TLS socket, not the TCP socket below it: Node fails when the TCP socket closes during the
+      // Destroys the TLS socket, not the TCP socket below it: Node fails when the TCP socket closes during the
       // handshake.
       for (const stream of open.keys()) stream.destroy();
       await closed;

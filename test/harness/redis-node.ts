@@ -58,7 +58,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
   const port = await freePort();
   const own = join(folder, String(port));
   mkdirSync(own);
-  // The server needs a configuration file, because sentinels make servers write their roles to it.
+  // The server needs a configuration file, because sentinels make the server write its role to this file.
   const file = join(own, "redis.conf");
   const first = [`port ${port}`, "bind 127.0.0.1", `dir ${own}`, password && `requirepass ${password}`];
   writeFileSync(file, [...first, ...lines, ""].join("\n"));
@@ -122,7 +122,7 @@ export async function untilFollowed(master: RedisNode, replica: RedisNode | unde
   );
 }
 
-/** Kills a master when the replica has all writes that the master answered before the call. */
+/** Waits until the replica has all writes that the master answered before the call, and then kills the master. */
 export async function killFollowed(master: RedisNode, replica: RedisNode | undefined): Promise<void> {
   await untilFollowed(master, replica);
   await master.kill();

@@ -78,7 +78,7 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
       bridgeName: BRIDGE,
       /** Returns the log lines of all cores, including killed cores. */
       coreLog: (): readonly LogLine[] => log.flat(),
-      /** Whether the probes of all cores answer 200. */
+      /** Whether the `/ready` probes of all cores answer with 200. */
       async areReady() {
         const answers = await Promise.all(cores.map((core) => core.readiness()));
         return answers.every(({ status }) => status === 200);

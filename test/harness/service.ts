@@ -23,7 +23,9 @@ export interface TestService extends Service {
   close(): Promise<void>;
 }
 
-/** Starts a service. A file that does not stop, kill or configure the service should call `sharedService` instead. */
+/**
+ * Starts a service. A test file that does not stop, kill or configure the service should call `sharedService` instead.
+ */
 export async function startService(
   environment: { readonly core?: Record<string, string>; readonly edge?: Record<string, string> } = {},
 ): Promise<TestService> {

@@ -25,7 +25,7 @@ export async function watchLeases(redisUrl: string, group = "!cores") {
     holders,
     /** Waits until `count` holders share all shards evenly. Returns the number of shards by token. */
     untilShared: (count: number) =>
-      until(`${SHARDS} shards are shared by ${count}`, async () => {
+      until(`${count} holders share ${SHARDS} shards`, async () => {
         const parts = new Map<string, number>();
         for (const token of await holders()) {
           if (token === undefined) return undefined;

@@ -61,7 +61,7 @@ export function readSharedService(): SharedService {
 
 function attach({ file, ...process }: SharedProcess): RunningProcess {
   const from = statSync(file).size;
-  /** Returns the complete lines of the file. */
+  /** Returns the complete lines that were written since the call of `attach`. */
   const lines = () => readFileSync(file).subarray(from).toString().split("\n").slice(0, -1);
   return {
     ...process,

@@ -10,7 +10,7 @@ import { createTestCa, type TestCa } from "./test-ca";
 /** The services that test files share, one for each jest worker. */
 export type SharedServices = Awaited<ReturnType<typeof startSharedServices>>;
 
-/** Starts `count` services. An environment variable, which the jest workers inherit, describes each service. */
+/** Starts `count` services. Describes each service in an environment variable, which the jest workers inherit. */
 export async function startSharedServices(count: number) {
   const folder = mkdtempSync(join(tmpdir(), "cb-shared-"));
   const ca = createTestCa();

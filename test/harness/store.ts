@@ -148,7 +148,7 @@ export function sequenceOf(published: Published): number {
   return published.sequence;
 }
 
-/** Returns the name of the key of a kind, such as "full" or "rate", for a workspace. */
+/** Returns the name of a workspace's key of a kind, such as "held" or "rate". */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }
@@ -162,7 +162,7 @@ export async function texts({ redis }: TestStore, ...command: Argument[]): Promi
   return asList(await redis.command("", command)).map(asText);
 }
 
-/** Runs a Lua script. A test uses the script to change keys as if time had passed. */
+/** Runs a Lua script in Redis. With such a script, a test changes keys in one step, e.g. as if time had passed. */
 export async function evaluate(
   { redis }: TestStore,
   script: string,

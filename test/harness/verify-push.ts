@@ -16,9 +16,8 @@ export interface PushedEvent {
 const CLOCK_TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Checks the method, the headers and the signatures of a push, without code of the service. The header must
- * have one signature for each secret, newest first. Returns the envelope; throws an AssertionError when a check
- * fails.
+ * Checks the method, the headers and the signatures of a push, without the service's code. `Service-Signature` must
+ * have one signature for each secret, newest first. Returns the envelope; throws an AssertionError when a check fails.
  */
 export function verifyPush(request: ReceivedRequest, secrets: readonly string[]): PushedEvent {
   const { method, headers, body } = request;
@@ -27,7 +26,7 @@ export function verifyPush(request: ReceivedRequest, secrets: readonly string[])
 
   const header = String(headers["service-signature"]);
   const timestamp = /^t=([0-9]+)(?:,v1=[0-9a-f]{64})+$/.exec(header)?.[1];
-  assert(timestamp !== undefined, `Service-Signature has another form: ${header}`);
+  assert(timestamp !== undefined, `Service-Signature has an unexpected format: ${header}`);
   const expected = secrets.map((secret) => {
     const digest = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
     return `,v1=${digest}`;

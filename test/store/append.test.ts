@@ -41,7 +41,7 @@ async function forget(record: WorkspaceRecord, kind: "id" | "same"): Promise<voi
 }
 
 // contract: repeat-id
-test("when several cores get requests with the same id at the same time, one request is stored", async () => {
+test("when several cores get requests with the same id at the same time, only one of these requests is stored", async () => {
   const record = await addWorkspace(store);
   const sent = Array.from({ length: 120 }, (_, i) => inbound(record, `id-${i % 10}`, `event ${i % 10}`));
   const answers = await Promise.all(sent.map((each, i) => (i % 3 ? store : other).inboundLog.append(each)));
@@ -60,7 +60,7 @@ test("a repeated request id is recognized for 24 hours, and for at most one seco
   const ages = fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY }),
     fc.constantFrom(HALF_DAY, DAY, DAY + 1, 2 * DAY),
-    // Below 0: the clock has stepped back between the two requests.
+    // A negative age: the clock has stepped back between the two requests.
     fc.integer({ min: -HALF_DAY, max: -1 }),
   );
   await fc.assert(
@@ -122,7 +122,7 @@ test("a request without an id is ignored only if it repeats both the timestamp a
 });
 
 // time: controlled
-test("a request without an id is stored while its timestamp could be accepted, but for at most 20 minutes", async () => {
+test("a repeat of a request without an id is recognized while its timestamp can be accepted, and at most until 20 minutes after the timestamp", async () => {
   const now = slotUs / SECOND_US;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: -300, max: 300 }), async (off) => {

@@ -2,7 +2,7 @@ import { StoreUnavailable } from "../../core/ports/store";
 import * as fc from "fast-check";
 import { createBatch, type ShardItems } from "../../core/store/batch";
 
-/** Returns a batch that runs the items of each shard separately. */
+/** Returns the function that adds an item to a batch. `run` gets the items of each shard separately. */
 function batchOf<Item, Output>(
   run: (shard: number, items: readonly Item[]) => Promise<readonly Output[]>,
   { most = 10, spansShards = false } = {},

@@ -54,7 +54,7 @@ function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
   );
 }
 
-test("core computes the same slot of a key as the cluster", async () => {
+test("core computes the same slot for a key as the cluster", async () => {
   const odd = fc.array(fc.constantFrom("{", "}", "a", "é", ":"), { minLength: 1, maxLength: 8 });
   const joined = odd.map((parts) => parts.join(""));
   const key = fc.oneof(fc.string({ minLength: 1, maxLength: 20 }), joined);
@@ -114,7 +114,7 @@ test("workspaces of all shards are listed together, newest first", async () => {
 test("a wake of every shard arrives, whichever master it was published on", async () => {
   const woken = new Set<number>();
   const stop = store.followLog.onWake((shard) => woken.add(shard));
-  await until("a wake of every shard", async () => {
+  await until("a wake of every shard arrives", async () => {
     for (const prefix of everyPrefix())
       await store.redis.command(prefix, ["PUBLISH", `${prefix}:wake:in`, ""]);
     return woken.size === 16;
@@ -151,13 +151,13 @@ test("a slot that migrates to another master is unavailable until the migration 
 
 // time: controlled
 // contract: check-2
-test("core makes check 2 of posts and polls with a separate call; a post over the address limit is not stored", async () => {
+test("core checks the address limit of posts and polls in a separate call; a post over the limit is not stored", async () => {
   const strict = await openTestStore(cluster.url, { limits: { ...CONTRACT_LIMITS, address: 1 } });
   const record = await addWorkspace(store);
   const page = { start: { from: "oldest" }, limit: 1 } as const;
-  // Two requests of one turn are checked at the same time, however slow the machine is.
+  // Two requests in one turn of the event loop are checked together, however slow the machine is.
   const twice = async (call: (address: string) => Promise<{ readonly outcome: string }>) => {
-    const answers = await onceAvailable("both are checked", () => {
+    const answers = await onceAvailable("both requests are checked", () => {
       const address = randomUUID();
       return Promise.all([call(address), call(address)]);
     });
@@ -210,7 +210,8 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // The event has been stored and read for the group, in calls that failed. The lease may have expired since.
+  // The failed calls have stored the event, and have read the event for the group. The lease may have expired since
+  // then.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);
@@ -230,7 +231,7 @@ test("while a master is down, only its shards are unavailable; sequences rise af
   const [doomed] = owners;
   if (doomed === undefined) throw new Error("there is no master");
   const before = await Promise.all(ids.map(publishedSequence));
-  // The state is as if the clock of the master had been ahead.
+  // Sets the last sequence as if the master's clock had been an hour ahead.
   const ahead = (Date.now() + 3_600_000) * 1_000;
   const state = `${prefixOf(store, first)}:st:${first}`;
   await store.redis.command(state, ["HSET", state, "sequence", String(ahead)]);
@@ -242,7 +243,9 @@ test("while a master is down, only its shards are unavailable; sequences rise af
 
   await replica?.command("CLUSTER", "FAILOVER", "TAKEOVER");
   await until("the whole store is available again", async () => (await outcomeOf(store.probe())) === "done");
-  const after = await Promise.all(ids.map((id) => onceAvailable("published", () => publishedSequence(id))));
+  const after = await Promise.all(
+    ids.map((id) => onceAvailable("an event is published", () => publishedSequence(id))),
+  );
   expect(after[0]).toBe(ahead + 1);
   for (const [i, sequence] of after.entries()) expect(sequence).toBeGreaterThan(before[i] ?? 0);
 });

@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(shown(await log.readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("is triggered by a wake that names the shard of an append, until the listener stops", async () => {
+  test("can wait for wakes, which name the shards of appended events; a stopped listener gets no more wakes", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -203,7 +203,7 @@ describe("the register of a group", () => {
     expect(await log.join(newer, true, 60_000)).toEqual(["c"]);
   });
 
-  test("is full at the maximum number of streams, and then accepts only a newer stream of a registered name", async () => {
+  test("is full at the maximum number of streams, and then accepts only a newer stream of a registered consumer", async () => {
     const all = Array.from({ length: GROUP_STREAMS_MAX }, (_, i) => member("full", `c${i}`));
     for (const each of all) await log.join(each, true);
     const further = member("full", "further");
@@ -217,7 +217,7 @@ describe("the register of a group", () => {
     expect(await log.join(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read when a member reports that it is alive, unless the live members may have changed", async () => {
+  test("is not read when a member reports that it is alive, unless the set of live members may have changed", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -231,7 +231,7 @@ describe("the register of a group", () => {
     expect(await reads()).toBe(before);
   });
 
-  test("is correct as soon as an older release, which updates no cache, has added or removed a member", async () => {
+  test("is correct immediately after a core of an older release adds or removes a member without updating the cached list", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;

@@ -20,7 +20,10 @@ async function fileBytes(): Promise<number> {
   return Number(/^aof_current_size:(\d+)/m.exec(info)?.[1]);
 }
 
-/** Checks requests of one address that arrive together. For each request, returns 0 or the µs to wait. */
+/**
+ * Checks requests that arrive together from one address. For each request, returns 0 if the request passes, or else
+ * the µs to wait.
+ */
 async function judge(address: string, limit: number, requests: number): Promise<readonly number[]> {
   const addresses = Array<string>(requests).fill(address);
   const answers = await store.functions.call("admit", prefixOf(address), [String(limit), ...addresses]);
@@ -105,7 +108,7 @@ test("posts and polls of a workspace share the limit of 250 requests per second,
 
 // time: controlled
 // contract: check-2
-test("check 2 is the first check of posts and polls, which share an address's limit; rejected requests do not count", async () => {
+test("posts and polls share the limit of their address, which the store checks first; rejected requests do not count", async () => {
   const address = freshAddress();
   const records = await Promise.all(Array.from({ length: 4 }, () => addWorkspace(store)));
   const requests = Array.from({ length: 150 }, () => records).flat();
@@ -149,7 +152,7 @@ test("limits write nothing to the append-only file, and successive empty polls w
   expect(logged).toEqual(expected);
 });
 
-test("a request that is checked with an outdated record does not count against the limits", async () => {
+test("a request that is checked with an outdated record does not count against the workspace's limit", async () => {
   const record = await addWorkspace(store);
   const outdated = { ...record, version: record.version + 1 };
   expect(await store.inboundLog.append({ record: outdated, event: "fault" })).toEqual({ outcome: "stale" });
@@ -157,7 +160,7 @@ test("a request that is checked with an outdated record does not count against t
   expect(await stamps(keyOf(store, record.workspace.id, "rate"))).toEqual([]);
 });
 
-test("the stored count of an idle sender expires", async () => {
+test("the stored count of an idle address expires", async () => {
   const address = freshAddress();
   const key = `${prefixOf(address)}:ip:${address}`;
   const began = await redisNowUs(store);

@@ -32,7 +32,7 @@ type Page = Extract<PageAnswer, { outcome: "page" }>;
 
 async function readPage(record: WorkspaceRecord, start: PageStart, limit: number): Promise<Page> {
   const answer = await store.heldEvents.page({ record, page: { start, limit } });
-  if (answer.outcome !== "page") throw new Error(`a page was answered with ${answer.outcome}`);
+  if (answer.outcome !== "page") throw new Error(`a poll was answered with ${answer.outcome}`);
   return answer;
 }
 const readAfter = (record: WorkspaceRecord, cursor: number, limit = 100): Promise<Page> =>
@@ -137,7 +137,7 @@ test("the next poll or publication removes expired events, and the events of an 
 test.each([
   ["inside the Redis function", 8],
   ["outside the Redis function", 9],
-])("a page read %s has exactly the events that were published before the poll", async (_how, count) => {
+])("read %s, a page has exactly the events that were published before the poll", async (_how, count) => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const expected = Array.from({ length: count }, (_, i) => i);

@@ -27,7 +27,7 @@ async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, stri
 
 // time: controlled
 // contract: health-failing, health-mail-once
-test("a poll workspace whose events wait for 5 minutes without a poll is found failing only once, with one email", async () => {
+test("when events wait for 5 minutes without a poll, their workspace is found failing only once, with one email", async () => {
   const record = await addWorkspace(store);
   await publish(record);
   await pass(FIVE_MINUTES - MS);
@@ -64,7 +64,7 @@ test.each<[string, (record: WorkspaceRecord) => Promise<unknown>]>([
     },
   ],
 ])(
-  "when an event expires %s, polling begins to fail 5 minutes after the next event",
+  "when an event expires %s, the workspace is failing 5 minutes after the next event",
   async (_when, expire) => {
     const record = await addWorkspace(store);
     await publish(record);
@@ -121,7 +121,7 @@ test("the outbox of emails is read in parts", async () => {
 test("a full outbox drops its oldest email for a new email, and counts the drop", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
-  // Remove the other workspaces of the shard from `:due`, so that only this workspace is found.
+  // Removes the other workspaces of the shard from `:due`, so that only this workspace is found.
   await store.redis.command("", ["DEL", `${prefixOf(store, id)}:due`]);
   await evaluate(
     store,

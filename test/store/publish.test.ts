@@ -9,7 +9,7 @@ const store = testStore();
 const other = testStore(store);
 const clock = testClock(store);
 
-/** Returns the parts of a result that a game service gets. */
+/** Returns those parts of a result that a game gets. */
 function answered(published: Published): object {
   if (published.outcome === "unknown-workspace") throw new Error(published.outcome);
   const { eventId, sequence, messageId, expiresAtMs } = published;

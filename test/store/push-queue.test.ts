@@ -173,7 +173,7 @@ test("listeners are woken with the shard of a new event", async () => {
   const woken: number[] = [];
   const stop = store.pushQueue.onWake((shard) => woken.push(shard));
   await publish(workspace, "x");
-  await until("woken", () => woken.length > 0);
+  await until("the listener is woken", () => woken.length > 0);
   expect(woken).toEqual([shardOf(workspace)]);
   stop();
 });

@@ -85,7 +85,7 @@ async function untilWoken(): Promise<void> {
 // contract: envelope-sequence
 test("after a failover by an operator, the store uses the new master, sequences rise and wakes arrive", async () => {
   const [master, next] = await servers();
-  // The state is as if the clock of the old master had been ahead.
+  // Sets the last sequence as if the old master's clock had been an hour ahead.
   last = (Date.now() + 3_600_000) * 1_000;
   const prefix = prefixOf(store, id);
   await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);

@@ -40,7 +40,7 @@ test("an argument that cannot be sent is the caller's error, and the connection 
 });
 
 describe("functions that a Redis server has lost", () => {
-  /** Calls a function while functions cannot be loaded, for the reason `why`. */
+  /** Calls a function of the store. If Redis does not have the function, loading the functions fails with `why`. */
   function readWith(why: Error): Promise<unknown> {
     const functions = createFunctions({ ...store.redis, everywhere: () => Promise.reject(why) });
     return functions.call("read_mail", store.keys.prefix(0), ["10", "-"]);

@@ -105,7 +105,7 @@ test("another operation's change is not mistaken for the lost rotation", async (
 });
 
 // time: smoke
-test("a write fails if no retry gets an answer, applied or not, because replicas may not have the change", async () => {
+test("a write fails if no retry gets an answer, even if the write took effect, because replicas may not have the change", async () => {
   await Promise.all(
     [true, false].map(async (isDone) => {
       const { id } = (await addWorkspace(store)).workspace;

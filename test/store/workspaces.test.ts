@@ -63,7 +63,7 @@ test("the cache of workspaces has a maximum number of bytes, and evicts the leas
   expect(remembered).toEqual([true, false, true]);
 });
 
-test("a cached workspace is rejected after a failover has undone the change of the workspace", async () => {
+test("a cached workspace is rejected after a failover has undone the latest change to the workspace", async () => {
   const { workspace, version } = await addWorkspace(store);
   const kept = ["ws", "st"].map((kind) => keyOf(store, workspace.id, kind));
   const dumps = await Promise.all(kept.map((key) => store.redis.command(key, ["DUMP", key])));
