@@ -44,7 +44,7 @@ async function tryService(name: (typeof SERVICES)[number][0], header?: string, {
 
 describe.each(SERVICES)("%s, which serves the role %s,", (name, role) => {
   test.each(Object.entries(TOKENS))(
-    "accepts a token of the role %s only if both roles are the same",
+    "accepts a token of the role %s only if the service serves that role",
     async (of, token) => {
       expect(await tryService(name, `Bearer ${token}`)).toBe(of === role ? OK : PERMISSION_DENIED);
     },

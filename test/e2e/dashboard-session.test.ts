@@ -71,7 +71,7 @@ describe("signing in", () => {
     await signedIn(); // Resets the count of attempts.
   });
 
-  test("by link works once, and only an operator's token can create a link", async () => {
+  test("with a link works once, and only an operator's token can create a link", async () => {
     const make = (token: string) => post("/sign-in-links", undefined, { authorization: `Bearer ${token}` });
     for (const wrong of [TOKENS.game, `${TOKENS.operator}é`, `«${TOKENS.operator}»`]) {
       expect((await make(wrong)).status).toBe(401);

@@ -30,7 +30,7 @@ describe("opening a stream", () => {
     ["open.window", { window: 1_001 }],
     ["open.ack_deadline", { ackDeadline: { seconds: 0, nanos: 999_999_999 } }],
     ["open.ack_deadline", { ackDeadline: { seconds: 600, nanos: 1 } }],
-  ])("is rejected with INVALID_ARGUMENT naming %s for %j", async (field, open) => {
+  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j", async (field, open) => {
     const consumer = start(open);
     const { code, details } = await consumer.ended();
     expect([code, consumer.isOpen]).toEqual([status.INVALID_ARGUMENT, false]);

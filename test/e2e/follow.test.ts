@@ -42,7 +42,8 @@ test("the events of a workspace arrive in order; in each group, one consumer get
     await laterOnesCame();
     expect(seen()).toHaveLength(total);
     for (const { id } of workspaces) {
-      // The workspace's shard can move between the consumers, but each consumer receives its events in order.
+      // The workspace's shard can move between the consumers, but each consumer receives the workspace's events in
+      // order.
       const parts = group.map((consumer) =>
         consumer.seen
           .filter(({ workspaceId, text }) => workspaceId === id && text !== "later")

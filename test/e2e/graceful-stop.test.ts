@@ -41,7 +41,7 @@ async function coreStopsWithStreamsOpen(): Promise<void> {
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
   const reflection = raw.makeBidiStreamRequest(path, same, same, bearer(TOKENS.game));
   const [answered, broken] = [once(reflection, "data"), once(reflection, "error").catch((error) => [error])];
-  // Requests the list of services: field 7, an empty string.
+  // Asks for the list of services: field 7 of the request, an empty string.
   reflection.write(Buffer.from([0x3a, 0x00]));
   await answered;
   try {
@@ -133,7 +133,7 @@ async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; relea
   };
 }
 
-/** Starts a relay to core that can delay the bytes that core sends. */
+/** Starts a relay between an edge and core. The relay can delay the bytes that core sends. */
 async function startHoldingRelay(corePort: number) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];

@@ -10,7 +10,7 @@ const workspace = freshWorkspace(service);
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const ID = "{id}";
 
-/** Returns a path of the tables below with the workspace's id in place of `ID`. */
+/** Replaces `ID` with the workspace's id in a path of the tables below. */
 const pathOf = (path: string) => path.replace(ID, workspace.id);
 const signed = () => ({ "Service-Signature": signatureOf(workspace.secret, EVENT) });
 

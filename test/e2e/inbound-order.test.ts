@@ -55,7 +55,7 @@ test.each<[keyof typeof BODIES, "known" | "unknown", "right" | "wrong", "now" | 
   },
 );
 
-// The form, entries and age of signatures are tested in test/unit/signature.test.ts.
+// The format, entries and age of signatures are tested in test/unit/signature.test.ts.
 // contract: check-4
 test.each<[string, (right: string) => string | string[] | undefined]>([
   ["that is missing", () => undefined],

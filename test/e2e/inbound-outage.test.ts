@@ -121,6 +121,6 @@ test("a stopping core answers the calls that it has accepted, and the edge answe
   await restartCore();
 });
 
-test("during an outage no error is logged, and no secret, signature, text or name from the requests", () => {
+test("during an outage, core and the edge log no error, and no secret, signature, text or name from the requests", () => {
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"]);
 });

@@ -184,7 +184,7 @@ test.each([
 });
 
 // time: controlled
-test("a shard's backlog has the number of unread and unacked events of each group, and the time of the oldest event", async () => {
+test("for each group, the backlog of a shard has the numbers of unread and unacked events, and the time of the oldest event", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

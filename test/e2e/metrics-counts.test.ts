@@ -133,7 +133,7 @@ test("requests that the edge rejects with 429, without a call to core, are count
   expect((await early()) + (await asked()) - before[1]).toBe((await refused()) - before[0]);
 });
 
-test("published and followed events are counted, and metrics say how far each group is behind", async () => {
+test("published and followed events are counted, and metrics say how far behind each group is", async () => {
   const workspace = await make();
   const before = await core("chatbridge_core_published_total", 'outcome="published"');
   await publish(service.clients, textEvent(workspace.id, "a"), textEvent(workspace.id, "b"));

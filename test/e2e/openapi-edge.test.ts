@@ -73,7 +73,7 @@ test("pushes match the document's webhooks to the last field", async () => {
   expect([...types].toSorted()).toEqual(Object.keys(document.webhooks).toSorted());
 });
 
-test("the dashboard's listener serves the document without a session, with the service's address for bridges", async () => {
+test("the dashboard's listener serves the document to clients without a session; the document has the service's address for bridges", async () => {
   const publicUrl = "https://hooks.example";
   const { edge, url } = await startDashboardEdge(service.core.port, { PUBLIC_URL: publicUrl });
   const answer = await fetch(`${url}/openapi.json`);

@@ -41,7 +41,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Pushes one event that is not retried; returns its line in the delivery log. */
+/** Pushes one event that is not retried; returns the event's line in the delivery log. */
 async function attempt(service: PushService, { workspaceId }: PushedBridge): Promise<LoggedDelivery> {
   const before = (await service.deliveries(workspaceId)).length;
   await service.publish(cardUpdate(workspaceId));

@@ -29,7 +29,7 @@ interface Row {
   /** The result of the push. Where timing decides, a list of the possible results. */
   readonly result: DeliveryResult | readonly DeliveryResult[];
   readonly status?: number;
-  /** The address of the bridge; absent if the connection might break before its address is known. */
+  /** The address of the bridge; absent if the connection might break before the address is known. */
   readonly address?: string;
   /** The failed step of a test event, and the step's message for the owner. */
   readonly step: PushStep | readonly PushStep[];

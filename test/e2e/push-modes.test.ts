@@ -13,7 +13,7 @@ const push = sharedPush();
 
 /** Polls for a page of the held events of a bridge. */
 async function page({ workspaceId: id, secret }: PushedBridge, query = "") {
-  const answer = await until("the workspace's limit lets a poll pass", async () => {
+  const answer = await until("the workspace's request limit lets a poll pass", async () => {
     const { status: code, json } = await poll(push.service.url, { id, secret }, query);
     return code === 200 && json;
   });
@@ -59,7 +59,7 @@ test("each event that is published while the mode changes is either pushed or he
     await until("more events are published", () => ids.length > before + PUBLISHERS * AT_ONCE);
     await change(bridge);
   }
-  // From now on all events are held, except events whose publish calls were in progress at the change.
+  // From now on all events are held, except events whose publish calls were in progress at the last change.
   const before = ids.length;
   await until("more events are held", () => ids.length > before + PUBLISHERS * AT_ONCE + EACH_WAY);
   changed.abort();

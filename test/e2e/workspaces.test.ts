@@ -79,7 +79,7 @@ describe("a new workspace", () => {
     ["target_url", { targetUrl: "http://8.8.8.8/" }],
     ["target_url", { targetUrl: "https://10.0.0.1/" }],
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
-  ])("is rejected with INVALID_ARGUMENT naming %s: %j", async (field, request) => {
+  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j", async (field, request) => {
     await expectRejected(api.create(request), INVALID_ARGUMENT, field);
   });
 
@@ -115,7 +115,7 @@ describe("updating", () => {
     ["name", { name: "a\nb" }],
     ["owner_email", { ownerEmail: "nobody" }],
     ["owner_email", { ownerEmail: "ann@a.example\0" }],
-  ])("is rejected with INVALID_ARGUMENT naming %s: %j, and changes nothing", async (field, change) => {
+  ])("fails with INVALID_ARGUMENT, names %s and changes nothing: %j", async (field, change) => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     await expectRejected(api.update(id, change), INVALID_ARGUMENT, field);
     expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
@@ -216,7 +216,7 @@ describe("listing", () => {
     ["page_size", 1_001, ""],
     ["page_token", 10, "nonsense"],
     ["page_token", 10, UNKNOWN],
-  ])("is rejected with INVALID_ARGUMENT naming %s: %j, %j", (field, size, token) =>
+  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j, %j", (field, size, token) =>
     expectRejected(api.list(size, token), INVALID_ARGUMENT, field),
   );
 });

@@ -65,7 +65,7 @@ export async function joinChat(url: string, name: string) {
       const action = button !== undefined && "action" in button ? button.action : "";
       return ask("POST", "/press", { post: post.id, action });
     },
-    /** Waits for a message of the service whose text contains `words`. */
+    /** Waits for a message from the service whose text contains `words`. */
     sees: (words: string, conversation = "general") =>
       until(`${name} sees “${words}” in ${conversation}`, () =>
         [...posts.values()].find(

@@ -1,4 +1,7 @@
-/** A jest reporter that prints one plain line after all other reporters. CLOSING_LINE=off omits the line. */
+/**
+ * A jest reporter that prints the totals in one plain line, after all other reporters. CLOSING_LINE=off omits the
+ * line.
+ */
 module.exports = class ClosingLine {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numPendingTests, testResults }) {
     if (process.env.CLOSING_LINE === "off") return;

@@ -18,7 +18,7 @@ export interface Seen {
   readonly id: string;
   readonly attempt: number;
   readonly workspaceId: string;
-  /** The text of a command or of a typed message. */
+  /** The text of a command or of a typed message; empty for an action. */
   readonly text: string;
   readonly received: ReceivedEvent;
 }

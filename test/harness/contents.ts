@@ -38,7 +38,7 @@ export function published(result: PublishResult | undefined): PublishedEvent {
   return result.outcome.value;
 }
 
-/** Polls the edge at `url` as the bridge of a workspace. Returns the oldest held events. */
+/** Polls the edge at `url` as the bridge of a workspace. Returns the events of the first page. */
 export async function heldFor(url: string, workspace: TestWorkspace) {
   return ((await poll(url, workspace)).json as { events: Record<string, unknown>[] }).events;
 }

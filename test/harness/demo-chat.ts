@@ -60,7 +60,7 @@ export async function startDemoChat(
     certPath,
     picturesUrl,
     url: `http://127.0.0.1:${chat.port}`,
-    /** Starts another chat on the same workspace. The first chat must have stopped. */
+    /** Starts another chat on the same workspace. The previous chat must have stopped. */
     startAgain: startChat,
     async close() {
       await Promise.all([...started, trivia].map((each) => each.stop()));

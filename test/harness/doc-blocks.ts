@@ -8,7 +8,10 @@ export function docBlocks(page: string, language: string): readonly string[] {
   return [...text.matchAll(fenced)].map(([, block = ""]) => block);
 }
 
-/** Returns the program whose first line, a comment, begins with `name`. Throws when the page has no such program. */
+/**
+ * Returns the program whose first line is a comment that begins with `name` and a colon. Throws when the page has no
+ * such program.
+ */
 export function docProgram(page: string, language: string, name: string): string {
   const found = docBlocks(page, language).find((block) => /^(?:#|\/\/) ([^:]+):/.exec(block)?.[1] === name);
   if (found === undefined) throw new Error(`${page} has no ${name}`);

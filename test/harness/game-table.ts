@@ -49,7 +49,7 @@ export function table() {
       feed({ type: "action", ...from(who, channel), messageId: MESSAGE_ID, action }),
     types: (who: string, text: string, replyTo?: string | null, channel?: string) =>
       feed({ type: "message", ...from(who, channel), text, replyTo }),
-    /** Advances the clock, and feeds a tick. */
+    /** Advances the clock, and feeds the game a tick. */
     after(ms: number) {
       nowMs += ms;
       return feed({ type: "tick" });

@@ -11,8 +11,8 @@ export interface ReceivedMail {
 }
 
 /**
- * Defines how the server answers messages. `refuse` is an SMTP code; `to` selects the recipients to reject, by
- * default all.
+ * Defines how the server answers messages. `refuse` is an SMTP code. `at` is the rejected step, by default the
+ * recipient. `to` selects the recipients to reject, by default all.
  */
 export type MailBehaviour =
   | "accept"

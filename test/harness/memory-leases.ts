@@ -3,8 +3,8 @@ import { LEASE_MS, type Leases, type Member, StoreUnavailable } from "../../core
 export type MemoryLeases = ReturnType<typeof createMemoryLeases>;
 
 /**
- * Returns a record of the members and of the holders of shards. Leases expire by the process's clock, which a
- * test can fake.
+ * Returns an object that records the members, and the holders of shards. Leases expire according to the process's
+ * clock, which a test can fake.
  */
 export function createLeaseBook(leaseMs: number) {
   const leases = new Map<number, { readonly token: string; readonly until: number }>();

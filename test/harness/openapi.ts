@@ -30,7 +30,7 @@ export function contractOf(document: OpenApiDocument, closed = false) {
   };
   return {
     component: (name: string) => compile({ $ref: `#/components/schemas/${name}` }),
-    /** Returns a validator for the bodies of answers with a status. Throws if the status is not documented. */
+    /** Returns a validator for the bodies of answers with this status. Throws if the status is not documented. */
     answer(path: string, method: Method, status: number) {
       const schema = responseOf(path, method, status).content?.["application/json"].schema;
       if (schema === undefined) throw new Error(`${method} ${path} ${status} has no body`);

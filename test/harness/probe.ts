@@ -12,7 +12,7 @@ export async function probe({ healthPort }: Pick<RunningProcess, "healthPort">, 
   return answer && [answer.status, answer.json];
 }
 
-/** Waits until a process answers `/ready` with a status, and returns the status and the body. */
+/** Waits until a process answers `/ready` with this status, and returns the status and the body. */
 export function untilReadiness(process: Pick<RunningProcess, "healthPort">, status: number) {
   return until(`readiness is ${status}`, async () => {
     const answer = await probe(process, "/ready");

@@ -69,7 +69,7 @@ function pushOver<S extends Service>(service: S, ca: TestCa, certificate: Certif
     service,
     workspaces,
     deliveries,
-    /** Starts a bridge and creates its workspace. If `polls`, the workspace has no target URL. */
+    /** Starts a bridge and creates its workspace. If `polls` is true, the workspace has no target URL. */
     async bridge({ polls = false, ...options }: ReceiverOptions & { polls?: boolean } = {}) {
       const name = `${randomUUID()}.bridge.test`;
       names.set(name, [options.host ?? "127.0.0.1"]);

@@ -33,7 +33,7 @@ export function exchange(
       received.push(chunk);
       if (until < Infinity && answers().length >= until) socket.end();
     });
-    // A reset after the answer closes the connection too.
+    // A reset after the answer also closes the connection.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);

@@ -59,7 +59,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // This server does not listen itself: each connection is passed to it below. Node then enforces only
+  // This server does not listen: the TCP server below passes each connection to this server. Node then enforces only
   // `keepAliveTimeout`, not the timeouts for headers and requests.
   const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];

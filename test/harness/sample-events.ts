@@ -1,6 +1,6 @@
 import type { EventHead, Message, OutboundEvent } from "../../bridge/events";
 
-/** The workspace of the sample events. The events are plain JSON, as the service sends it. */
+/** The workspace of the sample events. The events are plain JSON objects, as the service sends them. */
 export const WORKSPACE = "0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11";
 
 export function head(number = 1): Omit<EventHead, "type"> {

@@ -26,9 +26,9 @@ export interface SharedService {
 }
 
 /**
- * The service that all files of this worker share: Redis, a core that may push to loopback, and an edge with
- * the dashboard. Each file or test uses its own workspaces, so it is isolated from other files and tests. A
- * file that stops, kills or configures a part of the service starts a separate service with `startService`.
+ * The service that all test files of this worker share: Redis, a core that may push to loopback, and an edge with the
+ * dashboard. Each test file or test uses its own workspaces, and so is isolated from other files and tests. A file
+ * that stops, kills or configures a part of the service starts a separate service with `startService`.
  */
 export function sharedService() {
   const { redisUrl, core, edge } = readSharedService();

@@ -148,7 +148,7 @@ export function sequenceOf(published: Published): number {
   return published.sequence;
 }
 
-/** Returns the name of a workspace's key of a kind, such as "held" or "rate". */
+/** Returns the name of a workspace's key. The kind of the key is e.g. "held" or "rate". */
 export function keyOf(store: TestStore, workspaceId: string, kind: string): string {
   return `${prefixOf(store, workspaceId)}:${kind}:${workspaceId}`;
 }

@@ -16,8 +16,9 @@ export interface PushedEvent {
 const CLOCK_TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Checks the method, the headers and the signatures of a push, without the service's code. `Service-Signature` must
- * have one signature for each secret, newest first. Returns the envelope; throws an AssertionError when a check fails.
+ * Checks the method, the headers and the signatures of a push, with code that is independent of the service.
+ * `Service-Signature` must have one signature for each secret, newest first. Returns the envelope; throws an
+ * AssertionError when a check fails.
  */
 export function verifyPush(request: ReceivedRequest, secrets: readonly string[]): PushedEvent {
   const { method, headers, body } = request;

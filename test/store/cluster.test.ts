@@ -111,7 +111,7 @@ test("workspaces of all shards are listed together, newest first", async () => {
   expect(listed?.workspaces).toEqual(made.map(({ workspace }) => workspace).toReversed());
 });
 
-test("a wake of every shard arrives, whichever master it was published on", async () => {
+test("the wakes of every shard arrive, whichever master publishes them", async () => {
   const woken = new Set<number>();
   const stop = store.followLog.onWake((shard) => woken.add(shard));
   await until("a wake of every shard arrives", async () => {

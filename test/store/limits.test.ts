@@ -76,7 +76,7 @@ test.each([
 
 // time: controlled
 // contract: check-2
-test("all cores share the limit of 500 requests per second from an address", async () => {
+test("all cores share the limit of 500 requests per second from one address", async () => {
   const address = freshAddress();
   const admit = (i: number) => (i % 2 ? store : other).requestLimits.admitAddress(address);
   const burst = (count: number) => Promise.all(Array.from({ length: count }, (_, i) => admit(i)));

@@ -26,7 +26,7 @@ async function write(store: TestStore, workspaceId: string, name: string, sizes:
 }
 
 /**
- * Polls from `first` until `isDone` returns true, with each of the page limits in turn. Retries a poll that exceeds the
+ * Polls from `first` until `isDone` returns true, and cycles through the page limits. Retries a poll that exceeds the
  * request limit.
  */
 async function follow(

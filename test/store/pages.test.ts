@@ -56,8 +56,8 @@ const operations = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      // The cursor is the sequence of the published event with this index, plus `beside`. The index -1 means from
-      // "oldest", and -2 means from "latest".
+      // The cursor is the sequence of the published event with this index, plus `beside`. The index -1 stands for
+      // "oldest", and -2 for "latest".
       after: fc.integer({ min: -2, max: 60 }),
       beside: fc.constantFrom(-1, 0, 1),
       limit: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 100 })),
@@ -137,7 +137,7 @@ test("the next poll or publication removes expired events, and the events of an 
 test.each([
   ["inside the Redis function", 8],
   ["outside the Redis function", 9],
-])("read %s, a page has exactly the events that were published before the poll", async (_how, count) => {
+])("if read %s, a page has exactly the events that were published before the poll", async (_how, count) => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const expected = Array.from({ length: count }, (_, i) => i);

@@ -18,7 +18,7 @@ const isFound = async (record: WorkspaceRecord): Promise<boolean> =>
   (await store.pollWatch.findFailing(shardOf(record))).workspaceIds.includes(record.workspace.id);
 const outboxKey = ({ workspace }: WorkspaceRecord): string => `${prefixOf(store, workspace.id)}:mail`;
 
-/** Returns the workspaces of the oldest and the newest email of an outbox, and the number of emails. */
+/** Returns the workspaces of the oldest and the newest email in an outbox, and the number of emails. */
 async function outboxOf(record: WorkspaceRecord): Promise<readonly [string, string, number]> {
   const mails = await store.redis.command("", ["XRANGE", outboxKey(record), "-", "+"]);
   const all = asList(mails).map((mail) => asText(asList(asList(mail)[1])[1]));

@@ -40,8 +40,8 @@ async function untilNextMs(): Promise<void> {
 }
 const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
 /**
- * Returns for each line: the number of polls and the number of events that they returned, or the number of the attempt
- * of a push.
+ * Returns, for a line of polls, the number of polls and the number of events that they returned; for a line of a push,
+ * the number of the attempt.
  */
 const told = (lines: readonly LoggedDelivery[]) =>
   lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
@@ -91,7 +91,7 @@ test("successive empty polls share one line of the log, until a poll with events
   expect(pages).toEqual(lines);
 });
 
-test("a watch reads the lines logged since its last read, and a run of polls that grew keeps its id", async () => {
+test("a watch reads the lines that are new or have changed since its last read; a line of polls keeps its id when further polls join it", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.deliveryLog.append(id, delivery(1));
@@ -181,7 +181,7 @@ test("the log keeps the last 1,000 deliveries for seven days, newest first; poll
 });
 
 // time: controlled
-test("the log omits deliveries older than seven days that Redis still has, and includes polls logged by an older release", async () => {
+test("the log omits deliveries that are older than seven days, even if Redis still has them, and includes polls that an older release logged", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   const old = Date.now() - (WEEK_SECONDS + 60) * 1_000;
