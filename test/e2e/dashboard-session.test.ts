@@ -110,7 +110,7 @@ describe("a session", () => {
     ["another site", "GET", { "sec-fetch-site": "cross-site" }],
     ["another port of this host", "GET", { "sec-fetch-site": "same-site" }],
     ["another site's form", "POST", { "sec-fetch-site": "cross-site" }],
-    ["a form of an old browser", "POST", { "sec-fetch-site": "", "x-dashboard": "" }],
+    ["a form in an old browser", "POST", { "sec-fetch-site": "", "x-dashboard": "" }],
   ])("cannot be used by %s", async (_who, method, headers) => {
     const cookie = await signedIn();
     const body = method === "POST" ? { name: "forged" } : undefined;
@@ -182,7 +182,7 @@ describe("the dashboard's listener:", () => {
     expect((await send(service.dashboardUrl, "/api/workspaces", { headers })).status).toBe(200);
   });
 
-  test("the listener for bridges serves no dashboard, and the dashboard's listener serves no hooks", async () => {
+  test("the listener for bridges serves no dashboard, and the dashboard's listener serves no bridges", async () => {
     expect((await send(service.url, "/")).status).toBe(404);
     expect((await send(service.dashboardUrl, "/hooks/x", { method: "POST", body: "{}" })).status).toBe(404);
   });

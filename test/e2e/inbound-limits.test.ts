@@ -141,7 +141,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
 
   // time: controlled
   // contract: order
-  test("a request with a wrong signature or an old timestamp is rejected before this limit and does not count; a request with an invalid field counts", async () => {
+  test("requests with wrong signatures or old timestamps are rejected before this limit and do not count; requests with invalid fields count", async () => {
     const body = command();
     const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");

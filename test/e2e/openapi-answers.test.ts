@@ -46,7 +46,7 @@ afterAll(() => edge.close());
 const post = (body: string | Buffer = EVENT) => send(url, `/hooks/${ID}`, { method: "POST", body });
 const poll = () => send(url, `/hooks/${ID}/events`);
 
-/** Fails unless the document describes this answer: its status, its headers and every field of its body. */
+/** Fails unless the OpenAPI document describes this answer: its status, its headers and every field of its body. */
 function expectDocumented(
   path: string,
   method: "get" | "post",
@@ -89,7 +89,7 @@ test.each<readonly [string, number, typeof next]>([
   ["an unreachable core", 503, fail(new CoreUnavailable("away"))],
   ["a bug", 500, fail(new Error("a bug"))],
   ["a success", 200, () => undefined],
-])("the document describes the answers to a post and a poll for %s: %i", async (name, status, act) => {
+])("the OpenAPI document has the answers to a post and a poll for %s: %i", async (name, status, act) => {
   next = act;
   const polled = await poll();
   expect(polled.status).toBe(status);
@@ -115,7 +115,7 @@ test("a poll whose page cannot be sent is answered with 500, and the edge keeps 
 test.each<[number, string | Buffer]>([
   [400, "{"],
   [413, Buffer.alloc(65_537, " ")],
-])("the document describes the answer to a post with an invalid body: %i", async (status, body) => {
+])("the OpenAPI document has the answer to a post with an invalid body: %i", async (status, body) => {
   next = () => undefined;
   const answer = await post(body);
   expect(answer.status).toBe(status);
@@ -133,7 +133,7 @@ async function expectEnded(bytes: string | Buffer, status: number): Promise<void
   }
 }
 
-test("the document describes the answers to requests that are not HTTP, and to headers that are too long", async () => {
+test("the OpenAPI document has the answers to requests that are not HTTP, and to headers that are too long", async () => {
   await expectEnded(`POST /hooks/${ID} HTTP/1.1\r\nHost : a\r\n\r\n`, 400);
   await expectEnded(rawRequest("GET", `/hooks/${ID}/events`, { a: "b".repeat(20_000) }), 431);
 });

@@ -11,7 +11,7 @@ const { service } = push;
 
 // Inbound events are tested in test/unit/openapi-document.test.ts and test/e2e/inbound-fields.test.ts.
 const document = openApiDocument();
-/** Validators for the document's schemas. These validators also reject undocumented fields. */
+/** Validators for the schemas of the OpenAPI document. These validators also reject undocumented fields. */
 const closed = contractOf(document, true);
 
 const buttons = [
@@ -36,7 +36,7 @@ const CONTENTS: readonly ContentInit[] = [
 ];
 
 // contract: poll-page-fields, message-fields
-test("pages with events of every type match the document to the last field", async () => {
+test("pages with events of every type match the OpenAPI document to the last field", async () => {
   const workspace = await service.workspaces.make();
   const isPage = closed.component("EventPage");
   const expectDocumented = async (query: string, count: number) => {
@@ -54,7 +54,7 @@ test("pages with events of every type match the document to the last field", asy
 });
 
 // contract: envelope-fields, message-fields
-test("pushes match the document's webhooks to the last field", async () => {
+test("pushes match the webhooks of the OpenAPI document to the last field", async () => {
   const { workspaceId, nth } = await push.bridge();
   await push.publish(...CONTENTS.map((content) => ({ workspaceId, content })));
   await nth(CONTENTS.length);
@@ -73,7 +73,7 @@ test("pushes match the document's webhooks to the last field", async () => {
   expect([...types].toSorted()).toEqual(Object.keys(document.webhooks).toSorted());
 });
 
-test("the dashboard's listener serves the document to clients without a session; the document has the service's address for bridges", async () => {
+test("the dashboard's listener serves the OpenAPI document to clients without a session; the document has the service's address for bridges", async () => {
   const publicUrl = "https://hooks.example";
   const { edge, url } = await startDashboardEdge(service.core.port, { PUBLIC_URL: publicUrl });
   const answer = await fetch(`${url}/openapi.json`);

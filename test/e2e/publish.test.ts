@@ -74,7 +74,7 @@ test("in one call with 100 events of the largest size, sequences are increasing 
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(HANG_MS);
 });
 
-test("each result has the index of its event, and a refused event does not affect other events; a workspace id can be in any letter case", async () => {
+test("each result has the index of its event, and a refused event does not affect other events; workspace ids can be in any letter case", async () => {
   const workspace = await service.workspaces.make();
   const deep = Array.from({ length: 40 }).reduce<object>((inner) => ({ inner }), {});
   const results = await publish(

@@ -3,11 +3,11 @@ const COMMAND = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}'
 type Row = readonly [what: string, raw: string | Buffer, mac: string, secret?: string, t?: string];
 
 /**
- * Digests from openssl. The digests of texts were made with
+ * Digests from openssl. The command for a text:
  *
  *     printf '%s' "$t.$raw" | openssl dgst -sha256 -hmac "$secret" -hex
  *
- * and the digest of the bytes that are not text was made with
+ * The command for the bytes that are not text:
  *
  *     printf '1700000000.\x00\xff\x0d\x0a' | openssl dgst -sha256 -hmac 'secret-one' -hex
  */

@@ -31,7 +31,7 @@ test("a secret is shown only in the answer to the call that creates it", async (
 });
 
 describe("disconnecting and connecting:", () => {
-  test("a disconnected workspace has no hooks and no secret to rotate, and disconnecting it twice is harmless", async () => {
+  test("a disconnected workspace cannot be polled and has no secret to rotate, and disconnecting it twice is harmless", async () => {
     const { id, secret } = await api.make();
     for (let i = 0; i < 2; i++) {
       const { workspace } = await api.disconnect(id);

@@ -49,7 +49,7 @@ describe("a new workspace", () => {
     expect(await pollStatus(workspace?.id ?? "", signingSecret)).toBe(200);
   });
 
-  test("of a native platform has no hooks, no secret and no target URL", async () => {
+  test("of a native platform cannot be polled, and has no secret and no target URL", async () => {
     const native = await api.make({ platform: Platform.NATIVE });
     expect(native).toMatchObject({
       platform: Platform.NATIVE,
@@ -150,7 +150,7 @@ test("a workspace with a target URL is pushed to, and its polls are answered wit
   }
 });
 
-test("deleting a workspace also deletes its hooks and all its held events", async () => {
+test("deleting a workspace also deletes all its held events; polls and new events for the workspace are then rejected", async () => {
   const { id, secret } = await api.make();
   await publish(service.clients, textEvent(id, "held"));
   expect(await pollStatus(id, secret)).toBe(200);

@@ -22,7 +22,7 @@ export async function heldEvents<Event>(store: TestStore, workspaceId: string): 
 }
 
 /**
- * Stores `events` as the only held events of a workspace, as if each had been published at the time of its
+ * Stores `events` as the held events of a workspace that has none, as if each had been published at the time of its
  * sequence.
  */
 export async function holdSince(

@@ -51,7 +51,10 @@ function close(schema: Schema): void {
   for (const inner of Object.values(schema.properties ?? {})) close(inner);
 }
 
-/** Returns a function that checks a body against the document, and against a rule that JSON Schema cannot express. */
+/**
+ * Returns a function that checks a body against the OpenAPI document, and against a rule that JSON Schema cannot
+ * express.
+ */
 export function inboundRule(document: OpenApiDocument): (body: unknown) => boolean {
   const isEvent = contractOf(document).component("InboundEvent");
   return (body) => {

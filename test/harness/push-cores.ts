@@ -43,8 +43,8 @@ export async function startPushCores() {
     first,
     second,
     /**
-     * Creates one workspace on each shard, with the bridge's URL as the target URL. Returns the ids of the
-     * workspaces.
+     * Creates workspaces with the bridge's URL as the target URL, until each shard has one. Returns the id of one
+     * workspace in each shard.
      */
     async makeWorkspaces(): Promise<readonly string[]> {
       const api = createWorkspaceApi(second.clients.workspaces);

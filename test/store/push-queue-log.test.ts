@@ -40,8 +40,8 @@ async function untilNextMs(): Promise<void> {
 }
 const log = ({ workspace }: WorkspaceRecord) => store.deliveryLog.read(workspace.id, 2_000, undefined);
 /**
- * Returns, for a line of polls, the number of polls and the number of events that they returned; for a line of a push,
- * the number of the attempt.
+ * For each line of polls, returns the number of polls and the number of events that they returned. For each line of a
+ * push, returns the number of the attempt.
  */
 const told = (lines: readonly LoggedDelivery[]) =>
   lines.map(({ polled, attempt }) => (polled === undefined ? attempt : [polled.polls, polled.events]));
@@ -91,7 +91,7 @@ test("successive empty polls share one line of the log, until a poll with events
   expect(pages).toEqual(lines);
 });
 
-test("a watch reads the lines that are new or have changed since its last read; a line of polls keeps its id when further polls join it", async () => {
+test("a watch reads the lines that are new or have changed since its last read; a line of polls keeps its id when it grows", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.deliveryLog.append(id, delivery(1));
@@ -197,7 +197,7 @@ test("the log omits deliveries that are older than seven days, even if Redis sti
 });
 
 // time: controlled
-test("a workspace that polls every 2 s and has no events takes at most 2 KB in Redis, and the time of its last poll is exact", async () => {
+test("a workspace that polls every 2 s without events takes at most 2 KB in Redis, and the time of its last poll is exact", async () => {
   const setClock = await stopClock(store);
   const began = await redisNowUs(store);
   const record = await addWorkspace(store);

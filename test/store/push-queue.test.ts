@@ -161,7 +161,7 @@ test("the bytes in a queue are counted, and a lost count is correct again after 
 });
 
 // contract: workspace-modes
-test("events for a workspace without a target URL, and direct pushes, are not queued", async () => {
+test("events for a workspace without a target URL, and events that their publisher pushes directly, are not queued", async () => {
   const [pushed, polls] = [await addPushed(), (await addWorkspace(store)).workspace];
   await publish(pushed, "ping", { push: "direct" });
   await publish(polls, "held");
