@@ -1,6 +1,6 @@
-import { Metadata, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import type { ClientReadableStream } from "@grpc/grpc-js";
 import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
-import { channelCredentials } from "../../runtime/core-channel";
+import { bearer, callUnary, channelCredentials, type UnaryMethod } from "../../runtime/core-channel";
 import type { ClientTls } from "../../runtime/core-connection";
 
 /** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
@@ -8,18 +8,14 @@ const DEADLINE_MS = 10_000;
 /** Maximum bytes of an answer. A list of 1,000 workspaces fits, with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
-type Unary<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: { deadline: number },
-  done: (error: ServiceError | null, response: Response) => void,
-) => unknown;
-
 /** A client of core's WorkspaceService with one operator's token. */
 export interface Operator {
   readonly methods: WorkspaceServiceClient;
   /** Calls a method of `methods`. Rejects with the `ServiceError` of a failed call. */
-  call<Request, Response>(method: Unary<Request, Response>, request: NoInfer<Request>): Promise<Response>;
+  call<Request, Response>(
+    method: UnaryMethod<Request, Response>,
+    request: NoInfer<Request>,
+  ): Promise<Response>;
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
 
@@ -39,20 +35,10 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
   return {
     /** Returns a client that sends this token. */
     as(token: string): Operator {
-      const metadata = new Metadata();
-      metadata.set("authorization", `Bearer ${token}`);
+      const metadata = bearer(token);
       return {
         methods,
-        call: (method, request) =>
-          new Promise((resolve, reject) => {
-            method.call(
-              methods,
-              request,
-              metadata,
-              { deadline: Date.now() + DEADLINE_MS },
-              (error, response) => (error === null ? resolve(response) : reject(error)),
-            );
-          }),
+        call: (method, request) => callUnary(methods, method, request, metadata, DEADLINE_MS),
         watch: (workspaceId) => methods.watchWorkspace({ workspaceId }, metadata),
       };
     },

@@ -7,7 +7,8 @@ import { poll, send, signatureOf } from "../harness/bridge";
 import { startConsumer, startStream, type } from "../harness/consumer";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { startTestRedis } from "../harness/redis";
-import { bearer, connectToCore } from "../harness/core-clients";
+import { bearer } from "../../runtime/core-channel";
+import { connectToCore } from "../harness/core-clients";
 import { exchange, rawRequest } from "../harness/raw-http";
 import {
   publish,

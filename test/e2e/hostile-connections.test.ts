@@ -15,7 +15,7 @@ import {
   type PollQuery,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { poll, post, signatureOf } from "../harness/bridge";
-import { bearer } from "../harness/core-clients";
+import { bearer } from "../../runtime/core-channel";
 import { startDashboardEdge } from "../harness/dashboard";
 import { readMetrics, valueOf } from "../harness/metrics";
 import { expectQuiet } from "../harness/output";

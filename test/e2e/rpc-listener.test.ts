@@ -15,7 +15,8 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   HealthClient,
 } from "../../proto/gen/grpc/health/v1/health";
-import { bearer, call } from "../harness/core-clients";
+import { bearer } from "../../runtime/core-channel";
+import { call } from "../harness/core-clients";
 import { TOKENS } from "../harness/processes";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";

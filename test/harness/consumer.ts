@@ -8,7 +8,7 @@ import {
   type GameServiceClient,
 } from "../../proto/gen/chatbridge/v1/game";
 import { post } from "./bridge";
-import { bearer } from "./core-clients";
+import { bearer } from "../../runtime/core-channel";
 import { TOKENS } from "./processes";
 import type { TestWorkspace } from "./service";
 import { until } from "./wait";

@@ -1,6 +1,7 @@
-import { credentials, Metadata, type Client, type ServiceError } from "@grpc/grpc-js";
+import { credentials, type Client } from "@grpc/grpc-js";
 import { GameServiceClient } from "../../proto/gen/chatbridge/v1/game";
 import { WorkspaceServiceClient } from "../../proto/gen/chatbridge/v1/workspace";
+import { bearer, callUnary, type UnaryMethod } from "../../runtime/core-channel";
 import { TOKENS } from "./processes";
 import { HANG_MS } from "./wait";
 
@@ -22,30 +23,12 @@ export function connectToCore(port: number) {
   };
 }
 
-export function bearer(token: string): Metadata {
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
-  return metadata;
-}
-
-type Unary<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: { deadline: number },
-  done: (error: ServiceError | null, response: Response) => void,
-) => unknown;
-
 /** Calls a unary method with a token. Rejects with a ServiceError. */
 export function call<Request, Response>(
   client: Client,
-  method: Unary<Request, Response>,
+  method: UnaryMethod<Request, Response>,
   request: Request,
   token: string = client instanceof GameServiceClient ? TOKENS.game : TOKENS.operator,
 ): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const options = { deadline: Date.now() + HANG_MS };
-    method.call(client, request, bearer(token), options, (error, response) =>
-      error === null ? resolve(response) : reject(error),
-    );
-  });
+  return callUnary(client, method, request, bearer(token), HANG_MS);
 }

@@ -1,4 +1,4 @@
-import { Metadata, type ClientDuplexStream } from "@grpc/grpc-js";
+import type { ClientDuplexStream } from "@grpc/grpc-js";
 import {
   GameServiceClient,
   type FollowRequest,
@@ -7,7 +7,7 @@ import {
   type PublishResult,
 } from "../../../proto/gen/chatbridge/v1/game";
 import { backOffMs, REAL_TIMING } from "../../../bridge/back-off";
-import { channelCredentials } from "../../../runtime/core-channel";
+import { bearer, callUnary, channelCredentials } from "../../../runtime/core-channel";
 import type { CoreConnection } from "../../../runtime/core-connection";
 
 export type CoreClient = ReturnType<typeof connectToCore>;
@@ -24,18 +24,15 @@ export function connectToCore({ address, token, tls }: CoreConnection) {
     "grpc.keepalive_time_ms": 10_000,
     "grpc.keepalive_timeout_ms": 5_000,
   });
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
+  const metadata = bearer(token);
 
   return {
     /** Publishes 1 to 100 events. A failed call rejects with a ServiceError. */
-    publishEvents: (events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> =>
-      new Promise((resolve, reject) => {
-        const options = { deadline: Date.now() + PUBLISH_WITHIN_MS };
-        client.publishEvents({ events: [...events] }, metadata, options, (error, response) =>
-          error === null ? resolve(response.results) : reject(error),
-        );
-      }),
+    async publishEvents(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+      const request = { events: [...events] };
+      const { results } = await callUnary(client, client.publishEvents, request, metadata, PUBLISH_WITHIN_MS);
+      return results;
+    },
     follow: (): ClientDuplexStream<FollowRequest, FollowResponse> => client.follow(metadata),
     close: (): void => client.close(),
   };
