@@ -66,7 +66,7 @@ Examples:
         verify(header, raw.subarray(0, -1), secrets, at) !== "wrong";
       if (isRightWithoutNewline) {
         lines.push(
-          "It is valid without the newline at the end of the input, which editors and echo add (printf %s does not).",
+          "The signature matches without the newline at the end of the input, which editors and echo add (printf %s does not).",
         );
       }
       answer(cli, { holds: false, fault, isRightWithoutNewline }, lines);

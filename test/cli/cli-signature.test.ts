@@ -55,7 +55,7 @@ test.each<[string, () => Promise<string>, string, string]>([
 
 test("sign warns about a newline at the end, and verify detects the newline", async () => {
   const { code, stdout } = await run(`verify ${await signed(BODY)} ${AT}`, `${BODY}\n`);
-  expect([code, stdout]).toEqual([EXIT.NO, expect.stringContaining("valid without the newline")]);
+  expect([code, stdout]).toEqual([EXIT.NO, expect.stringContaining("matches without the newline")]);
   expect((await run(`sign ${AT}`, `${BODY}\n`)).stderr).toMatch(/ends with a newline/);
   expect((await run(`sign ${AT}`, BODY)).stderr).toBe("");
 });

@@ -104,6 +104,13 @@ test("a rematch pressed in a DM opens a lobby in the channel, and removes the bu
   expect(texts(here.press("ann", "rematch:c9", "dm:ann"))).toContain("A game is already running there");
 });
 
+test("while the workspace has its maximum of games, the answer to a rematch says so", () => {
+  const here = table();
+  const pressed = Array.from({ length: 101 }, (_, i) => texts(here.press("ann", `rematch:c${i}`, "dm:ann")));
+  expect(pressed[99]).toContain("The lobby is open");
+  expect(pressed[100]).toContain("Too many games are running");
+});
+
 // contract: message-awaits-reply
 test.each([
   ["without `replyTo`", undefined],

@@ -31,7 +31,7 @@ export function playPress(rules: Rules, workspace: Workspace, input: ActionInput
     case "rematch": {
       const where = { channel: action.channel, host: member, eventId };
       const why = openGameIn(rules, workspace, where, turn);
-      return replace(showRematchAnswer(why === undefined ? "opened" : "game-is-on"));
+      return replace(showRematchAnswer(why ?? "opened"));
     }
     case "no-rematch":
       return replace(showRematchAnswer("declined"));

@@ -58,6 +58,7 @@ const REMATCH_ANSWERS = {
   opened: "**Rematch!** The lobby is open.",
   declined: "Well played. Until next time.",
   "game-is-on": "A game is already running there. Join that one.",
+  "too-many-games": NOTICES["too-many-games"],
 } as const;
 
 /** Returns the message that replaces the offer of a rematch. The message has no buttons. */
