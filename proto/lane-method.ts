@@ -78,7 +78,7 @@ function writePage({ number, page }: PageAnswer, start: number): number {
   const signatureBytes = Buffer.byteLength(page.signature);
   const idBytes = Buffer.byteLength(page.workspaceId);
   const bodyBytes = page.body.length;
-  // The lengths are computed from the inside out. Each field consists of a tag, a length and content.
+  // The lengths are computed from the inside out. Each of these fields consists of a tag, a length and content.
   const pageBytes = fieldBytes(bodyBytes) + fieldBytes(signatureBytes) + fieldBytes(idBytes);
   const pollBytes = fieldBytes(pageBytes);
   const answerBytes = 1 + numberBytes(number) + fieldBytes(pollBytes);
@@ -108,7 +108,7 @@ function fieldBytes(length: number): number {
   return 1 + numberBytes(length) + length;
 }
 
-/** Returns the bytes of a number as a varint, which has seven bits in each byte. */
+/** Returns how many bytes `value` takes as a varint. A varint has seven bits of the value in each byte. */
 function numberBytes(value: number): number {
   let bytes = 1;
   for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 128)) bytes += 1;

@@ -21,7 +21,7 @@ export function bearer(token: string): Metadata {
   return metadata;
 }
 
-/** A method of a generated client that returns one answer. */
+/** A method of a generated gRPC client, for calls with one request and one answer. */
 export type UnaryMethod<Request, Response> = (
   request: Request,
   metadata: Metadata,

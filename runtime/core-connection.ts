@@ -1,6 +1,6 @@
 import type { Settings } from "./settings";
 
-/** The authority of core's certificate, and the client's own certificate and key, in PEM. */
+/** The certificate of the authority that issued core's certificate, and the client's certificate and key, in PEM. */
 export interface ClientTls {
   readonly ca: Buffer;
   readonly cert: Buffer | undefined;
@@ -26,7 +26,7 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
     ),
     token: settings.parsed(
       "CORE_TOKEN",
-      `a token of the role ${role}, as CORE_TOKENS of core has it`,
+      `a token of the role ${role}, one of core's CORE_TOKENS`,
       parseCoreToken,
     ),
     tls: readTls(settings),
@@ -44,7 +44,7 @@ export function isCoreToken(text: string): boolean {
 
 /** Parses a token in the settings. The error says what is allowed, and never contains the token. */
 export function parseCoreToken(text: string): string {
-  if (!isCoreToken(text)) throw new Error("may only have visible ASCII characters and no blanks");
+  if (!isCoreToken(text)) throw new Error("may contain only visible ASCII characters, and no spaces");
   return text;
 }
 
@@ -58,7 +58,7 @@ function parseTarget(text: string): string {
 }
 
 function readTls(settings: Settings): ClientTls | undefined {
-  const ca = settings.file("CORE_TLS_CA", "PEM certificate authority of core's certificate");
+  const ca = settings.file("CORE_TLS_CA", "PEM certificate of the authority that issued core's certificate");
   const cert = settings.file("CORE_TLS_CERT", "PEM client certificate for core");
   const key = settings.file("CORE_TLS_KEY", "PEM key of the client certificate");
   if (ca === undefined && (cert !== undefined || key !== undefined)) {

@@ -40,9 +40,9 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** Upper bounds of buckets of durations, in seconds: from a call on the same machine to a timeout. */
+/** Upper bounds of the buckets for durations, in seconds: from a call on the same machine to a timeout. */
 export const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** Upper bounds of buckets of batch sizes. */
+/** Upper bounds of the buckets for batch sizes. */
 export const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128];
 
 type Type = "counter" | "gauge" | "histogram";

@@ -12,7 +12,7 @@ const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 /**
  * Starts a process, and stops it gracefully on SIGTERM or SIGINT. Invalid settings result in one message on stderr
  * and exit code 78. Any other fault at the start results in a message and exit code 1. A stop that fails or takes
- * more than 10 seconds has the same result.
+ * more than 10 seconds is logged, and also results in exit code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

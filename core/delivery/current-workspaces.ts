@@ -50,11 +50,11 @@ export function createCurrentWorkspaces(
       return workspace;
     },
     /**
-     * Discards the results of all reads. If the workspace in the store's cache has the version that the queue
-     * returned, that workspace counts as read at the time `at`, without a call to the store.
+     * Discards the results of all reads. If the store's cache has the current version of a workspace in `versions`,
+     * that workspace counts as read at the time `at`. Makes no call to the store.
      *
-     * @param versions the current versions of the workspaces of the events that were read from the queue
-     * @param at the `performance.now()` at which the read of the queue began
+     * @param versions the current version of each workspace with events in the latest read of the queue, by id
+     * @param at the `performance.now()` at which that read began
      */
     renew(versions: ReadonlyMap<string, number>, at: number): void {
       readings.clear();

@@ -17,16 +17,16 @@ export interface EventAttemptsContext {
   readonly pushMeter?: PushMeter;
   /** Called for every event that is dropped, with the reason. */
   onDrop(push: QueuedPush, reason: DropReason | "failed"): void;
-  /** Called with errors that are bugs. */
+  /** Called with every unexpected error, which is a bug. */
   report(where: string, error: unknown): void;
 }
 
 export interface EventAttemptsListener {
   /** Called when the first attempt of an event is over. The outcome of the attempt is not recorded yet. */
   onTried(push: QueuedPush): void;
-  /** Called when core's work on an event is over. If `recorded` is "lost", the event is still queued. */
+  /** Called when core's work on an event is over. If `recorded` is "lost", the event may still be queued. */
   onGone(push: QueuedPush, recorded: Recorded): void;
-  /** Called when an event must be pushed instead of held: the workspace is a push workspace again. */
+  /** Called when an event must be pushed instead of held, because its workspace is a push workspace again. */
   onPushedAgain(push: QueuedPush): void;
   /** Called when the recorder has room again, so that first attempts can begin. */
   onRoom(): void;
@@ -47,7 +47,7 @@ interface Trial {
 
 /** The time at which the first attempt of an event failed, on two clocks. */
 interface FirstFailure {
-  /** Milliseconds since the epoch on the service clock, for the next holder of the shard. */
+  /** Milliseconds since the epoch on the service clock, for the next holder of the shard's lease. */
   readonly atMs: number;
   /** Milliseconds on `performance.now()`, which never jumps. */
   readonly at: number;
@@ -70,8 +70,8 @@ export function createEventAttempts(
   let onIdle: (() => void) | undefined;
 
   /**
-   * Awaits the work on an event, and reports an error of the work. Callers do not await `watch`; `end` waits
-   * for all work.
+   * Awaits the work on an event, and reports the error if the work fails. Callers do not await `watch`; `end`
+   * waits for all work.
    */
   async function watch(push: QueuedPush, work: Promise<void>): Promise<void> {
     inProgress += 1;

@@ -1,13 +1,13 @@
 import type { QueuedPush } from "../ports/store";
 
-/** Maximum number of first attempts of one workspace that are in progress at the same time. */
+/** Maximum number of first attempts that one workspace has in progress at the same time. */
 export const IN_FLIGHT_MAX = 16;
 /**
- * Maximum number of events of one workspace that wait for a first attempt. Further events are dropped as
- * overloaded.
+ * Maximum number of events of one workspace that wait for a first attempt. Further events are dropped with the
+ * reason "overloaded".
  */
 export const WAITING_MAX = 5_000;
-/** Maximum milliseconds from publication to the first attempt. After that, the event is dropped as overloaded. */
+/** Maximum milliseconds from publication to the first attempt. Then the event is dropped with the reason "overloaded". */
 export const WAIT_MAX_MS = 10_000;
 
 /** The next step for the oldest waiting event. */

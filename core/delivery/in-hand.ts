@@ -1,22 +1,25 @@
 import type { QueuedPush } from "../ports/store";
 
 /**
- * Maximum bytes of one workspace's events in hand. Further events are dropped as overloaded. This is far below
- * `SHARD_BYTES_MAX`, so that the events of one workspace do not stop core from reading other events.
+ * Maximum bytes of one workspace's events in hand. Further events are dropped with the reason "overloaded". This
+ * limit is far below `SHARD_BYTES_MAX`, so that one workspace cannot stop core from reading other events.
  */
 export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
 /** Maximum bytes of a shard's events in hand. Core reads the queue only while there is room. */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The entries in hand, and their bytes. An entry is in hand while this core works on it: while it waits, is
- * tried, or rests between attempts. When the queue is read again from its beginning, `take` rejects the entries
- * that are in hand already.
+ * The entries of the push queue that are in hand, and their bytes. An entry is in hand while this core works on
+ * it: while the entry waits, is tried, or rests between attempts. When the queue is read again from its beginning,
+ * `take` rejects the entries that are already in hand.
  */
 export function createInHand() {
   /** Bytes by entry id. */
   const taken = new Map<string, number>();
-  /** Entries that left the queue after `readAgain`. A read that began earlier may still return these entries. */
+  /**
+   * Ids of entries that left the queue after `readAgain`. A read that was in progress when an entry left may still
+   * return the entry.
+   */
   const finished = new Set<string>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;
@@ -37,7 +40,7 @@ export function createInHand() {
     },
     /** Whether the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
     isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
-    /** Adds an entry. Returns false when the entry is in hand already. */
+    /** Adds an entry. Returns false when the entry is already in hand. */
     take(push: QueuedPush): boolean {
       if (taken.has(push.entryId)) return false;
       hold(push, push.bytes);
@@ -49,7 +52,7 @@ export function createInHand() {
       if (isReadAgain) finished.add(push.entryId);
       else taken.delete(push.entryId);
     },
-    /** Frees the bytes of an entry that may still be in the queue. `take` keeps rejecting the entry. */
+    /** Frees the bytes of an entry that may still be in the queue. `take` still rejects the entry. */
     abandon(push: QueuedPush): void {
       if (taken.has(push.entryId)) hold(push, 0);
     },

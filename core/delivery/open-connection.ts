@@ -20,14 +20,14 @@ export class PushFault extends Error {
 export interface PushConnectionOptions extends PublicHostOptions {
   /** The trusted root certificates. The context is created once, because reading all roots takes 0.1 seconds. */
   readonly secureContext: SecureContext;
-  /** TLS sessions to resume. Without them every connection makes a full handshake. */
+  /** TLS sessions to resume. Without them, every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
 
 /**
  * Opens a TLS connection to the host of a URL. Looks the name up once, checks every address, and connects only
  * to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
- * certificate was checked before. Rejects with a `PushFault`.
+ * certificate was checked before. If the connection fails, rejects with a `PushFault`.
  */
 export async function openConnection(
   options: PushConnectionOptions,
@@ -48,14 +48,14 @@ export async function openConnection(
     const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
       host,
       port: Number(url.port || 443),
-      // A literal address is not sent as a server name; the certificate must contain the address. A name is
-      // sent and compared with the certificate without the trailing dot (RFC 6066, section 3).
+      // A literal address is not sent as a server name; the certificate must contain the address. A name loses
+      // its trailing dot before it is sent and compared with the certificate (RFC 6066, section 3).
       ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
       secureContext: options.secureContext,
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),
       autoSelectFamily: true,
-      // This is explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
+      // `rejectUnauthorized` is set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED can change its default.
       rejectUnauthorized: true,
       session: resumption?.session,
     };
@@ -98,7 +98,7 @@ export async function openConnection(
         resolve(socket);
       } else {
         if (connected) resumption?.forget();
-        // The attempt has failed already, so later errors of this socket are ignored.
+        // The attempt has already failed, so later errors of this socket are ignored.
         socket.off("error", onError).on("error", () => {});
         socket.destroy();
         reject(fault);

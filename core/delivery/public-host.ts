@@ -8,7 +8,7 @@ export interface PublicHostOptions {
   readonly allow: readonly AddressBlock[];
 }
 
-/** The reason why pushes to a host are not allowed. `detail` is written for the owner of the workspace. */
+/** The reason why core does not push to a host. `detail` is written for the owner of the workspace. */
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
@@ -52,7 +52,7 @@ export async function findPublicAddresses(
   return addresses;
 }
 
-/** Creates the check of a new target URL. Each connection checks the addresses again. */
+/** Creates the check of a new target URL. Core checks the addresses again for each new connection. */
 export function createTargetUrlCheck(options: PublicHostOptions): TargetUrlCheck {
   return {
     async findFault(text) {

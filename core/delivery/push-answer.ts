@@ -1,6 +1,6 @@
 /** Maximum bytes of all heads of an answer, including the heads of interim answers. */
 const HEADS_MAX_BYTES = 16 * 1024;
-/** Maximum bytes that are read of the body of an answer. */
+/** Maximum bytes of an answer's body that core reads. */
 const BODY_MAX_BYTES = 16 * 1024;
 
 /** The answer to a request, parsed as the bytes arrive. */
@@ -32,12 +32,12 @@ interface Head {
 /**
  * Creates the parser of the answer to a push. The parser skips interim answers, and accepts folded headers and
  * repeated, equal `Content-Length` values, as RFC 9112 requires. The body is read only to find its end. If the end
- * is ambiguous or more bytes follow, the connection must be closed. Otherwise core could take these bytes for the
- * answer to the next push.
+ * is ambiguous or more bytes follow, the connection must be closed. Otherwise core could mistake the remaining
+ * bytes for the answer to the next push.
  */
 export function createAnswer(): Answer {
-  // The answer has plain properties. Every push creates an answer, and creating a getter costs more than
-  // parsing a head.
+  // `answer` has plain properties instead of getters. Every push creates an answer, and creating a getter costs
+  // more than parsing a head.
   const answer = {
     state: "head" as Answer["state"],
     status: 0,

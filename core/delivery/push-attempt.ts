@@ -15,7 +15,7 @@ import type { PushClient } from "./push-client";
 export type AttemptOutcome = PushOutcome | DropReason | undefined;
 
 /**
- * Makes one attempt to push, to the current target URL and with the current secrets of the workspace.
+ * Makes one attempt to push an event, with the current target URL and secrets of the workspace.
  *
  * @param freshMs the maximum milliseconds between reading the workspace and the attempt
  */

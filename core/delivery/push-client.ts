@@ -8,8 +8,8 @@ import { sendPush, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
 /**
- * Milliseconds after which connecting fails. The attempt's deadline is a little later, so the log can name the
- * failed step.
+ * Maximum milliseconds until a connection is ready. The attempt's deadline is a little later, so the log can name
+ * the failed step.
  */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 
@@ -65,7 +65,7 @@ async function attemptOver(
 
 function statusFault(status: number): PushFault {
   const redirect = status >= 300 && status < 400 ? ": redirects are not followed, set the final URL" : "";
-  return new PushFault("status", `the bridge answered ${status} where any 2xx is expected${redirect}`);
+  return new PushFault("status", `the bridge answered with ${status} where any 2xx is expected${redirect}`);
 }
 
 function toPushFault(error: Error, { connection, isLate }: PushProgress): PushFault {

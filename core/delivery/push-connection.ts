@@ -75,8 +75,8 @@ export function createPushConnection(
     onClosed(connection);
   }
   /**
-   * Sets `closeAt`. Usually, the timer fires before `at`. The timer then stays unchanged, and `look` sets it again
-   * when it fires.
+   * Sets `closeAt`. If the current timer fires before `at`, which is usual, this timer stays unchanged. When the
+   * timer fires, `look` sets a new timer.
    */
   function setCloseAt(at: number): void {
     closeAt = at;
@@ -92,7 +92,7 @@ export function createPushConnection(
   }
 
   function onData(bytes: Buffer): void {
-    // The bytes arrived while no request was in progress. They must not be taken for the answer to the next
+    // These bytes arrived while no request was in progress. Core must not mistake them for the answer to the next
     // request.
     if (answer === undefined) return close();
     try {

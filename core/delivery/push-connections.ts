@@ -2,8 +2,8 @@ import { setImmediate as untilRead } from "node:timers/promises";
 import { createPushConnection, type PushConnection, type PushSocket } from "./push-connection";
 
 /**
- * Maximum numbers of connections that are kept after their attempts: in all, and to one origin. Beyond a
- * maximum, the oldest of these connections is closed.
+ * Maximum numbers of connections that are kept after their attempts: in all, and to one origin. If a maximum is
+ * exceeded, the oldest of these connections is closed.
  */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 

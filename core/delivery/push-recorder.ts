@@ -38,7 +38,8 @@ export function createPushRecorder(
             break;
           }
         }
-        // Redis may have lost a lease that this core still counts as held. Retry until the lease is renewed or lost.
+        // Redis may have lost the lease, although this core still counts the lease as held. So core retries until
+        // the lease is acquired again, or `over` is aborted.
         if (recorded === "lost") await pause(AFTER_FAULT_MS);
       }
       unrecorded -= 1;

@@ -11,9 +11,9 @@ export interface PushProgress {
 
 /**
  * Sends the request of an attempt once. Resolves with the status of the answer when the head of the answer is
- * complete. Rejects when the connection breaks, or when connecting and answering take longer than `withinMs`.
- * When a kept connection breaks, the request is not sent again here: the bridge may have received it. Only the
- * contract's retry rules allow another attempt.
+ * complete. Rejects when the connection breaks, or when connecting and answering together take longer than
+ * `withinMs`. When a kept connection breaks, `sendPush` does not send the request again, because the bridge may
+ * have received the request. Only the contract's retry rules allow another attempt.
  */
 export function sendPush(
   connect: (url: URL) => Promise<PushConnection>,

@@ -19,19 +19,19 @@ const READ_MAX = { events: 200, bytes: 1024 * 1024 } as const;
  *
  * An event goes through these states; event-attempts.ts implements the states after `waiting`:
  *
- *   queued   stored; events are read in the order of publication while there is room in `InHand`
+ *   queued   stored; core reads the events in the order of publication, while there is room in `inHand`
  *   waiting  in the `FirstAttempts` of its workspace, for its first attempt
  *   trying   an attempt is in progress
  *   resting  waiting for the timer of its second or third attempt; the store has the number of
- *            attempts and the time of the first failure, so the next holder of the shard can
+ *            attempts and the time of the first failure, so the next holder of the lease can
  *            make the remaining attempts
  *   gone     delivered, dropped with a reason, or held because its workspace polls now;
  *            recording this outcome removes the event from the queue
  *
- * A first attempt uses a workspace that was read after the event was published, at most `FRESH_MS` ago. A retry
- * reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded.
- * While the store is unavailable, outcomes are recorded later. If the lease is lost before an outcome is
- * recorded, the next holder repeats the attempt. The bridge recognizes the event by its id.
+ * A first attempt uses the workspace as it was read after the event was published, at most `FRESH_MS` ago. A retry
+ * reads the workspace again. An attempt does not wait until the outcome of the previous event is recorded. If the
+ * store is unavailable, core records the outcome later. If the lease is lost before an outcome is recorded, the
+ * next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  */
 export async function dispatchShard(context: DispatcherContext, lease: Lease): Promise<void> {
   const { shard, token, stopping, over } = lease;
@@ -63,8 +63,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
   /** Start of the last read that reached the end of the queue, as a `performance.now()`. */
   let caughtUpAt = -Infinity;
   /**
-   * Makes the next read begin at the start of the queue. After a failover, the entry `after` may be lost, and
-   * the clock of Redis may be behind.
+   * Makes the next read begin at the start of the queue. After a failover, the entry `after` may be lost. The clock
+   * of Redis may also be behind, so that new entries have lower ids than `after`.
    */
   function readAgain(): void {
     after = undefined;
@@ -86,7 +86,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
         continue;
       }
       // The workspaces in `current` may have been read before these events were published. Such a read is too old
-      // for their first attempts.
+      // for the first attempts of these events.
       if (read.pushes.length > 0) current.renew(read.versions, readAt);
       for (const push of read.pushes) if (inHand.take(push)) queue(push);
       after = read.pushes.at(-1)?.entryId ?? after;
@@ -112,7 +112,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
 
   /**
    * Ends the work on an event. If the outcome was not recorded, the event stays queued for the next holder of
-   * the shard.
+   * the lease.
    */
   function letGo(push: QueuedPush, recorded: Recorded): void {
     const wasFull = isFull();
@@ -121,7 +121,7 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (wasFull && !isFull()) waker.wake();
   }
 
-  /** Returns the milliseconds since an event was published, on the service clock. The clock may have jumped since. */
+  /** Returns the milliseconds since an event was published, on the service clock, which may have jumped meanwhile. */
   function ageOf(push: QueuedPush): number {
     // The id of an entry begins with the Redis time in ms.
     return Math.max(0, now() - Number.parseInt(push.entryId, 10));
@@ -131,8 +131,8 @@ export async function dispatchShard(context: DispatcherContext, lease: Lease): P
     if (push.attempts > 0) return attempts.resume(push);
     const first = firstAttempts.get(push.workspaceId) ?? createFirstAttempts();
     firstAttempts.set(push.workspaceId, first);
-    // The last read to the end of the queue did not return this event. So the event is newer than that read,
-    // whatever the clocks say.
+    // If this event was just published, the last read to the end of the queue did not return it. So the event is
+    // newer than that read, whatever the clocks say.
     const since = Math.max(performance.now() - ageOf(push), caughtUpAt);
     if (!inHand.isOver(push.workspaceId) && first.add(push, since)) advance(push.workspaceId);
     else attempts.drop(push, "overloaded");

@@ -119,8 +119,8 @@ export async function watchShard(
   }
 
   /**
-   * Reads a workspace. If the read fails, e.g. because a key was lost, only the email of this workspace is
-   * affected.
+   * Reads a workspace. If the read fails, e.g. because a key is missing in SECRETS_KEY, only the email of this
+   * workspace is affected.
    */
   async function readWorkspace(id: string): Promise<Workspace | undefined> {
     try {
@@ -143,7 +143,7 @@ function slower(ms: number): number {
   return Math.min(MAIL_AGAIN_MAX_MS, ms * 2);
 }
 
-/** Composes the email to the owner. Returns undefined when the workspace has no owner's address. */
+/** Composes the email to the owner. Returns undefined when the workspace has no `ownerEmail`. */
 function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
   if (workspace.ownerEmail === "") return undefined;
   const { name, id } = workspace;
@@ -152,7 +152,7 @@ function compose(workspace: Workspace, outage: OutageMail): Mail | undefined {
     subject: `The bridge of ${name} has stopped polling`,
     messageId: `outage-${id}-${outage.failingSinceMs}`,
     text: [
-      `The bridge of the workspace ${name} (${id}) has not polled for ${FAILING_AFTER_MS / 60_000} minutes while events are waiting for it.`,
+      `The bridge of the workspace ${name} (${id}) has not polled for ${FAILING_AFTER_MS / 60_000} minutes, although events are waiting.`,
       "",
       `Oldest waiting event: ${new Date(outage.oldestWaitingAtMs).toISOString()}`,
       "",

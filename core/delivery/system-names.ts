@@ -4,11 +4,11 @@ import type { NameLookup } from "../ports/outside";
 
 const TRY_WITHIN_MS = 1_200;
 const TRIES = 2;
-/** Milliseconds after which a DNS lookup ends without an answer. This is less than the deadline of a push. */
+/** Maximum milliseconds that a DNS lookup can take. This is less than the deadline of a push. */
 const LOOK_UP_WITHIN_MS = 4_000;
 /**
- * Milliseconds to wait for the second address family when the first has addresses. Some name servers never answer
- * IPv6 queries.
+ * Milliseconds to wait for the other address family (IPv4 or IPv6) after the addresses of one family have arrived.
+ * Some name servers never answer IPv6 queries.
  */
 const OTHER_FAMILY_WITHIN_MS = 500;
 

@@ -11,7 +11,7 @@ const SESSION_MAX_BYTES = 16 * 1024;
 /** Approximate bytes of an entry besides its session. */
 const ENTRY_BYTES = 512;
 /**
- * Milliseconds for which the sessions of a full handshake are used. A resumed connection does not check the
+ * Milliseconds for which the sessions from a full handshake are used. A resumed connection does not check the
  * certificate again, so this limits how long a revoked or replaced certificate is still accepted.
  */
 const LIFE_MS = 60 * 60 * 1000;
@@ -69,8 +69,8 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
         // A `session` listener that is added earlier is lost when Node tries another address of the host.
         socket.once("connect", () => {
           const key = keyOf(host, socket.remoteAddress ?? "");
-          // Node emits `session` only after it accepted the certificate, once for each ticket that the bridge
-          // sends.
+          // Node emits `session` once for each ticket that the bridge sends, and only after Node has accepted the
+          // certificate.
           socket.on("session", (session) => {
             kept.set(key, { key, session, until }, { size: ENTRY_BYTES + session.length });
           });
@@ -86,8 +86,8 @@ function keyOf(host: string, address: string): string {
 }
 
 /**
- * Returns the milliseconds for which the sessions of a connection can be used, never beyond the expiry of its
- * certificate.
+ * Returns the milliseconds for which the sessions of a connection can be used, never beyond the expiry of the
+ * bridge's certificate.
  */
 function lifeMs(socket: TLSSocket): number {
   return Math.min(LIFE_MS, Date.parse(socket.getPeerCertificate().valid_to) - Date.now());

@@ -1,11 +1,11 @@
 import type { FollowLog, Member } from "../ports/store";
 
 /**
- * Makes a stream a member of its group. A new group gets only the events that arrive from now on. Resolves with
- * false when the group is full. The size of the group is checked first, so that a rejected stream costs only one
- * call to the store.
+ * Adds a stream to its group. A new group gets only the events that arrive from then on. Resolves with false when
+ * the group is full. The size of the group is checked first, so that a rejected stream costs only one call to the
+ * store.
  *
- * Rejects with `StoreUnavailable`. The stream is then not a member.
+ * If the store is unavailable, rejects with `StoreUnavailable`. The caller must then not call `follow`.
  */
 export async function enterGroup(log: FollowLog, member: Member): Promise<boolean> {
   if ((await log.join(member, true)) === "full") return false;

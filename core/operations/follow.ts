@@ -15,11 +15,11 @@ export interface FollowOptions {
   /** The maximum number of events that are delivered and not acked yet. */
   readonly window: number;
   readonly ackDeadlineMs: number;
-  /** Called with each event for the consumer. A redelivery has the same id. */
+  /** Called with each event for the consumer. A redelivery of an event has the same `deliveryId`. */
   deliver(deliveryId: string, entry: LogEntry): void;
   /**
-   * Whether delivered events still wait to be sent. If so, no further event is delivered until `resume` is
-   * called.
+   * Whether events that were passed to `deliver` still wait to be sent. If so, no further events are read until
+   * `isBehind` is false again.
    */
   isBehind(): boolean;
   readonly signal: AbortSignal;
@@ -47,20 +47,20 @@ const WAIT_MAX_MS = 1_000;
 /**
  * Follows the inbound log for one stream. Must be called after `enterGroup`.
  *
- * The stream is a member of its group. A lease holder acquires the stream's share of the shards. It drains each
- * shard in another stream's share until all events of the shard are acked or overdue. Meanwhile, the stream
- * repeats these steps:
+ * The stream is a member of its group. Its lease holder acquires leases on the stream's share of the shards.
+ * When a shard moves to another stream's share, the lease holder keeps the lease until all delivered events of the
+ * shard are acked or overdue. Meanwhile, the stream repeats these steps:
  *
- *   acks     write them to the store;
- *   overdue  redeliver overdue events, with all later delivered events of their workspace, in order;
+ *   acks     write the pending acks to the store;
+ *   overdue  redeliver each overdue event, with all later delivered events of its workspace, in order;
  *   read     read each shard that may have new events, while the window has room: first the events
  *            that the shard's previous holder left unacked, then new events;
  *   wait     for a wake from the store, an ack, a renewed lease or the next deadline.
  *
  * While the Redis server of a shard is unavailable, the steps for that shard are retried a little later. Shards
- * on other servers are not affected. The store rejects reads of a stream that has lost the lease. The stream
- * delivers entries only while the lease is certainly valid. So when a lease expires while the process is
- * paused, the stream delivers nothing afterwards.
+ * on other servers are not affected. The store rejects reads from a stream that has lost the shard's lease. The
+ * stream delivers entries only while the lease is certainly valid. So if a lease expires while the process is
+ * paused, the stream delivers no entries of that shard afterwards.
  */
 export function follow(log: FollowLog, options: FollowOptions): Follower {
   const { member, enteredAt, window, signal } = options;
@@ -102,7 +102,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     waker.wake();
   }
 
-  /** Reads a shard until its lease is released or lost. */
+  /** Follows a shard until its lease must be released or is lost. */
   async function work(lease: Lease): Promise<void> {
     const { shard } = lease;
     const state = followShard(log, member, lease);
@@ -140,7 +140,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     return rests(shard) || (options.isBehind() && !isDraining(shard));
   }
 
-  /** Stops following a shard, because another stream may hold its lease. The next beat tries to acquire the lease. */
+  /** Stops following a shard, because another stream may hold its lease. `leases` tries to acquire the lease later. */
   function forget(shard: number): void {
     leases.lose(shard);
     held.delete(shard);
@@ -154,8 +154,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
 
   function send(shard: number, entries: readonly LogEntry[]): void {
     for (const entry of entries) {
-      // After a lost answer, all unacked entries are read again. Some of these may be delivered or acked
-      // already.
+      // After a lost answer, all unacked entries are read again. Some of these may already have been delivered or
+      // acked.
       if (inFlight.isOut(shard, entry.entryId) || acks.has(shard, entry.entryId)) continue;
       inFlight.add(shard, entry);
       options.deliver(deliveryId(shard, entry.entryId), entry);
@@ -209,7 +209,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
       const answer = await resting.ask(shard, async () => ({ entries: await state.read(count) }));
       reading = undefined;
       if (answer !== undefined) deliver(shard, state, answer.entries);
-      // No answer arrived, but the store may count the entries of the lost answer as read.
+      // The answer was lost, but the store may count the entries in that answer as read.
       else state.readFromStart();
     }
   }

@@ -29,7 +29,7 @@ interface Out {
 /** Redis reads each half of an entry id as an unsigned 64-bit number. A number of 19 digits always fits. */
 const DELIVERY_ID_FORM = /^(\d{1,5}):(\d{1,19}-\d{1,19})$/;
 
-/** Returns an id that is unique over all shards. */
+/** Returns an id that is unique across all shards. */
 export function deliveryId(shard: number, entryId: string): string {
   return `${shard}:${entryId}`;
 }

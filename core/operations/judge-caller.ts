@@ -5,7 +5,7 @@ import type { Clock } from "../ports/outside";
 import type { RequestLimits, WorkspaceRecord, Workspaces } from "../ports/store";
 import type { Refusal } from "./refusal";
 
-/** The parts of a bridge's request that the checks need. */
+/** The parts of a bridge's request that checks 2 to 5 need. README.md lists the checks, with their numbers. */
 export interface Caller {
   /** The workspace id in the path, unchecked. */
   readonly workspaceId: string;
@@ -22,7 +22,7 @@ export interface JudgedCaller {
   readonly record: WorkspaceRecord;
   /** The signed timestamp, in seconds. */
   readonly timestamp: number;
-  /** The sending address, for check 2; undefined when check 2 was already made. */
+  /** The sending address, for check 2; undefined when check 2 has already been made. */
   readonly address: string | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface JudgeContext {
 }
 
 /**
- * How many times core checks a request while its workspace keeps changing. After that, core answers with an
- * error.
+ * Maximum number of times that core checks one request with the stored record, because the workspace keeps changing.
+ * After that, core answers with an error.
  */
 const MOST_TRIES = 5;
 
@@ -43,9 +43,9 @@ const MOST_TRIES = 5;
  * of them in the contract's order determines the answer. If the workspace has changed since its record was read,
  * `next` resolves with "stale". Core then repeats the checks from check 3 with the current record.
  *
- * Core makes checks 3 to 5 first with the cached record. If the request passes, it needs only one call to the
- * store, in which `next` makes check 2 before anything else. Otherwise check 2 is a separate call, and core
- * repeats checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
+ * Core makes checks 3 to 5 first with the cached record. If the request passes, core calls the store only once: in
+ * that call, `next` makes check 2 before anything else. Otherwise check 2 is a separate call, and core repeats
+ * checks 3 to 5 with the stored record. So no request is rejected because of an outdated record.
  */
 export async function judgeCaller<Outcome>(
   { now, requestLimits, workspaces }: JudgeContext,
@@ -73,7 +73,7 @@ export async function judgeCaller<Outcome>(
     const outcome = await next({ ...again, address: undefined });
     if (outcome !== "stale") return outcome;
   }
-  throw new Error("the workspace changed too often while its request was judged");
+  throw new Error("the workspace changed too often while core checked a request");
 }
 
 function judgeByRecord(

@@ -22,12 +22,12 @@ export function createPendingAcks(log: FollowLog, group: string) {
       return true;
     },
     has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
-    /** Stores the pending acks of a shard, and removes the stored acks from the list. */
+    /** Stores the pending acks of a shard. Acks that are stored are no longer pending. */
     async write(shard: number): Promise<void> {
       for (let acks = pending.get(shard); acks !== undefined; acks = pending.get(shard)) {
         const batch = [...acks].slice(0, BATCH_MAX);
         await log.ack(group, shard, batch);
-        // A parallel `write` may have stored and deleted these acks already. Storing an ack twice does no harm.
+        // A parallel `write` may already have stored and deleted these acks. Storing an ack twice does no harm.
         for (const entryId of batch) size -= acks.delete(entryId) ? 1 : 0;
         if (acks.size === 0 && pending.get(shard) === acks) pending.delete(shard);
       }

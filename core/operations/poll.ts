@@ -4,7 +4,7 @@ import type { HeldEvents, PageAnswer, PageStart } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
-/** One poll of a bridge. */
+/** One poll from a bridge. */
 export interface PollInput extends Omit<Caller, "signed"> {
   /** Everything after the "?", exactly as sent. */
   readonly queryString: string;
@@ -20,7 +20,10 @@ export interface SignedPage {
   readonly workspaceId: string;
 }
 
-/** Answers a poll (`GET /hooks/{workspaceId}/events`): checks 2 to 6, check 7 for the query, then check 8. */
+/**
+ * Answers a poll (`GET /hooks/{workspaceId}/events`). Applies checks 2 to 8 of the table in README.md, with check 7 for
+ * the query. If several checks fail, the first of them determines the answer.
+ */
 export function poll(
   context: JudgeContext & { readonly heldEvents: HeldEvents },
   input: PollInput,
@@ -72,8 +75,8 @@ const PAGE_START = Buffer.from('{"events":[');
 /**
  * Renders an `EventPage`. When there are no newer events, `next` is the cursor exactly as the bridge sent it.
  *
- * The bytes are copied into one buffer before signing. The copy takes less time than an HMAC that is updated
- * with 100 small events one by one.
+ * The bytes are copied into one buffer before signing. The copy takes less time than updating an HMAC with 100 small
+ * events one by one.
  */
 function renderPage(page: Extract<PageAnswer, { outcome: "page" }>, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);

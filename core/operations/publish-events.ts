@@ -33,7 +33,7 @@ export function preparePublication(
   const envelope = renderEnvelope({ eventId, workspaceId, createdAtMs, expiresAtMs }, content, messageId);
   const bytes = Buffer.byteLength(envelope.beforeSequence) + Buffer.byteLength(envelope.afterSequence);
   if (bytes > OUTBOUND_EVENT_MAX_BYTES) {
-    const message = `the event would have ${bytes} bytes, at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
+    const message = `the event would have ${bytes} bytes: at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
     return { outcome: "invalid", fault: { field: "message", message } };
   }
   return {

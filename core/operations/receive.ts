@@ -2,7 +2,7 @@ import type { InboundLog, RequestIdentity } from "../ports/store";
 import { judgeCaller, type Caller, type JudgeContext } from "./judge-caller";
 import type { FieldViolation, Refusal } from "./refusal";
 
-/** One POST of a bridge. The body is JSON of at most 64 KB, because the edge makes check 1. */
+/** One POST from a bridge. The body is JSON of at most 64 KB, because the edge has made check 1. */
 export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly body: Uint8Array;
   /** The body as the edge parsed it: the event, or the first field rule that the body breaks. */
@@ -16,7 +16,10 @@ export interface Accepted {
   readonly accepted: "stored" | "repeated";
 }
 
-/** Receives an inbound event (`POST /hooks/{workspaceId}`): checks 2 to 7 in order, idempotency, storing. */
+/**
+ * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of the table in README.md. If several
+ * checks fail, the first of them determines the answer. Stores the event, unless it repeats a stored event.
+ */
 export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },
   input: ReceiveInput,

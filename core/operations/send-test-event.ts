@@ -31,7 +31,7 @@ export type TestEventOutcome = { readonly eventId: string } & (
       readonly mode: "push";
       readonly delivery: LoggedDelivery;
       readonly steps: readonly DoneStep[];
-      /** The step that failed, and why, in words for the owner; undefined on success. */
+      /** The step that failed, and the reason, which is written for the owner; undefined on success. */
       readonly failed: { readonly step: AttemptStep; readonly why: string } | undefined;
     }
   | {

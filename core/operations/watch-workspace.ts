@@ -12,7 +12,7 @@ const HEALTH_EVERY_MS = 2_000;
 
 /**
  * Follows a workspace. Calls `tell` with the workspace's health, immediately and after each change, and with
- * each new delivery. A run of polls is one delivery, which is reported again each time that the run has grown.
+ * each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
  * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
  * deleted.
  *

@@ -23,7 +23,7 @@ export function precondition(message: string): WorkspaceRefusal {
   return { refused: "precondition", message };
 }
 
-/** The written workspace, or the reason why it was not written. */
+/** The written workspace, or the reason why nothing was written. */
 type Outcome = { readonly workspace: Workspace } | WorkspaceRefusal;
 
 const MOST_TRIES = 10;
@@ -72,7 +72,7 @@ export async function createWorkspace(
     createdAtMs,
   };
   if (!(await writeWorkspace(context.workspaces, workspace)))
-    throw new Error("the new workspace id exists already");
+    throw new Error("the new workspace id already exists");
   return { workspace };
 }
 
@@ -121,13 +121,13 @@ export function connectWorkspace({ workspaces, ids, now }: WorkspaceContext, id:
       return precondition("only workspaces of the custom platform can connect a bridge");
     }
     if (workspace.connected) {
-      return precondition("the workspace is connected already: rotate the secret to get a new one");
+      return precondition("the workspace is already connected: rotate the secret to get a new one");
     }
     return { ...workspace, connected: true, secrets: [createSigningSecret(ids.secret(), now())] };
   });
 }
 
-/** Disables the hooks of a workspace and deletes its secrets. Held events stay held for their 24 hours. */
+/** Disables the hooks of a workspace and deletes its secrets. Held events are kept until they are 24 hours old. */
 export function disconnectWorkspace(context: WorkspaceContext, id: string): Promise<Outcome> {
   return changeWorkspace(context.workspaces, id, (workspace) => ({
     ...workspace,
@@ -151,7 +151,7 @@ export async function setTargetUrl(
   );
 }
 
-/** Creates a new secret. The previous secret stays valid for 24 hours (Authentication 6). */
+/** Creates a new secret. The previous secret stays valid for 24 hours (Authentication 6 of the contract). */
 export function rotateSigningSecret(
   { workspaces, ids, now }: WorkspaceContext,
   id: string,

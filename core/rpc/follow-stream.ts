@@ -29,7 +29,7 @@ export function createFollowHandler(
   let streams = 0;
   return (stream) => {
     if (streams >= CORE_STREAMS_MAX) {
-      const full = `this core already has ${CORE_STREAMS_MAX} streams of Follow, which is the limit: use another core, or retry later`;
+      const full = `this core already has ${CORE_STREAMS_MAX} Follow streams, which is the limit: use another core, or retry later`;
       stream.emit("error", { code: status.RESOURCE_EXHAUSTED, details: full });
       return;
     }

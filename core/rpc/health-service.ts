@@ -41,7 +41,7 @@ export function createHealthService(
   return {
     check: unary("Check", report, async ({ service }) => {
       if (service !== "" && !SERVICES.includes(service)) {
-        throw new StatusError(status.NOT_FOUND, "core has no service of this name");
+        throw new StatusError(status.NOT_FOUND, "core has no service with this name");
       }
       return { status: (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
     }),

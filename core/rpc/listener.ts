@@ -30,7 +30,7 @@ export interface Patience {
   readonly pongWithinMs: number;
 }
 
-/** Maximum bytes of a message. This is more than 100 published events of the largest size. */
+/** Maximum bytes of a message, enough for 100 published events of the largest size. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const FINISH_WITHIN_MS = 5_000;
 const PATIENCE: Patience = { silentMs: 15_000, pingEveryMs: 30_000, pongWithinMs: 10_000 };
@@ -77,8 +77,7 @@ export async function listen(
     const lastIsClosed = once(listener, "close");
     listener.close();
     connections.endSilent();
-    // The callback does nothing: since Node 24 the callback is called immediately, and after a ping timeout it is never
-    // called.
+    // The callback does nothing. Since Node 24, it is called immediately; after a ping timeout, it is never called.
     server.tryShutdown(() => undefined);
     const late = setTimeout(() => connections.endAll(), FINISH_WITHIN_MS);
     await lastIsClosed;

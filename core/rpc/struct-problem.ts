@@ -10,9 +10,9 @@ const PROTO_KEY = Buffer.from("__proto__");
 type FindProblem = (reader: WireReader, end: number, depth: number) => string | undefined;
 
 /**
- * Finds the first value of a `google.protobuf.Struct` that JSON cannot express or that is nested too deeply. Returns
- * the problem in words, or undefined. The decoded object would not show the problem, because decoding drops or replaces
- * such values.
+ * Finds the first member of a `google.protobuf.Struct` that JSON cannot express, that is nested too deeply, or whose key
+ * is `__proto__`. Returns a description of the problem, or undefined. The bytes are checked, because decoding can drop
+ * or replace such members.
  *
  * Throws when the bytes are not a message.
  */

@@ -29,7 +29,7 @@ export const PROTOS = createFileRegistry(
 );
 
 /**
- * Checks of types with special values, i.e. values on which the generated code throws, or which it changes silently.
+ * Checks of types that have special values. The generated code throws on a special value, or changes the value silently.
  */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
@@ -37,8 +37,8 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
 };
 
 /**
- * Creates the check of the message type with this full name. The check finds the first field that protobuf does not
- * allow or JSON cannot express. If a message passes the check, the generated code decodes the message without changes.
+ * Creates the check of the message type with this full name. The check finds the first field whose value protobuf does
+ * not allow or JSON cannot express. The generated code decodes a message that passes the check without changes.
  *
  * Throws when the protos do not have the type. The type must not be recursive, except for the values of a `Struct`.
  */
@@ -86,7 +86,7 @@ function createFieldCheck({ message, scalar }: DescField): FindFault | undefined
   });
 }
 
-/** Returns a check that returns `UNREADABLE` when `find` throws. */
+/** Returns a check that calls `find`, and returns `UNREADABLE` when `find` throws. */
 function orUnreadable(find: FindFault): FindFault {
   return (reader, end) => {
     try {
@@ -114,7 +114,7 @@ function findDurationProblem(reader: WireReader, end: number): string | undefine
     within(seconds, DURATION_SECONDS_MAX) && within(nanos, DURATION_NANOS_MAX) && seconds * nanos >= 0n;
   return isDuration
     ? undefined
-    : "is not a valid duration: seconds must be within 315,576,000,000, and nanos below one second with the same sign";
+    : "is not a valid duration: seconds must be within ±315,576,000,000, and nanos below one second with the same sign";
 }
 
 const within = (number: bigint, max: bigint): boolean => number >= -max && number <= max;

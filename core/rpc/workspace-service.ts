@@ -43,7 +43,8 @@ export function createWorkspaceService(
   const message = (workspace: Workspace): WorkspaceMessage => toMessage(workspace, now());
   const answered = ({ workspace }: { workspace: Workspace }) => ({ workspace: message(workspace) });
   /**
-   * Only these answers contain a secret: the newest secret, which was just created. A native workspace has no secret.
+   * Returns an answer that contains the newest secret, which was just created. No other answers contain a secret. A
+   * native workspace has no secret.
    */
   const answeredWithSecret = ({ workspace }: { workspace: Workspace }) => ({
     workspace: message(workspace),
@@ -104,7 +105,7 @@ export function createWorkspaceService(
   };
 }
 
-/** The id of an entry in the log of deliveries. */
+/** The form of the ids in the log of deliveries. */
 const LOG_ID_FORM = /^\d{1,20}-\d{1,20}$/;
 
 function readPageSize(size: number): number {

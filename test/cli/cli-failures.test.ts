@@ -40,7 +40,7 @@ describe("the token", () => {
   });
 
   const MISSING = /CORE_TOKEN is missing.*operator.*--token-file.*never an argument/s;
-  const ASCII = /CORE_TOKEN may only have .*ASCII/;
+  const ASCII = /CORE_TOKEN may contain only .*ASCII/;
 
   test.each<[string, () => string, Record<string, string>, number, RegExp]>([
     ["it is missing", () => "", {}, EXIT.SETTINGS, MISSING],
@@ -52,7 +52,7 @@ describe("the token", () => {
       () => "",
       { CORE_TOKEN: "two words" },
       EXIT.SETTINGS,
-      /CORE_TOKEN may only have .*no blanks/,
+      /CORE_TOKEN may contain only .*no spaces/,
     ],
     ["it is not ASCII", () => "", { CORE_TOKEN: "s3cret-tokén" }, EXIT.SETTINGS, ASCII],
     ["its file is not ASCII", () => ` --token-file ${file("e", "“s3cret-tokén”")}`, {}, EXIT.SETTINGS, ASCII],

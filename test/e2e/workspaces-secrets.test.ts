@@ -56,7 +56,7 @@ describe("disconnecting and connecting:", () => {
 
   test("connecting a connected workspace fails with FAILED_PRECONDITION and changes no secret", async () => {
     const { id, secret } = await api.make();
-    await expectRejected(api.connect(id), status.FAILED_PRECONDITION, "connected already");
+    await expectRejected(api.connect(id), status.FAILED_PRECONDITION, "already connected");
     expect(await pollStatus(id, secret)).toBe(200);
   });
 });
