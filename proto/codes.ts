@@ -3,7 +3,7 @@ import { MESSAGE_KINDS } from "../contract/messages";
 import { MessageKind } from "./gen/chatbridge/v1/event";
 import { DeliveryResult, PushStep } from "./gen/chatbridge/v1/workspace";
 
-/** Returns the code of each word in a proto enum: `refused-address` has the code of the enum's `REFUSED_ADDRESS`. */
+/** Returns the code in a proto enum for each word: `refused-address` has the code of `REFUSED_ADDRESS`. */
 function codesOf<Word extends string, Code extends number>(
   words: readonly Word[],
   codes: Readonly<Record<string, Code | string>>,
@@ -12,7 +12,7 @@ function codesOf<Word extends string, Code extends number>(
   return Object.fromEntries(entries) as Readonly<Record<Word, Code>>;
 }
 
-/** Returns the word of each code. */
+/** Returns the word for each code. */
 function wordsOf<Word extends string, Code>(codes: Readonly<Record<Word, Code>>): ReadonlyMap<Code, Word> {
   return new Map((Object.keys(codes) as Word[]).map((word) => [codes[word], word]));
 }

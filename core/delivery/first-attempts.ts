@@ -7,7 +7,10 @@ export const IN_FLIGHT_MAX = 16;
  * reason "overloaded".
  */
 export const WAITING_MAX = 5_000;
-/** Maximum milliseconds from publication to the first attempt. Then the event is dropped with the reason "overloaded". */
+/**
+ * Maximum milliseconds from publication to the first attempt. After that, the event is dropped with the reason
+ * "overloaded".
+ */
 export const WAIT_MAX_MS = 10_000;
 
 /** The next step for the oldest waiting event. */

@@ -4,7 +4,7 @@ import { createAnswer, type Answer } from "./push-answer";
 /** Milliseconds for which core keeps an idle connection if the bridge states no limit. */
 const IDLE_MS = 4_000;
 /**
- * Milliseconds by which core closes a connection before the bridge's stated limit, so that no request is sent
+ * Core closes an idle connection this many milliseconds before the bridge's stated limit. So core sends no request
  * while the bridge closes the connection.
  */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
@@ -34,7 +34,7 @@ export interface AnswerListener {
   /** Called when a complete head has arrived. */
   onStatus(status: number): void;
   /**
-   * Called in one of three cases: the connection broke before a complete head arrived, the answer is not
+   * Called in one of three cases: the connection was closed before a complete head arrived, the answer is not
    * HTTP/1.1, or the connection is not free.
    */
   onFailed(error: Error): void;

@@ -140,7 +140,7 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
     return rests(shard) || (options.isBehind() && !isDraining(shard));
   }
 
-  /** Stops following a shard, because another stream may hold its lease. `leases` tries to acquire the lease later. */
+  /** Stops following a shard, because another stream may hold its lease. The lease holder tries again later. */
   function forget(shard: number): void {
     leases.lose(shard);
     held.delete(shard);
