@@ -1,6 +1,6 @@
 /** Maximum bytes of all heads of an answer, including the heads of interim answers. */
 const HEADS_MAX_BYTES = 16 * 1024;
-/** Maximum bytes of an answer's body that core reads. */
+/** Maximum bytes that core reads of an answer's body. */
 const BODY_MAX_BYTES = 16 * 1024;
 
 /** The answer to a request, parsed as the bytes arrive. */

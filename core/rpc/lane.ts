@@ -60,7 +60,7 @@ const ANSWER_BYTES = 64;
  * in one or more messages. No call waits for another call of the same message.
  *
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
- * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`. Core reads on when the edge has read some answers.
+ * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers.
  * If there is no room for the answer to a call that core has already read, core sends a fault instead.
  */
 export function serveLane(

@@ -38,7 +38,7 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
 
 /**
  * Creates the check of the message type with this full name. The check finds the first field whose value protobuf does
- * not allow or JSON cannot express. The generated code decodes a message that passes the check without changes.
+ * not allow or JSON cannot express. If a message passes the check, the generated code decodes all values unchanged.
  *
  * Throws when the protos do not have the type. The type must not be recursive, except for the values of a `Struct`.
  */
