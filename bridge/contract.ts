@@ -1,11 +1,11 @@
 // Copied from contract/ by scripts/gen.mjs. DO NOT EDIT.
 
-/** The numbers of the public contract. Each name ends with its unit. */
+/** The numbers of the public contract. Each name ends with its unit. The repository's README.md numbers the checks. */
 
 const SECOND_MS = 1_000;
 const MINUTE_SECONDS = 60;
 const MINUTE_MS = MINUTE_SECONDS * SECOND_MS;
-/** Seconds of a day. */
+/** Seconds in a day. */
 export const DAY_SECONDS = 86_400;
 
 /** Maximum bytes of an inbound body (check 1). */
@@ -35,7 +35,7 @@ export const HELD_SECONDS = 1 * DAY_SECONDS;
 /** Milliseconds for which a retired signing secret stays valid. */
 export const ROTATION_OVERLAP_MS = 1 * DAY_SECONDS * SECOND_MS;
 
-/** Maximum number of events of one page; also the default of `limit`. */
+/** Maximum number of events on one page; also the default of the query parameter `limit`. */
 export const PAGE_MAX_EVENTS = 100;
 /** Maximum number of decimal digits of a cursor. */
 export const CURSOR_MAX_DIGITS = 18;
@@ -43,14 +43,14 @@ export const CURSOR_MAX_DIGITS = 18;
 export const POLL_INTERVAL_MS = 2 * SECOND_MS;
 /** Milliseconds without a poll after which a bridge counts as failing, if events wait. */
 export const FAILING_AFTER_MS = 5 * MINUTE_MS;
-/** Milliseconds within which a bridge must have polled for a test event to succeed. */
+/** A test event for a poll workspace succeeds if the bridge has polled within this many milliseconds. */
 export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push. */
 export const PUSH_DEADLINE_MS = 5 * SECOND_MS;
 /** Milliseconds from the first failure of a push to each retry ("Delivery, retries and expiry"). */
 export const RETRY_OFFSETS_MS = [1 * SECOND_MS, 4 * SECOND_MS] as const;
-/** Milliseconds for which a bridge holds an update without a mapped message. */
+/** Milliseconds for which a bridge holds an update that arrives before the create of its message. */
 export const UPDATE_HOLD_MS = 5 * SECOND_MS;
 
 /** Milliseconds from the creation to the expiry of an ephemeral message or a ping. */
@@ -86,7 +86,10 @@ const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
 /** Prompts and results that stay useful for hours. */
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
-/** The kinds of message, in the contract's order ("Message", "`expiresAt` values", "Delivery, retries and expiry"). */
+/**
+ * The kinds of message, in the contract's order (sections "Message", "`expiresAt` values", "Delivery, retries and
+ * expiry").
+ */
 const KINDS = {
   text: LIVE,
   card: LIVE,

@@ -23,7 +23,7 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/bridge.proto";
 
-/** LaneFault is the reason why a call has no answer. */
+/** LaneFault is the reason why a call failed. */
 export enum LaneFault {
   /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
@@ -32,7 +32,7 @@ export enum LaneFault {
    * unsent answers. It is unknown whether the call took effect.
    */
   UNAVAILABLE = 1,
-  /** INTERNAL - LANE_FAULT_INTERNAL: a bug in core, which logs it. */
+  /** INTERNAL - LANE_FAULT_INTERNAL: there is a bug in core. Core has logged the error. */
   INTERNAL = 2,
   /** INVALID - LANE_FAULT_INVALID: the call is not valid, because of a bug in the edge. */
   INVALID = 3,
@@ -46,7 +46,7 @@ export enum Refusal {
   ADDRESS_LIMIT = 1,
   /** UNKNOWN_WORKSPACE - REFUSAL_UNKNOWN_WORKSPACE: the workspace does not exist, has no hooks, or is disconnected (404). */
   UNKNOWN_WORKSPACE = 2,
-  /** SIGNATURE - REFUSAL_SIGNATURE: missing, malformed or wrong signature (401). */
+  /** SIGNATURE - REFUSAL_SIGNATURE: the signature is missing or malformed, or does not match (401). */
   SIGNATURE = 3,
   /** TIMESTAMP - REFUSAL_TIMESTAMP: the signature is valid, but its timestamp is more than 5 minutes from the service clock (409). */
   TIMESTAMP = 4,
@@ -98,7 +98,7 @@ export interface LaneAnswer {
     /** poll is an answer of Poll. */
     { $case: "poll"; value: PollResponse }
     | //
-    /** fault says why there is no answer. */
+    /** fault says why the call failed. */
     { $case: "fault"; value: LaneFault }
     | undefined;
 }
@@ -113,7 +113,7 @@ export interface FieldViolation {
   message: string;
 }
 
-/** Refused says why a request was refused. */
+/** Refused says why core refused a request. */
 export interface Refused {
   /** refusal is the reason. */
   refusal: Refusal;
@@ -128,7 +128,7 @@ export interface Refused {
   retryAfterSeconds: number;
 }
 
-/** ReceiveRequest is one POST of a bridge. */
+/** ReceiveRequest is one POST from a bridge. */
 export interface ReceiveRequest {
   /** workspace_id is the decoded path segment, which can be any text. */
   workspaceId: string;
@@ -178,14 +178,14 @@ export interface PollQuery {
     /** after is a cursor of 1 to 18 digits, as sent. */
     { $case: "after"; value: string }
     | //
-    /** latest requests the newest cursor and no events; it is always true. */
+    /** latest requests the newest cursor and no events; always true when set. */
     { $case: "latest"; value: boolean }
     | undefined;
   /** limit is the maximum number of events in the page, 1 to 100. */
   limit: number;
 }
 
-/** PollRequest is one poll of a bridge. */
+/** PollRequest is one poll from a bridge. */
 export interface PollRequest {
   /** workspace_id is the decoded path segment, which can be any text. */
   workspaceId: string;
@@ -200,7 +200,7 @@ export interface PollRequest {
   /** reading is the result of the edge's check of the query. */
   reading:
     | //
-    /** query is the query of the poll; set if it follows the contract's rules. */
+    /** query is the query of the poll; set if the query follows the contract's rules. */
     { $case: "query"; value: PollQuery }
     | //
     /** violation is the first fault of the query; set if the query breaks a rule. */
@@ -1341,18 +1341,19 @@ export const SignedPage: MessageFns<SignedPage> = {
 
 /**
  * BridgeService implements the public contract, except for its HTTP part, which
- * is in the edge. Only the edge calls it, with a token of the role "edge".
+ * is in the edge. Only edges call BridgeService, with a token of the role "edge".
+ * README.md lists the checks of the contract, with their numbers.
  */
 export type BridgeServiceService = typeof BridgeServiceService;
 export const BridgeServiceService = {
   /**
-   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
-   * bridge. It stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST from a
+   * bridge. Core stores the event durably before it answers.
    *
-   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
-   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send the
-   * event again with the same id.
+   * A refusal that the contract defines is an answer, not an error. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
+   * is unavailable. It is then unknown whether the event was stored, and the bridge
+   * may send the event again with the same id.
    */
   receive: {
     path: "/chatbridge.v1.BridgeService/Receive" as const,
@@ -1364,10 +1365,10 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): ReceiveResponse => ReceiveResponse.decode(value),
   },
   /**
-   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
-   * and check 8 for the workspace's mode. It returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
+   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
    *
-   * Refusals are answers here too. The errors are those of Receive.
+   * Refusals are answers here too. The errors are the same as those of Receive.
    */
   poll: {
     path: "/chatbridge.v1.BridgeService/Poll" as const,
@@ -1381,12 +1382,11 @@ export const BridgeServiceService = {
   /**
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
-   * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would be many times
-   * the cost of its content.
+   * done, so answers arrive in any order. A separate gRPC call for each request
+   * would cost several times as much as the work that the call does.
    *
-   * When a call fails, its answer is a fault, and the stream stays open. While an
-   * edge does not read answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. If an edge
+   * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it answers the pending calls and then ends the stream. When a lane ends, it is
@@ -1405,31 +1405,30 @@ export const BridgeServiceService = {
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
   /**
-   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
-   * bridge. It stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST from a
+   * bridge. Core stores the event durably before it answers.
    *
-   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
-   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send the
-   * event again with the same id.
+   * A refusal that the contract defines is an answer, not an error. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
+   * is unavailable. It is then unknown whether the event was stored, and the bridge
+   * may send the event again with the same id.
    */
   receive: handleUnaryCall<ReceiveRequest, ReceiveResponse>;
   /**
-   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
-   * and check 8 for the workspace's mode. It returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
+   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
    *
-   * Refusals are answers here too. The errors are those of Receive.
+   * Refusals are answers here too. The errors are the same as those of Receive.
    */
   poll: handleUnaryCall<PollRequest, PollResponse>;
   /**
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
-   * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would be many times
-   * the cost of its content.
+   * done, so answers arrive in any order. A separate gRPC call for each request
+   * would cost several times as much as the work that the call does.
    *
-   * When a call fails, its answer is a fault, and the stream stays open. While an
-   * edge does not read answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. If an edge
+   * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it answers the pending calls and then ends the stream. When a lane ends, it is
@@ -1440,13 +1439,13 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
 
 export interface BridgeServiceClient extends Client {
   /**
-   * Receive applies the contract's checks 2 to 7, in this order, to one POST of a
-   * bridge. It stores the event durably before it answers.
+   * Receive applies the contract's checks 2 to 7, in this order, to one POST from a
+   * bridge. Core stores the event durably before it answers.
    *
-   * A refusal of the contract is an answer, not an error. Errors: UNAUTHENTICATED
-   * or PERMISSION_DENIED for the token; UNAVAILABLE when the store is unavailable.
-   * It is then unknown whether the event was stored, and the bridge may send the
-   * event again with the same id.
+   * A refusal that the contract defines is an answer, not an error. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the store
+   * is unavailable. It is then unknown whether the event was stored, and the bridge
+   * may send the event again with the same id.
    */
   receive(
     request: ReceiveRequest,
@@ -1464,10 +1463,10 @@ export interface BridgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReceiveResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Poll applies checks 2 to 8 to one poll of a bridge. Check 7 is for the query,
-   * and check 8 for the workspace's mode. It returns a signed page of held events.
+   * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
+   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
    *
-   * Refusals are answers here too. The errors are those of Receive.
+   * Refusals are answers here too. The errors are the same as those of Receive.
    */
   poll(request: PollRequest, callback: (error: ServiceError | null, response: PollResponse) => void): ClientUnaryCall;
   poll(
@@ -1484,12 +1483,11 @@ export interface BridgeServiceClient extends Client {
   /**
    * Lane carries many Receive and Poll calls over one long-lived stream, with
    * several calls in each message. Core answers each call as soon as the call is
-   * done, so answers arrive in any order. On a lane, a request costs little more
-   * than its HTTP part. The overhead of a separate gRPC call would be many times
-   * the cost of its content.
+   * done, so answers arrive in any order. A separate gRPC call for each request
+   * would cost several times as much as the work that the call does.
    *
-   * When a call fails, its answer is a fault, and the stream stays open. While an
-   * edge does not read answers, core reads no further calls of the lane.
+   * When a call fails, its answer is a fault, and the stream stays open. If an edge
+   * does not read answers, core soon reads no further calls from the lane.
    *
    * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
    * it answers the pending calls and then ends the stream. When a lane ends, it is

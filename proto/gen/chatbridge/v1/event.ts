@@ -17,11 +17,11 @@ export const protobufFileName = "chatbridge/v1/event.proto";
 export enum MessageKind {
   /** UNSPECIFIED - MESSAGE_KIND_UNSPECIFIED is invalid. */
   UNSPECIFIED = 0,
-  /** TEXT - MESSAGE_KIND_TEXT is plain text: no buttons, no data. */
+  /** TEXT - MESSAGE_KIND_TEXT is a simple message without buttons or data. */
   TEXT = 1,
   /** CARD - MESSAGE_KIND_CARD is a generic message: a confirmation, an error, a celebration or an announcement. */
   CARD = 2,
-  /** GAME_START - MESSAGE_KIND_GAME_START begins a live game. The game updates this message throughout. */
+  /** GAME_START - MESSAGE_KIND_GAME_START begins a live game. The game updates this message until the game ends. */
   GAME_START = 3,
   /** QUESTION - MESSAGE_KIND_QUESTION shows a question of a live game. */
   QUESTION = 4,
@@ -29,7 +29,7 @@ export enum MessageKind {
   TIME_UP = 5,
   /** ANSWER_UPDATE - MESSAGE_KIND_ANSWER_UPDATE shows how many members have answered. */
   ANSWER_UPDATE = 6,
-  /** GOTCHA_BAIT - MESSAGE_KIND_GOTCHA_BAIT shows a gotcha's bait. */
+  /** GOTCHA_BAIT - MESSAGE_KIND_GOTCHA_BAIT shows the bait of a gotcha, i.e. of a trap for the players. */
   GOTCHA_BAIT = 7,
   /** GOTCHA_REVEAL - MESSAGE_KIND_GOTCHA_REVEAL shows who fell for a gotcha's bait. */
   GOTCHA_REVEAL = 8,
@@ -75,7 +75,7 @@ export enum MessageKind {
   HANGMAN_END = 28,
   /** DRAWING_INVITE - MESSAGE_KIND_DRAWING_INVITE invites members to a drawing game. */
   DRAWING_INVITE = 29,
-  /** SCHEDULE_CREATOR - MESSAGE_KIND_SCHEDULE_CREATOR is the form that makes a schedule. */
+  /** SCHEDULE_CREATOR - MESSAGE_KIND_SCHEDULE_CREATOR is the form for creating a schedule. */
   SCHEDULE_CREATOR = 30,
   /** SCHEDULE_LIST - MESSAGE_KIND_SCHEDULE_LIST lists the schedules. */
   SCHEDULE_LIST = 31,
@@ -103,7 +103,7 @@ export interface InboundEvent {
   /** kind holds the fields of the event's type. */
   kind:
     | //
-    /** command: the member ran the command. */
+    /** command: the member ran the bridge's command, e.g. /play. */
     { $case: "command"; value: Command }
     | //
     /** action: the member pressed a button. */
@@ -130,7 +130,7 @@ export interface User {
   name?: string | undefined;
 }
 
-/** Command is a member's use of the command. */
+/** Command is a member's use of the bridge's command in the chat, e.g. /play. */
 export interface Command {
   /** text is the text after the command; an empty text asks for help. */
   text: string;
@@ -167,9 +167,9 @@ export interface ReceivedEvent {
 /** Message is a message to show in the chat. */
 export interface Message {
   /**
-   * id is required in a message_update: it is the message_id that the service
-   * returned for the original message. In other events it must be empty, because
-   * the service assigns it.
+   * id is required in a message_update: the message_id that the service returned
+   * for the original message. In other events, id must be empty, because the
+   * service assigns the id.
    */
   id: string;
   /** kind is required. */

@@ -41,7 +41,7 @@ export interface PublishEventsRequest {
   events: OutboundEvent[];
 }
 
-/** OutboundEvent is a new message for a chat, or a change of a message. */
+/** OutboundEvent is a new message for a chat, or a change to a message. */
 export interface OutboundEvent {
   /** workspace_id is the workspace of the chat. */
   workspaceId: string;
@@ -61,14 +61,14 @@ export interface OutboundEvent {
     { $case: "dmCreate"; value: DmCreate }
     | undefined;
   /**
-   * idempotency_key makes it safe to send the event again. For 24 hours, a
-   * further event for the workspace with the same key is not published, and gets
-   * the result of the first event. At most 128 characters; empty for no key.
+   * idempotency_key makes it safe to send the event again. For 24 hours, another
+   * event with the same key for the same workspace is not published, and gets the
+   * result of the first event. At most 128 characters; empty for no key.
    */
   idempotencyKey: string;
   /**
-   * lifetime is the time from now until the event expires: 1 second to 24 hours.
-   * Unset means the default for the event's type and the message's kind.
+   * lifetime is the time from publication until the event expires: 1 second to 24
+   * hours. Unset means the default for the event's type and the message's kind.
    */
   lifetime: Duration | undefined;
 }
@@ -130,7 +130,7 @@ export interface PublishResult {
 export interface PublishedEvent {
   /** event_id is the id of the event, which the bridge also gets. */
   eventId: string;
-  /** sequence of the event. It rises within the workspace. */
+  /** sequence of the event; later events of the workspace have higher sequences. */
   sequence: number;
   /** message_id is the id of the message. Store it, because an update of the message needs it. */
   messageId: string;
@@ -147,7 +147,7 @@ export interface PublishRefused {
   /** reason of the refusal. */
   reason: PublishRefusal;
   /**
-   * field is the path of the invalid field for PUBLISH_REFUSAL_INVALID, e.g.
+   * field is the path of the field that caused the refusal, e.g.
    * "message_create.message.rows[0].buttons[1].action"; empty when the event is
    * not a protobuf message.
    */
@@ -156,12 +156,12 @@ export interface PublishRefused {
   message: string;
 }
 
-/** FollowRequest is a request of a consumer. */
+/** FollowRequest is a request from a consumer. */
 export interface FollowRequest {
   /** say is open in the first request, and ack in every later request. */
   say:
     | //
-    /** open begins to follow. It must be sent first, and only once. */
+    /** open starts the deliveries. It must be sent first, and only once. */
     { $case: "open"; value: FollowOpen }
     | //
     /** ack says that events were processed. */
@@ -174,8 +174,8 @@ export interface FollowOpen {
   /** group is the name of the group whose consumers share the events: 1 to 64 characters of A-Z a-z 0-9 . _ - */
   group: string;
   /**
-   * consumer is the name of this consumer in the group, in the same form as the
-   * group's name. A second stream with the same name replaces the first stream.
+   * consumer is the name of this consumer in the group, with the same rules as
+   * group. A second stream with the same name replaces the first stream.
    */
   consumer: string;
   /** window is the maximum number of unacked events, 1 to 1,000. */
@@ -1469,14 +1469,14 @@ export const Delivery: MessageFns<Delivery> = {
 };
 
 /**
- * GameService is for games: they follow members' events and publish messages. It
- * needs a token of the role "game".
+ * GameService is for games: they follow members' events and publish messages.
+ * Every call needs a token of the role "game".
  */
 export type GameServiceService = typeof GameServiceService;
 export const GameServiceService = {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and its result has the same index. A
+   * Each event is checked separately, and the result has the index of the event. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1486,9 +1486,9 @@ export const GameServiceService = {
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or when 64 MB of these calls are in progress in this
-   * core. After UNAVAILABLE it is unknown which events were stored, so send the
-   * call again with the same idempotency keys.
+   * store is unavailable, or when this core already has 64 MB of PublishEvents
+   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * stored, so send the call again with the same idempotency keys.
    */
   publishEvents: {
     path: "/chatbridge.v1.GameService/PublishEvents" as const,
@@ -1508,15 +1508,15 @@ export const GameServiceService = {
    * later unacked events of the same workspace. A group gets the events that
    * arrive after the group was first opened, and can be up to 24 hours behind.
    *
-   * The first request must be an open, and every later request must be an ack. The
-   * first response is opened.
+   * The first request must contain a FollowOpen, and every later request a
+   * FollowAck. The first response contains a FollowOpened.
    *
    * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
-   * each shard, if there are more shards), or this core already has 256 streams:
-   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * UNAVAILABLE when core stops, or the store is unavailable: open again.
+   * each shard, if core has more than 64 shards), or this core already has 256
+   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: {
     path: "/chatbridge.v1.GameService/Follow" as const,
@@ -1532,7 +1532,7 @@ export const GameServiceService = {
 export interface GameServiceServer extends UntypedServiceImplementation {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and its result has the same index. A
+   * Each event is checked separately, and the result has the index of the event. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1542,9 +1542,9 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or when 64 MB of these calls are in progress in this
-   * core. After UNAVAILABLE it is unknown which events were stored, so send the
-   * call again with the same idempotency keys.
+   * store is unavailable, or when this core already has 64 MB of PublishEvents
+   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * stored, so send the call again with the same idempotency keys.
    */
   publishEvents: handleUnaryCall<PublishEventsRequest, PublishEventsResponse>;
   /**
@@ -1555,15 +1555,15 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * later unacked events of the same workspace. A group gets the events that
    * arrive after the group was first opened, and can be up to 24 hours behind.
    *
-   * The first request must be an open, and every later request must be an ack. The
-   * first response is opened.
+   * The first request must contain a FollowOpen, and every later request a
+   * FollowAck. The first response contains a FollowOpened.
    *
    * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
-   * each shard, if there are more shards), or this core already has 256 streams:
-   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * UNAVAILABLE when core stops, or the store is unavailable: open again.
+   * each shard, if core has more than 64 shards), or this core already has 256
+   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow: handleBidiStreamingCall<FollowRequest, FollowResponse>;
 }
@@ -1571,7 +1571,7 @@ export interface GameServiceServer extends UntypedServiceImplementation {
 export interface GameServiceClient extends Client {
   /**
    * PublishEvents sends 1 to 100 events to the bridges of their workspaces.
-   * Each event is checked separately, and its result has the same index. A
+   * Each event is checked separately, and the result has the index of the event. A
    * refused event does not affect the other events. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
    * event for a push workspace whose queue is full: core drops the event, and the
@@ -1581,9 +1581,9 @@ export interface GameServiceClient extends Client {
    *
    * Errors: INVALID_ARGUMENT when there are no events or more than 100;
    * UNAUTHENTICATED or PERMISSION_DENIED for the token; UNAVAILABLE when the
-   * store is unavailable, or when 64 MB of these calls are in progress in this
-   * core. After UNAVAILABLE it is unknown which events were stored, so send the
-   * call again with the same idempotency keys.
+   * store is unavailable, or when this core already has 64 MB of PublishEvents
+   * requests in progress. After UNAVAILABLE, it is unknown which events were
+   * stored, so send the call again with the same idempotency keys.
    */
   publishEvents(
     request: PublishEventsRequest,
@@ -1608,15 +1608,15 @@ export interface GameServiceClient extends Client {
    * later unacked events of the same workspace. A group gets the events that
    * arrive after the group was first opened, and can be up to 24 hours behind.
    *
-   * The first request must be an open, and every later request must be an ack. The
-   * first response is opened.
+   * The first request must contain a FollowOpen, and every later request a
+   * FollowAck. The first response contains a FollowOpened.
    *
    * Errors: INVALID_ARGUMENT for an invalid open, or for a later request that is
    * not an ack; ABORTED when a newer stream of the consumer has replaced this
    * stream; RESOURCE_EXHAUSTED when the group already has 64 streams (or one for
-   * each shard, if there are more shards), or this core already has 256 streams:
-   * open again later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
-   * UNAVAILABLE when core stops, or the store is unavailable: open again.
+   * each shard, if core has more than 64 shards), or this core already has 256
+   * streams: retry later; UNAUTHENTICATED or PERMISSION_DENIED for the token;
+   * UNAVAILABLE when core stops, or the store is unavailable: open a new stream.
    */
   follow(): ClientDuplexStream<FollowRequest, FollowResponse>;
   follow(options: Partial<CallOptions>): ClientDuplexStream<FollowRequest, FollowResponse>;

@@ -23,13 +23,13 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/workspace.proto";
 
-/** Platform is the kind of chat tool of a workspace. */
+/** Platform is the kind of a workspace's chat tool. */
 export enum Platform {
   /** UNSPECIFIED - PLATFORM_UNSPECIFIED stands for PLATFORM_CUSTOM when a workspace is created. */
   UNSPECIFIED = 0,
-  /** CUSTOM - PLATFORM_CUSTOM is a chat tool reached through a bridge: it has hooks. */
+  /** CUSTOM - PLATFORM_CUSTOM: a bridge connects the chat tool, so the workspace has hooks (the URLs under /hooks/). */
   CUSTOM = 1,
-  /** NATIVE - PLATFORM_NATIVE is a chat tool reached without a bridge: it has no hooks. */
+  /** NATIVE - PLATFORM_NATIVE: the chat tool needs no bridge, so the workspace has no hooks. */
   NATIVE = 2,
 }
 
@@ -47,7 +47,7 @@ export enum DeliveryMode {
 export enum DeliveryResult {
   /** UNSPECIFIED - DELIVERY_RESULT_UNSPECIFIED is never sent. */
   UNSPECIFIED = 0,
-  /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered 2xx, or polled. */
+  /** SUCCESS - DELIVERY_RESULT_SUCCESS: the bridge answered with 2xx, or polled. */
   SUCCESS = 1,
   /** DNS - DELIVERY_RESULT_DNS: the host's name could not be resolved. */
   DNS = 2,
@@ -57,7 +57,7 @@ export enum DeliveryResult {
   CONNECT = 4,
   /** TLS - DELIVERY_RESULT_TLS: the TLS handshake failed, e.g. because of an invalid certificate. */
   TLS = 5,
-  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: no complete answer within 5 seconds. */
+  /** TIMEOUT - DELIVERY_RESULT_TIMEOUT: the bridge sent no status within 5 seconds. */
   TIMEOUT = 6,
   /** STATUS - DELIVERY_RESULT_STATUS: an answer other than 2xx. */
   STATUS = 7,
@@ -93,13 +93,13 @@ export enum PushStep {
   TLS = 4,
   /** SEND - PUSH_STEP_SEND: the signed event is sent. */
   SEND = 5,
-  /** STATUS - PUSH_STEP_STATUS: the bridge answers 2xx. */
+  /** STATUS - PUSH_STEP_STATUS: the bridge answers with 2xx. */
   STATUS = 6,
 }
 
 /** Workspace is a customer's workspace. */
 export interface Workspace {
-  /** id is a lower-case uuid. */
+  /** id is a lower-case UUID. */
   id: string;
   /** name is the display name. */
   name: string;
@@ -147,7 +147,7 @@ export interface CreateWorkspaceRequest {
   targetUrl: string;
 }
 
-/** CreateWorkspaceResponse is the only message that shows the secret. */
+/** CreateWorkspaceResponse is the only message that shows the workspace's first secret. */
 export interface CreateWorkspaceResponse {
   /** workspace that was created. */
   workspace:
@@ -193,7 +193,7 @@ export interface ListWorkspacesResponse {
 export interface UpdateWorkspaceRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
-  /** name is the new name, with the rules of CreateWorkspaceRequest; unset for no change. */
+  /** name is the new name, which must follow the rules in CreateWorkspaceRequest; unset for no change. */
   name?:
     | string
     | undefined;
@@ -3013,7 +3013,7 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
 
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
- * dashboard and operators. It needs a token of the role "operator".
+ * dashboard and operators. Every call needs a token of the role "operator".
  *
  * Errors of every RPC: UNAUTHENTICATED or PERMISSION_DENIED for the token;
  * INVALID_ARGUMENT, which names the invalid field; UNAVAILABLE when the store is
@@ -3138,10 +3138,10 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): RotateSigningSecretResponse => RotateSigningSecretResponse.decode(value),
   },
   /**
-   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
-   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
-   * when the workspace is not of the custom platform.
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
+   * target URL, and new events are then held for polling. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
+   * FAILED_PRECONDITION when the workspace is not of the custom platform.
    */
   setTargetUrl: {
     path: "/chatbridge.v1.WorkspaceService/SetTargetUrl" as const,
@@ -3173,7 +3173,7 @@ export const WorkspaceServiceService = {
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: {
@@ -3189,8 +3189,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and every delivery after the call.
-   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * health immediately and after every change, and each new delivery. When a run of
+   * polls has grown, the run is sent again with the same id. Errors:
    * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
    * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
    * the client has not read 1,000 changes of this watch.
@@ -3246,10 +3246,10 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   rotateSigningSecret: handleUnaryCall<RotateSigningSecretRequest, RotateSigningSecretResponse>;
   /**
-   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
-   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
-   * when the workspace is not of the custom platform.
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
+   * target URL, and new events are then held for polling. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
+   * FAILED_PRECONDITION when the workspace is not of the custom platform.
    */
   setTargetUrl: handleUnaryCall<SetTargetUrlRequest, SetTargetUrlResponse>;
   /**
@@ -3263,14 +3263,14 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries: handleUnaryCall<ListDeliveriesRequest, ListDeliveriesResponse>;
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and every delivery after the call.
-   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * health immediately and after every change, and each new delivery. When a run of
+   * polls has grown, the run is sent again with the same id. Errors:
    * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
    * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
    * the client has not read 1,000 changes of this watch.
@@ -3428,10 +3428,10 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: RotateSigningSecretResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears it,
-   * and new events are then held for polling. Errors: NOT_FOUND; INVALID_ARGUMENT
-   * with the reason when pushes to the URL are not allowed; FAILED_PRECONDITION
-   * when the workspace is not of the custom platform.
+   * SetTargetUrl sets the URL to which events are pushed. An empty URL clears the
+   * target URL, and new events are then held for polling. Errors: NOT_FOUND;
+   * INVALID_ARGUMENT with the reason when pushes to the URL are not allowed;
+   * FAILED_PRECONDITION when the workspace is not of the custom platform.
    */
   setTargetUrl(
     request: SetTargetUrlRequest,
@@ -3473,7 +3473,7 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * ListDeliveries returns one page of the log of deliveries, newest first. The log
    * has the attempts, drops and polls of the last 7 days: at most the last 1,000
-   * attempts and drops, and the last 500 entries of polls. Errors: NOT_FOUND;
+   * attempts and drops, and the last 500 entries for polls. Errors: NOT_FOUND;
    * INVALID_ARGUMENT for an invalid page token.
    */
   listDeliveries(
@@ -3493,8 +3493,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * WatchWorkspace streams the changes of a workspace. It sends the workspace's
-   * health immediately and after every change, and every delivery after the call.
-   * When a run of polls has grown, it is sent again with the same id. Errors:
+   * health immediately and after every change, and each new delivery. When a run of
+   * polls has grown, the run is sent again with the same id. Errors:
    * NOT_FOUND, also when the workspace is deleted; UNAVAILABLE when core stops:
    * watch again; RESOURCE_EXHAUSTED when this core already has 1,000 watches, or
    * the client has not read 1,000 changes of this watch.
