@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Clock, timers and random numbers of the kit, which tests replace. */
+/** The kit's clock, timers and random numbers. Tests replace them. */
 export interface Timing {
   /** Returns the time, ms since the epoch. */
   now(): number;
@@ -39,7 +39,7 @@ export function backOffMs(
   return Math.round(plain * (1 + random / 2));
 }
 
-/** Returns the `Retry-After` of an answer in ms, or 0 when the header is missing or not a whole number of seconds. */
+/** Returns the value of a `Retry-After` header, ms; 0 when the header is missing or not a whole number of seconds. */
 export function retryAfterMs(header: string | null): number {
   return header !== null && /^[0-9]+$/.test(header) ? Number(header) * 1000 : 0;
 }

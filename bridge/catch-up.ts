@@ -15,7 +15,7 @@ import { initialState, isSettled, type BridgeState } from "./reduce-state";
 
 /**
  * Calls to the chat tool, for the bridge's author to implement. A call that rejects counts as refused by the
- * chat. The error may have a number `retryAfterMs`: the minimum wait before a retry.
+ * chat. The error may have a property `retryAfterMs`: the minimum wait before a retry.
  * `signal` is aborted after `chatTimeoutMs`.
  */
 export interface Chat {
@@ -35,15 +35,15 @@ export interface CatchUpOptions {
   readonly state?: BridgeState;
   /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
   readonly chatTimeoutMs?: number;
-  /** Called for each event that changes nothing in the chat, and for missed events. */
+  /** Called for each event that changes nothing in the chat, and when events expired before they were fetched. */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
-  /** Called with the reason of each refusal by the chat. The default emits a process warning. */
+  /** Called with the reason for each refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
 }
 
 /** Applies the events of one workspace to its chat. */
 export interface CatchUp {
-  /** The `handle` of a receiver. Resolves when the event is accepted. Waits only while too many events are pending. */
+  /** The `handle` of a receiver. Resolves when the event is in `state`. Waits only while too many events are pending. */
   handleEvent(event: OutboundEvent): Promise<void>;
   /** The `handle` of a poller. Rejects when the cursor must not move past the page: the page is then polled again. */
   handlePage(page: EventPage): Promise<void>;

@@ -5,12 +5,12 @@ import { errorOf, warn } from "./problem";
 import { createSeenIds } from "./seen-ids";
 
 export interface EachEventOptions {
-  /** Called for each update or ephemeral that was rejected and dropped. The default emits a process warning. */
+  /** Called for each event that is dropped because `show` rejected. The default emits a process warning. */
   readonly report?: (problem: Error) => void;
   readonly timing?: Timing;
 }
 
-/** Maximum number of kept event ids. At most one page is polled again, and a page has fewer events than this. */
+/** Maximum number of kept event ids. At most one page is polled again, and a page has at most 100 events. */
 const SEEN_MOST = 1000;
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 

@@ -14,7 +14,7 @@ export type KnownMessageKind = ContractKind;
 /** Any kind of message. Editors suggest the known kinds, but the type also allows unknown kinds. */
 export type MessageKind = KnownMessageKind | (string & {});
 
-/** When a member presses the button, the bridge sends an `action` event with `action`, and must not parse `action`. */
+/** When a member presses the button, the bridge sends an `action` event with the same `action`, without parsing it. */
 export interface ActionButton {
   readonly label: string;
   /** At most 512 characters. */

@@ -35,7 +35,7 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | { rea
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // `AbortSignal.any` is not used: its signal can live as long as its sources, here as long as the process.
+  // `AbortSignal.any` is not used: the combined signal can live as long as `signal`, here as long as the process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {
@@ -86,7 +86,7 @@ export function hooksUrl(baseUrl: string, workspaceId: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}/hooks/${encodeURIComponent(workspaceId)}`;
 }
 
-/** Returns whether an answer means that the request can be retried: `429` and `5xx`, but no other `4xx`. */
+/** Returns whether a request can be retried after an answer with `status`: `429` and `5xx`, but no other `4xx`. */
 export function isRetried(status: number): boolean {
   return status === 429 || status >= 500;
 }

@@ -2,7 +2,7 @@ import { DM_PREFIX } from "./contract";
 
 /** The events that a bridge reports to the service ("Inbound event"). The service rejects fields not listed here. */
 
-/** A channel: its id of 1 to 128 characters, or its id and the name that members see. */
+/** A channel: its id (1 to 128 characters), or its id and the name that members see. For a DM, use `dmChannel`. */
 export type Channel = string | { readonly id: string; readonly name?: string | null };
 
 /** A member. */
@@ -35,7 +35,7 @@ export interface CommandEvent extends InboundHead {
 /** A member pressed a button. */
 export interface ActionEvent extends InboundHead {
   readonly type: "action";
-  /** Channel of the press; in a DM, `dmChannel(user.id)`. */
+  /** Channel of the message with the button; in a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
   /** `message.id` of the message that the button was on. */
   readonly messageId: string;
@@ -43,7 +43,7 @@ export interface ActionEvent extends InboundHead {
   readonly action: string;
 }
 
-/** A member typed a message. If the message answers no game in progress, the service answers `202` and ignores it. */
+/** A member typed a message. The service answers with `202` even if no game in progress expects the message. */
 export interface TypedMessageEvent extends InboundHead {
   readonly type: "message";
   /** Channel of the message; in a DM, `dmChannel(user.id)`. */

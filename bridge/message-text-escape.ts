@@ -3,12 +3,12 @@
  * puts into `message.text` ("Message text rules"). Has no dependencies.
  * Escaped text is plain text to strict CommonMark renderers, to renderers with
  * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
- * and to simpler chats.
+ * and to chats with simpler markup.
  */
 
 // Matches characters that can open markup within a line, and characters that can open a block at the start of a line.
-// Also matches characters at either end of the text that form markup with the text before or after it, such as "("
-// after "[Ada]", and "!" before "[…](…)".
+// At either end of the text, also matches characters that form markup with the neighbouring text: e.g. "(" after
+// "[Ada]", and "!" before "[…](…)".
 const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www)\.|!(?![^])/gim;
 
 /**
@@ -16,8 +16,8 @@ const MARKUP = /[\\`*_[\]<&|~]|^[#+\-=>:.()]|(?<=^\d{1,9})[.)]|:(?=\/\/)|(?<=www
  * lines are kept. Whitespace at either end of a line is removed, because Markdown
  * drops it anyway. Several blank lines become one.
  *
- * @returns well-formed Unicode: Markdown that shows `text`, apart from the removed
- * whitespace, whether the result stands alone or between other Markdown
+ * @returns Markdown in well-formed Unicode. It shows `text` without the removed
+ * whitespace, both alone and between other Markdown
  */
 export function escapeText(text: string): string {
   return escapeMarkup(

@@ -10,7 +10,7 @@ import MarkdownIt from "markdown-it";
 export type Block =
   | { readonly type: "paragraph"; readonly children: readonly Inline[] }
   | { readonly type: "quote"; readonly children: readonly Block[] }
-  /** `language` is the first word after the fence, or null. `text` does not end with a newline. */
+  /** `language` is the first word after the opening fence, or null. `text` has no newline after its last line. */
   | { readonly type: "code-block"; readonly language: string | null; readonly text: string };
 
 /** An element within a line. */

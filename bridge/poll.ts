@@ -15,7 +15,7 @@ export class PollRefused extends Error {
     readonly field: string | undefined,
     message: string,
   ) {
-    super(`the service answered ${status}: ${message}`);
+    super(`the service answered with ${status}: ${message}`);
   }
 }
 
@@ -72,7 +72,7 @@ export function createPoll(
     if ("failed" in answer) return failed(`the poll got no answer: ${answer.failed}`);
     const { status, headers, body } = answer;
     if (isRetried(status))
-      return failed(`the service answered ${status}`, retryAfterMs(headers.get("retry-after")));
+      return failed(`the service answered with ${status}`, retryAfterMs(headers.get("retry-after")));
     if (status !== 200) {
       const { message, field } = readError(body);
       throw new PollRefused(status, field, message);
@@ -80,6 +80,6 @@ export function createPoll(
     const fault = verify(headers.get(SIGNATURE_HEADER), body, secrets, timing.now());
     if (fault !== undefined) return failed(`a page was dropped: ${SIGNATURE_FAULT_WORDS[fault]}`);
     const page = readPage(body);
-    return page === undefined ? failed("a page was dropped: it is not a page of events") : page;
+    return page === undefined ? failed("an answer was dropped: it is not a page of events") : page;
   };
 }

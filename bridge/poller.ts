@@ -9,15 +9,19 @@ export interface PollerOptions extends PollOptions {
   /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
   readonly cursors: CursorStore;
   /**
-   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. When `handle` rejects or
-   * the process ends, the page is polled again, possibly with more events: dedupe on `id`, as `eachEvent` does.
+   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves. If `handle` rejects, or
+   * the process stops earlier, the page is polled again, possibly with more events. So dedupe on `id`, as `eachEvent`
+   * does.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<void> | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /** Wait between two polls when no more events are held, ms. At least 2000, which is the default. */
   readonly intervalMs?: number;
-  /** Called for each problem that does not stop the poller, and for each skipped event. The default emits a warning. */
+  /**
+   * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
+   * The default emits a process warning.
+   */
   readonly report?: (problem: Error) => void;
   /**
    * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`: if
@@ -37,9 +41,9 @@ const BACK_OFF_MOST_MS = 30_000;
  * After a timeout, a dropped connection, a `5xx`, a `429`, an invalid page or a rejection by `handle`, polls again. The
  * waits grow, and are never shorter than `Retry-After`.
  *
- * Resolves after an abort. Rejects with `PollRefused` for any status except 200, `429` and `5xx`, with RangeError or
- * TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. The saved cursor is then
- * unchanged: a later run continues from that cursor.
+ * Resolves after an abort. Rejects with `PollRefused` for any status except 200, `429` and `5xx`. Rejects with
+ * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection
+ * leaves the saved cursor unchanged: a later run continues from that cursor.
  */
 export async function runPoller(options: PollerOptions): Promise<void> {
   const { cursors, handle, signal, start = "oldest", timing = REAL_TIMING } = options;

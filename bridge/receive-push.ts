@@ -19,7 +19,7 @@ export interface PushOptions {
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`, and are retried. */
+  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`; the service retries them. */
   readonly queueMax?: number;
   /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
   readonly seenMax?: number;
@@ -42,8 +42,8 @@ export interface PushAnswer {
 /** Receives pushes independently of the HTTP server. */
 export interface PushReceiver {
   /**
-   * Checks a push, queues its event, and resolves to the answer. The names of `headers` are in lower case, and `body`
-   * has the exact bytes that were received. Never rejects. Statuses:
+   * Checks a push, queues its event, and resolves to the answer. The names in `headers` must be in lower case. `body`
+   * must have the exact bytes that were received. Never rejects. Statuses:
    * - `204`: the event was accepted, is a repeat, or has an unknown type.
    * - `400`: the body is not an event, or the headers belong to another event.
    * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
@@ -135,7 +135,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   };
 }
 
-/** Returns an event's lane, which is a queue. Events of one channel, or of one member's DM, share a lane, in order. */
+/** Returns the lane (the queue) of an event. Events of one channel, or of one member's DM, share a lane. */
 function laneOf(event: OutboundEvent): string {
   if (event.type === "ping") return event.workspace;
   return `${event.workspace} ${event.type === "dm.create" ? DM_PREFIX + event.user : event.channel}`;

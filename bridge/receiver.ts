@@ -9,7 +9,7 @@ import {
 } from "./receive-push";
 
 export interface ReceiverOptions extends PushOptions {
-  /** Maximum length of a body, bytes, 1 MiB by default. A longer body is answered `413`. */
+  /** Maximum length of a body, bytes, 1 MiB by default. A longer body is answered with `413`. */
   readonly bodyMaxBytes?: number;
 }
 
@@ -30,7 +30,7 @@ const NO_BODY: Readonly<Record<Exclude<NoBody, "broken">, PushAnswer>> = {
   "too-late": refusal(408, "the body did not arrive in time", { connection: "close" }),
   taken: refusal(
     500,
-    "a body parser consumed the signed raw bytes: mount the receiver before it, or parse this route into a Buffer",
+    "a body parser consumed the signed raw bytes: mount the receiver before that parser, or parse the body of this route into a Buffer",
   ),
 };
 

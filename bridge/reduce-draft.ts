@@ -5,7 +5,7 @@ import type { BridgeState, MessageFate, OpenCreate, OpenUpdate } from "./reduce-
 
 type ToDo = Exclude<BridgeEffect, { type: "skip" }>;
 
-/** A mutable copy of a state, to which an input is applied, with the effects of the input. */
+/** A mutable copy of a state. `reduce` applies an input to this copy, and collects the effects of the input in it. */
 export interface Draft {
   readonly nowMs: number;
   readonly limits: BridgeState["limits"];

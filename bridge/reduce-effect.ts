@@ -31,7 +31,7 @@ export type BridgeInput =
 /**
  * An output of the reducer. `post`, `dm`, `edit` and `ephemeral` are calls to the chat.
  * Start the calls in the order of the effects; they may run concurrently. Answer each call
- * exactly once, by the input `posted`, `done` or `refused` with the id of the call's event.
+ * exactly once, with the input `posted`, `done` or `refused` and the id of the call's event.
  */
 export type BridgeEffect =
   /** Post `event.message` in `event.channel`. */

@@ -16,7 +16,10 @@ export interface SenderOptions {
   readonly timeoutMs?: number;
   /** Maximum number of attempts per event, 6 by default. */
   readonly attemptsMax?: number;
-  /** Time after the first attempt within which a retry may start, ms; 60,000 by default. Stale presses are useless. */
+  /**
+   * Time after the first attempt within which a retry may start, ms; 60,000 by default. A button press soon becomes
+   * useless.
+   */
   readonly giveUpAfterMs?: number;
   /** Maximum number of pending events, 1000 by default. Further events are dropped immediately (`overloaded`). */
   readonly pendingMax?: number;
@@ -44,7 +47,7 @@ export interface RefusedEvent {
   readonly status: number;
   /** Dotted path of the invalid field, if the service named one. */
   readonly field?: string;
-  /** Text for people; not stable. */
+  /** Human-readable text; not stable. */
   readonly message: string;
 }
 
@@ -77,7 +80,7 @@ const NEVER = new AbortController().signal;
 /**
  * Makes a sender of inbound events for one workspace (`POST /hooks/{workspaceId}`).
  *
- * @throws TypeError when `baseUrl` is not an http(s) address, RangeError when there is no secret
+ * @throws TypeError when `baseUrl` is not an http(s) address, RangeError when there is no secret, or an empty secret
  */
 export function createSender(options: SenderOptions): Sender {
   const { workspaceId, timeoutMs = 10_000, attemptsMax = 6, giveUpAfterMs = 60_000 } = options;

@@ -73,7 +73,7 @@ export function verify(
   return Math.abs(nowMs - Number(timestamp) * 1000) > TIMESTAMP_TOLERANCE_MS ? "stale" : undefined;
 }
 
-/** Messages for people: the fault of a signature, and what to check. */
+/** The error message for each fault of a signature, with what to check. */
 export const SIGNATURE_FAULT_WORDS: Readonly<Record<SignatureFault, string>> = {
   missing: "there is no Service-Signature header",
   malformed: "Service-Signature must be t=<unix seconds>,v1=<hex>, with one or more v1 entries",

@@ -3,15 +3,15 @@ export const HELP = `chat-bridge-check checks one side of the chat-bridge contra
 
   chat-bridge-check --url <target URL> [--observe <URL>]
       Acts as the service: pushes valid, forged, repeated, reordered and expired events, and events
-      with a stale timestamp. Prints the rules that the answers break, and how to fix your bridge.
+      with a stale timestamp. Prints the rules that your bridge breaks, and how to fix the bridge.
 
   chat-bridge-check --service <base URL> --workspace <id> [--limits]
       Acts as a bridge: sends requests that the service must accept and requests that it must
       reject, and polls. Use a separate workspace: games see the accepted events.
 
-Both need the workspace's signing secret: --secret <secret>, or better the environment variable
-SIGNING_SECRET, since other users of the machine can read command lines. During the rotation of
-a secret, give both, the new one first: --secret <new> --secret <old>.
+Both commands need the workspace's signing secret: --secret <secret>, or better the environment
+variable SIGNING_SECRET, since other users of the machine can read command lines. While a secret
+is rotated, give both secrets, the new secret first: --secret <new> --secret <old>.
 
 For a bridge (--url):
   --observe <URL>     endpoint that answers a GET with 200 and the messages that your chat shows
@@ -20,19 +20,19 @@ For a bridge (--url):
                       "channel" is dm:<user id> for a direct message. Optional fields are "to"
                       (the only user who sees the message, or null), "buttons" (the labels of all
                       rows, in order) and "image" (its URI as in the event, or null). A field that
-                      you never give is not checked; if you give it, it must be right for every
-                      message. Without --observe, only the answers of the bridge are checked.
+                      you never give is not checked; if you give a field, it must be correct for
+                      every message. Without --observe, only the answers of the bridge are checked.
   --workspace <id>    workspace of the events; by default a random id
   --channel <id>      channel of the messages; by default chat-bridge-check
   --user <id>         user who gets ephemerals and DMs; by default chat-bridge-check-user
   --within <seconds>  time limit for showing a message; by default 10
   --answer-within <seconds>
-                      time limit for answering a push; by default 5, like the service.
+                      time limit for answering a push; by default 5, as in the contract.
                       Raise the limit if the machine is too busy to answer within 5 seconds.
 
 For the service (--service):
-  --limits            also exceed both rate limits, with thousands of requests: the workspace and
-                      all clients at your address are rejected for a second or two
+  --limits            also exceed both rate limits, with thousands of requests: for a second or two,
+                      the service rejects other requests of the workspace and from your address
 
 For both:
   --only <rule,…>     check only these rules, and the rules that all others need
@@ -43,12 +43,13 @@ For both:
   --help              print this page
 
 http:// is accepted for loopback addresses only: the service pushes only to public HTTPS addresses.
-A rule is "ok", "FAILED", "unseen" (right as far as the check can see; the line says what it cannot
-see), "not reached" (there was no connection) or "skipped" (another rule must pass first).
+The result of a rule is "ok", "FAILED", "unseen" (not broken as far as the check can see; the report
+says what the check cannot see), "not reached" (there was no connection) or "skipped" (another rule
+must pass first).
 
-Exit code: 0 when no rule is broken, 1 when one is, 2 when the command is invalid, 69 when the
-bridge or service is unreachable, 70 when the check itself fails, and 141 when the reader of the
-output has closed the pipe.
+Exit code: 0 when no rule is broken, 1 when a rule is broken, 2 when the command is invalid, 69 when
+an address is unreachable, 70 when the check itself fails, and 141 when the reader of the output has
+closed the pipe.
 
 Example: SIGNING_SECRET=… chat-bridge-check --url http://localhost:9000/events
 `;

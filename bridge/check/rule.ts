@@ -9,11 +9,11 @@ export interface Rule<Context> {
   readonly says: string;
   /** The fix for a bridge or a service that breaks the rule. */
   readonly fix: string;
-  /** Whether the rule is a gate: if it is broken, `judgeable` of the thrown Broken limits all later checks. */
+  /** Whether the rule is a gate: if it is broken, `judgeable` of the thrown Broken says which later checks can run. */
   readonly isGate?: true;
-  /** Checks the rule. Throws Broken when it is broken. */
+  /** Checks the rule. Throws Broken when the rule is broken. */
   judge(context: Context): Promise<Judged>;
-  /** Checks only that invalid pushes are rejected as the rule says. Used for a bridge that rejects valid pushes too. */
+  /** Checks only that the bridge rejects invalid pushes as the rule says. Used if the bridge also rejects valid pushes. */
   judgeRefusals?(context: Context): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface BrokenMore {
   readonly cause?: string | undefined;
   /** For a gate, the checks that remain possible; "nothing" by default. */
   readonly judgeable?: Judgeable;
-  /** Whether there was no connection. A gate without a connection is reported as not reached, not as failed. */
+  /** Whether there was no connection. If a gate gets no connection, it is reported as not reached, not as failed. */
   readonly isUnreached?: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Broken extends Error {
 
 /** Returns a Broken for a request without an answer. `option` is the command-line option that gave the address. */
 export function noReply(what: string, { failed, isUnreached }: NoReply, option: string): Broken {
-  const fix = `check that the server runs, the host and port of ${option}, and any firewall in between`;
+  const fix = `check that the server runs; check the host and port of ${option}, and any firewall in between`;
   return new Broken(`${what}: ${failed}`, isUnreached ? fix : undefined, { isUnreached });
 }
 
@@ -140,7 +140,7 @@ function verdictOf(judged: Judged): Verdict {
   return { verdict: "passed", note: judged.note };
 }
 
-/** Returns an error text if `only` has unknown rules; otherwise undefined. */
+/** Returns an error text if `only` has ids of unknown rules; otherwise undefined. */
 export function unknownRules(
   only: readonly string[],
   mode: CheckMode,

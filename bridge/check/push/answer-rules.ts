@@ -10,8 +10,8 @@ const BURST = 40;
 export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "answers",
-    says: "A correctly signed ping is answered 2xx within 5 seconds, without a redirect.",
-    fix: "answer any 2xx to a push with a valid signature; check the address, the secret and the workspace",
+    says: "A correctly signed ping is answered with 2xx within 5 seconds, without a redirect.",
+    fix: "answer with any 2xx to a push with a valid signature; check the address, the secret and the workspace",
     isGate: true,
     async judge(target) {
       const ping = target.make.ping();
@@ -27,7 +27,7 @@ export const FIRST_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "observed",
     says: "A message is posted, and the observation endpoint lists it.",
-    fix: "set --channel to a channel of your chat; answer 200 with the JSON that --help shows, or omit --observe",
+    fix: "set --channel to a channel of your chat; answer with 200 and the JSON that --help shows, or omit --observe",
     isGate: true,
     async judge({ make, taken, chat, unobserve }) {
       if (chat === undefined) {
@@ -53,7 +53,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "every-type",
     says: "Every type of event is accepted, and creates, DMs and ephemerals are shown where they belong.",
-    fix: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the guide's table",
+    fix: "handle message.create, message.update, message.ephemeral, dm.create and ping as in the table of the bridge guide",
     async judge({ make, taken, chat }) {
       const create = make.create("a create", {
         buttons: [
@@ -73,13 +73,13 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
       if (chat !== undefined) for (const event of events) await chat.shows(event);
       await taken(make.update(create, "a create, updated"), "a message.update");
       await taken(make.ping(), "a ping");
-      return chat === undefined ? { unseen: "whether they are shown" } : undefined;
+      return chat === undefined ? { unseen: "whether the messages are shown" } : undefined;
     },
   },
   {
     id: "every-kind",
-    says: "Every kind of message is accepted, also in updates: a question may arrive only as an update.",
-    fix: "show every kind in the same way, created or updated; no kind needs its own code",
+    says: "Every kind of message is accepted, also in updates: a question can arrive as an update of another message.",
+    fix: "show every kind in the same way, in creates and in updates; no kind needs its own code",
     async judge(target) {
       const { make, taken, chat } = target;
       const card = await createdFirst(target, make.create("every kind", { kind: "game_start" }));
@@ -90,7 +90,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
       }
       const last = make.update(card, "the last of all kinds", { kind: "game_end" });
       await taken(last, "an update of the kind game_end");
-      if (chat === undefined) return { unseen: "whether they are shown" };
+      if (chat === undefined) return { unseen: "whether the messages are shown" };
       await chat.shows(last);
       return undefined;
     },
@@ -102,7 +102,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
     async judge({ make, taken, chat }) {
       const create = make.create("a kind of the future", { kind: "a_kind_of_the_future" });
       await taken(create, "a message of an unknown kind");
-      if (chat === undefined) return { unseen: "whether it is shown" };
+      if (chat === undefined) return { unseen: "whether the message is shown" };
       await chat.shows(create);
       return undefined;
     },
@@ -117,7 +117,7 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
       const message = { ...create.message, unknown: { any: 1 } };
       const event = { ...create, unknown: true, message };
       await taken(event, "an event with unknown fields");
-      if (chat === undefined) return { unseen: "whether it is shown" };
+      if (chat === undefined) return { unseen: "whether the message is shown" };
       await chat.shows(create);
       return undefined;
     },
@@ -127,8 +127,8 @@ export const ANSWER_RULES: readonly Rule<PushTarget>[] = [
 /** This rule is checked last, because a slow bridge is busy for a while afterwards. */
 export const BURST_RULE: Rule<PushTarget> = {
   id: "answer-before-work",
-  says: `Each of ${BURST} concurrent events is answered 2xx within 5 seconds: the answer is sent before slow work.`,
-  fix: "put the event in a queue, answer 2xx, and only then call the chat",
+  says: `Each of ${BURST} concurrent events is answered with 2xx within 5 seconds: the answer is sent before slow work.`,
+  fix: "put the event in a queue, answer with 2xx, and only then call the chat",
   async judge(target) {
     const { make, push } = target;
     const board = await createdFirst(target, make.create("a board that many update"));
@@ -137,7 +137,7 @@ export const BURST_RULE: Rule<PushTarget> = {
     const bad = replies.filter((reply) => "failed" in reply || reply.status < 200 || reply.status > 299);
     const [first] = bad;
     if (first !== undefined) {
-      const how = "failed" in first ? first.failed : `the answer was ${first.status}`;
+      const how = "failed" in first ? first.failed : `the status was ${first.status}`;
       throw new Broken(`${bad.length} of ${BURST} were not accepted; for the first of them, ${how}`);
     }
     return { note: `the slowest took ${Math.max(...replies.map(({ ms }) => ms))} ms` };

@@ -3,15 +3,15 @@ import { Broken, type Rule } from "../rule";
 import { createdFirst } from "./created-first";
 import type { PushTarget } from "./push-target";
 
-/** Wait after which no correct bridge still holds an update, ms. */
+/** Time after which a correct bridge no longer holds an update, ms. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 
 export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "repeats",
-    says: "A repeated event is answered 2xx again, and shown once.",
-    fix: "remember the ids of events (Service-Event-Id) for a few minutes, and answer 2xx to a known id without showing the event",
+    says: "A repeated event is again answered with 2xx, and is shown only once.",
+    fix: "remember the ids of events (Service-Event-Id) for a few minutes, and answer with 2xx to a known id without showing the event",
     async judge({ make, taken, chat, settled }) {
       const create = make.create("shown once");
       await taken(create, "an event");
@@ -20,7 +20,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       const dm = make.dm("shown once");
       await taken(dm, "an event");
       await taken(dm, "the same event again");
-      if (chat === undefined) return { unseen: "whether it is shown once" };
+      if (chat === undefined) return { unseen: "whether the event is shown once" };
       await settled(chat);
       for (const event of [create, dm]) await chat.shows(event);
       return undefined;
@@ -28,7 +28,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "expired-dropped",
-    says: "An event past its expiresAt is answered 2xx and not shown; an event whose expiresAt is null is shown.",
+    says: "An event past its expiresAt is answered with 2xx and not shown; an event whose expiresAt is null is shown.",
     fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event with null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
@@ -45,7 +45,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       for (const event of events) await taken({ ...event, ...stale }, `a ${event.type} that has expired`);
       const lasting = make.create("never stale");
       await taken({ ...lasting, createdAt, expiresAt: null }, "an event that never expires");
-      if (chat === undefined) return { unseen: "whether they are shown" };
+      if (chat === undefined) return { unseen: "whether the events are shown" };
       await hides(
         chat,
         events.map(({ message }) => message),
@@ -57,7 +57,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "update-in-place",
-    says: "An update replaces text, buttons and image of the message that was created, also in a DM.",
+    says: "An update replaces the text, buttons and image of the created message, also in a DM.",
     fix: "keep a map from message.id to the chat's message id, and edit that message",
     async judge(target) {
       const { make, taken, chat } = target;
@@ -88,7 +88,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       ];
       await taken(newer, "an update");
       await chat?.shows(newer);
-      await taken(older, "an update that is older than the last");
+      await taken(older, "an update that is older than the last applied update");
       if (chat === undefined) return { unseen: "which update is shown" };
       await hides(chat, [older.message], "a newer update of the same message came before it");
       await chat.shows(newer);
@@ -98,7 +98,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-held",
     says: "If an update arrives before its create, the bridge holds the update, and applies it if the create arrives within 5 seconds.",
-    fix: "answer 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
+    fix: "answer with 2xx to an update with an unknown message.id, hold it for 5 seconds, and apply it after its create",
     async judge({ make, taken, chat, pause }) {
       const create = make.create("created after its update");
       const update = make.update(create, "updated before it was created");
@@ -118,7 +118,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
       const create = make.create("created too late for its update");
       const update = make.update(create, "updated long before it was created");
       await taken(update, "an update that overtook its create");
-      if (chat === undefined) return { unseen: "whether it is ignored after 5 seconds" };
+      if (chat === undefined) return { unseen: "whether the update is ignored after 5 seconds" };
       await pause(
         HOLD_OVER_MS,
         `an update is held for 5 seconds, so the check waits for ${HOLD_OVER_MS / 1000} seconds`,

@@ -54,7 +54,7 @@ export async function explainRefusal(
     const body = Buffer.from(write(event));
     if (!(await isTaken(event, { body }))) continue;
     target.writeAs(write);
-    const cause = `the same event is accepted when its JSON is written ${as}: the signature is checked over JSON that was parsed and written again. All further events are written in this way`;
+    const cause = `a ping is accepted when its JSON is written ${as}: the bridge checks the signature over JSON that was parsed and written again. The check writes all further events in this way`;
     return new Broken(found, RAW_BYTES, { cause, judgeable: "all" });
   }
   const judgeable = reply.status < 500 ? "refusals" : "nothing";
@@ -69,8 +69,8 @@ export async function explainRefusal(
     return new Broken(found, "look at the bridge's log: the bridge failed on a valid push");
   }
   const body = target.write(ping);
-  const cause = `no common mistake explains it: the bridge may have another secret, or a proxy may change the body${workspaceHint(target)}`;
-  const compare = `compare with the bridge's own digest: the valid header is ${sign(body, secrets)} for the body ${body.toString()}`;
+  const cause = `no common mistake explains the rejection: the bridge may have another secret, or a proxy may change the body${workspaceHint(target)}`;
+  const compare = `compare with the digest that the bridge computes: the valid header is ${sign(body, secrets)} for the body ${body.toString()}`;
   return new Broken(found, compare, { cause, judgeable });
 }
 

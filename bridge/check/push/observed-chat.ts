@@ -35,7 +35,7 @@ export function createObservedChat(options: {
     const headers = { [SIGNATURE_HEADER]: sign(query, secrets) };
     const reply = await client.call({ method: "GET", path: url.pathname + url.search, headers });
     if ("failed" in reply) throw noReply(url.href, reply, "--observe");
-    if (reply.status !== 200) throw new Broken(`${url.href} answered ${reply.status}, not 200`);
+    if (reply.status !== 200) throw new Broken(`${url.href} answered with ${reply.status}, not 200`);
     const messages = readShown(readJson(reply.body));
     if ("fault" in messages) throw new Broken(`${url.href} ${messages.fault}`);
     listed.buttons ||= messages.some(({ buttons }) => buttons !== undefined);

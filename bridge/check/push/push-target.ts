@@ -22,9 +22,9 @@ export interface PushTarget {
   unobserve(): void;
   /** Pushes an event as the service does, except for `change`. */
   push(event: EventHead, change?: PushChange): Promise<Reply>;
-  /** Pushes an event, and throws Broken unless the bridge answers any 2xx in time. */
+  /** Pushes an event, and throws Broken unless the bridge answers with any 2xx in time. */
   taken(event: EventHead, what: string, change?: PushChange): Promise<Reply & { readonly status: number }>;
-  /** Pushes a forged event, and throws Broken unless the bridge answers a 4xx. */
+  /** Pushes a forged event, and throws Broken unless the bridge answers with a 4xx. */
   refused(event: EventHead, what: string, change: PushChange): Promise<void>;
   /** Waits until the bridge has shown all events that it accepted so far. */
   settled(chat: ObservedChat): Promise<void>;
@@ -105,13 +105,14 @@ export function createPushTarget(options: {
       const reply = await push(event, change);
       if ("failed" in reply) throw noReply(what, reply, "--url");
       if (reply.status < 400 || reply.status > 499) {
-        throw new Broken(`${what} was answered ${reply.status}, not rejected with a 4xx`);
+        throw new Broken(`${what} was answered with ${reply.status}, not rejected with a 4xx`);
       }
     },
     async hides(observed, messages, why) {
       await settled(observed);
       for (const message of messages) {
-        if ((await observed.countOf(message)) > 0) throw new Broken(`"${message.text}" is shown: ${why}`);
+        if ((await observed.countOf(message)) > 0)
+          throw new Broken(`"${message.text}" is shown, although ${why}`);
       }
     },
     async pause(ms, what) {
@@ -126,12 +127,12 @@ export function expectTaken(reply: Reply, what: string): Reply & { readonly stat
   if ("failed" in reply) throw noReply(what, reply, "--url");
   if (reply.status >= 300 && reply.status < 400) {
     throw new Broken(
-      `${what} was answered ${reply.status}, a redirect to ${reply.headers.location ?? "nowhere"}`,
+      `${what} was answered with ${reply.status}, a redirect to ${reply.headers.location ?? "nowhere"}`,
       "redirects are not followed: answer at the target URL itself, or set the target URL to the redirect's location",
     );
   }
   if (reply.status < 200 || reply.status > 299) {
-    throw new Broken(`${what} was answered ${reply.status}${excerpt(reply.body)}`);
+    throw new Broken(`${what} was answered with ${reply.status}${excerpt(reply.body)}`);
   }
   return reply;
 }

@@ -16,7 +16,7 @@ export interface ShownMessage {
   readonly image?: string | null;
 }
 
-/** The form of an observation endpoint's answer. */
+/** Format of an observation endpoint's answer. */
 const FORM = '{"messages":[{"channel":"…","text":"…"},…]}';
 
 const isText = (value: unknown) => typeof value === "string";
@@ -28,13 +28,13 @@ const OPTIONAL: Readonly<Record<string, readonly [is: (value: unknown) => boolea
   image: [isText, "is neither a URI nor null"],
 };
 
-/** Reads an observation endpoint's answer. `fault` is a predicate without a subject, such as "did not answer …". */
+/** Reads an observation endpoint's answer. `fault` is a predicate without a subject, such as "did not answer with …". */
 export function readShown(json: unknown): readonly ShownMessage[] | { readonly fault: string } {
   const messages: unknown = isObject(json) ? json["messages"] : undefined;
-  if (!Array.isArray(messages)) return { fault: `did not answer ${FORM}` };
+  if (!Array.isArray(messages)) return { fault: `did not answer with ${FORM}` };
   for (const message of messages as readonly unknown[]) {
     if (!isObject(message) || !isText(message["channel"]) || !isText(message["text"])) {
-      return { fault: `did not answer ${FORM}` };
+      return { fault: `did not answer with ${FORM}` };
     }
     for (const [name, [is, says]] of Object.entries(OPTIONAL)) {
       const value = message[name];

@@ -13,14 +13,14 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "unsigned-refused",
     says: "A push without a well-formed Service-Signature is rejected.",
-    fix: "before using the body, answer 401 unless the header is t=<digits> and one or more ,v1=<hex>",
+    fix: "before using the body, answer with 401 unless the header is t=<digits> and one or more ,v1=<hex>",
     judge: (target) => refusesAndHidesAll(target, MALFORMED),
     judgeRefusals: async (target) => void (await refusesAll(target, MALFORMED)),
   },
   {
     id: "forged-refused",
     says: "A push is rejected unless a v1 entry is the HMAC-SHA256 of `<t>.<raw body>` under the secret.",
-    fix: "compare the whole digest in constant time, and answer 401 unless it matches",
+    fix: "compare the whole digest in constant time, and answer with 401 unless the digest matches",
     judge: (target) => refusesAndHidesAll(target, forged(target)),
     judgeRefusals: async (target) => void (await refusesAll(target, forged(target))),
   },
@@ -41,14 +41,14 @@ export const SIGNATURE_RULES: readonly Rule<PushTarget>[] = [
   },
   {
     id: "old-refused",
-    says: "A push whose signed timestamp is more than 5 minutes before or after the clock is rejected.",
+    says: "A push is rejected if its signed timestamp differs from the bridge's clock by more than 5 minutes.",
     fix: `after the digest check, reject a timestamp more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds before or after your clock, with 409 or another 4xx`,
     judge: refusesOld,
     judgeRefusals: refusesOld,
   },
   {
     id: "recent-taken",
-    says: "A push whose signed timestamp is within 5 minutes before or after the clock is accepted.",
+    says: "A push is accepted if its signed timestamp is within 5 minutes of the bridge's clock.",
     fix: `accept timestamps up to ${TIMESTAMP_TOLERANCE_SECONDS} seconds before and after your clock`,
     async judge({ make, taken, secrets, write }) {
       for (const [what, minutes] of [

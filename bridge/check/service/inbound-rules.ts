@@ -9,19 +9,19 @@ const BODY_MAX_BYTES = 64 * 1024;
 /** Advice to the user of the check, by the status of the first `POST`. */
 const FIRST_ADVICE: Readonly<Record<number, string>> = {
   401: "the secret is not this workspace's: use the secret that the dashboard showed when the workspace was connected",
-  404: "there is no such workspace, or it is disconnected: check the base URL and the id",
+  404: "there is no such workspace, or the workspace is disconnected: check the base URL and the id",
   409: "the two clocks are more than 5 minutes apart: correct the wrong clock",
 };
 
 export const GATE_RULE: Rule<ServiceTarget> = {
   id: "accepts",
-  says: 'A correctly signed message is answered 202 {"ok":true}.',
+  says: 'A correctly signed message is answered with 202 {"ok":true}.',
   fix: "check the base URL, the workspace and the secret, and read the service's log",
   isGate: true,
   async judge({ post }) {
     const answer = await post(EVENTS.message);
     const advice = FIRST_ADVICE[answer.status];
-    if (advice !== undefined) throw new Broken(`a message was answered ${answer.status}`, advice);
+    if (advice !== undefined) throw new Broken(`a message was answered with ${answer.status}`, advice);
     expectAccepted(answer, "a message");
     return { note: `${answer.ms} ms` };
   },
@@ -37,19 +37,19 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "unknown-fields",
     says: "Unknown types and fields are rejected with a 400 that names the field.",
-    fix: "allow no additional properties in inbound events, including channel and user",
+    fix: "allow no additional properties in inbound events, or in their channel and user",
     judge: (target) => judgeCases(target, UNKNOWN_CASES),
   },
   {
     id: "dm-channels",
     says: "A DM channel is dm: followed by the event's own user.id, and is rejected for a command.",
-    fix: "compare the channel with the event's own user.id, and answer 400 with the field channel",
+    fix: "compare the channel with the event's own user.id, and answer with 400 and the field channel",
     judge: (target) => judgeCases(target, DM_CASES),
   },
   {
     id: "body-json",
-    says: "A body that is not JSON is answered 400 without a field, and JSON that is not an object is answered 400.",
-    fix: "parse the body before everything else, and name no field when parsing fails",
+    says: "A body that is not JSON is answered with a 400 that names no field; JSON that is not an object is answered with 400.",
+    fix: "parse the body before you check the workspace, and name no field when parsing fails",
     async judge({ post }) {
       for (const body of ["", "{", '{"type":"message",}', "type=message", "'message'"]) {
         expectRefused(await post(body), 400, `the body ${JSON.stringify(body)}`, null);
@@ -62,7 +62,7 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "body-size",
-    says: "The fields of a body of 64 KB are validated; a longer body is answered 413, without `error` in the answer.",
+    says: "The fields of a body of 64 KB are validated; a longer body is answered with 413, without `error` in the answer.",
     fix: "limit bodies to 65,536 bytes",
     async judge({ post }) {
       const ofSize = (bytes: number) => {
@@ -76,8 +76,8 @@ export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "repeats",
-    says: "A repeated request is answered 202, and so is a request with a known id that is signed at another time.",
-    fix: "remember the request ids of each workspace for 24 hours, and answer 202 to a repeat",
+    says: "A repeated request is answered with 202, and so is a request with a known id and another timestamp.",
+    fix: "remember the request ids of each workspace for 24 hours, and answer with 202 to a repeat",
     async judge({ post, secrets }) {
       const body = JSON.stringify({ ...EVENTS.message, id: randomUUID() });
       const [now, before] = [Date.now(), Date.now() - 60_000].map((at) =>

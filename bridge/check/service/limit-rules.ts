@@ -14,15 +14,15 @@ const OF_OTHERS_MAX = 10;
 export const LIMIT_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "workspace-limit",
-    says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests per second are let through for a workspace; more are answered 429.`,
-    fix: "count signed requests, including polls, per workspace, and answer 429 with Retry-After",
+    says: `At most ${WORKSPACE_REQUESTS_PER_SECOND} signed requests per second are let through for a workspace; further requests are answered with 429.`,
+    fix: "count signed requests, including polls, per workspace, and answer with 429 and Retry-After",
     judge: (target) =>
       goOver(target, WORKSPACE_REQUESTS_PER_SECOND, 0, { method: "GET", raw: "after=latest" }),
   },
   {
     id: "address-limit",
-    says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests per second are let through from an address, signed or not; more are answered 429.`,
-    fix: "count all requests by the sender's address before any other lookup, and answer 429 with Retry-After",
+    says: `At most ${ADDRESS_REQUESTS_PER_SECOND} requests per second are let through from an address, signed or not; further requests are answered with 429.`,
+    fix: "count all requests by the sender's address before any lookup, and answer with 429 and Retry-After",
     judge: (target) =>
       goOver(target, ADDRESS_REQUESTS_PER_SECOND, OF_OTHERS_MAX, {
         method: "GET",
@@ -55,7 +55,7 @@ async function goOver(
       return { note: `${size - limited.length} of ${size} were let through in ${seconds.toFixed(1)} s` };
     }
     if (size > limit * (2 + seconds))
-      throw new Broken(`all of ${size} requests in ${seconds.toFixed(1)} s were let through`);
+      throw new Broken(`all ${size} requests in ${seconds.toFixed(1)} s were let through`);
   }
   return { unseen: `only ${fastest} requests a second were sent: too few to exceed the limit` };
 }
@@ -89,5 +89,5 @@ function judgeBurst(
       `${passed} requests were let through in ${seconds.toFixed(1)} s: the limit allows ${most} at most`,
     );
   if (passed < limit - ofOthers)
-    throw new Broken(`only ${passed} requests were let through before the first was rejected`);
+    throw new Broken(`only ${passed} requests were let through, although the limit is ${limit}`);
 }

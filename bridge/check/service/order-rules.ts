@@ -32,7 +32,7 @@ function pairsOf(faults: readonly Fault[]): readonly (readonly [Fault, Fault])[]
 export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-refused",
-    says: "A missing, malformed or wrong Service-Signature is answered 401.",
+    says: "A missing, malformed or wrong Service-Signature is answered with 401.",
     fix: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with the digest of <t>.<raw body>",
     async judge({ post, poll, secrets }) {
       const body = JSON.stringify(EVENTS.message);
@@ -69,7 +69,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "clock",
-    says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other is answered 409.",
+    says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other is answered with 409.",
     fix: "check the timestamp after the digest; if this machine's clock is wrong, set it",
     async judge({ post, secrets }) {
       const body = JSON.stringify(EVENTS.message);
@@ -85,7 +85,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "check-order",
     says: "Checks run in the contract's order, and the first failure determines the answer.",
-    fix: "size and JSON, then workspace (404), signature (401), clock (409), then fields (400)",
+    fix: "check in this order: size and JSON, workspace (404), signature (401), clock (409), fields (400)",
     async judge(target) {
       for (const [first, second] of pairsOf(FAULTS)) {
         const faults = [first, second];
@@ -93,9 +93,9 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
           ? "{"
           : JSON.stringify(faults.includes("wrong field") ? { ...EVENTS.message, user: {} } : EVENTS.message);
         const answer = await target.post(raw, changeFor(faults, raw, target));
-        expectRefused(answer, STATUS_OF[first], `a message with these faults: ${wordsOf(faults)}`);
+        expectRefused(answer, STATUS_OF[first], `a message with faults (${wordsOf(faults)})`);
       }
-      // With a target URL, a correctly signed poll is answered 403, which is not part of this order.
+      // With a target URL, a correctly signed poll is answered with 403, which is not part of this order.
       const pollFaults = (await target.isPolled())
         ? POLL_FAULTS
         : POLL_FAULTS.filter((fault) => fault !== "wrong field");
@@ -103,15 +103,15 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
         const faults = [first, second];
         const query = faults.includes("wrong field") ? "limit=0" : "";
         const answer = await target.poll(query, changeFor(faults, query, target));
-        expectRefused(answer, STATUS_OF[first], `a poll with these faults: ${wordsOf(faults)}`);
+        expectRefused(answer, STATUS_OF[first], `a poll with faults (${wordsOf(faults)})`);
       }
       return undefined;
     },
   },
   {
     id: "same-404",
-    says: "Every request to an unavailable workspace is answered 404 with the same body, signed or not.",
-    fix: "answer 404 before the signature is checked, with one body for all reasons",
+    says: "Every request to an unavailable workspace, signed or not, is answered with 404 and the same body.",
+    fix: "answer with 404 before the signature is checked, with one body for all reasons",
     async judge({ post, poll }) {
       const bodies = new Set<string>();
       for (const signature of [undefined, null]) {
@@ -132,13 +132,13 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
     async judge({ post, secrets }) {
       if (secrets.length < 2)
         return {
-          unseen: "this needs two secrets: rotate the secret, and give --secret <new> --secret <old>",
+          unseen: "this rule needs two secrets: rotate the secret, and give --secret <new> --secret <old>",
         };
       const body = JSON.stringify(EVENTS.message);
       for (const [i, secret] of secrets.entries()) {
         expectAccepted(
           await post(body, { signature: sign(body, secret) }),
-          `a message under secret ${i + 1}`,
+          `a message signed with secret ${i + 1}`,
         );
       }
       return undefined;

@@ -7,7 +7,7 @@ import { expectRefused, type Answered, type ServiceTarget } from "./service-targ
 
 /** Maximum number of held events that are fetched one by one. */
 const WALK_MOST = 20;
-const NO_EVENTS = "no events are held: publish some, for example by Send test event in the dashboard";
+const NO_EVENTS = 'no events are held: publish some, for example with "Send test event" in the dashboard';
 
 /** Invalid queries, each with the parameter that the `400` must name. */
 const BAD_QUERIES: readonly (readonly [string, string])[] = [
@@ -29,7 +29,7 @@ interface Page {
 export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "poll-mode",
-    says: "A poll is answered 200 with a page, or 403 when the workspace has a target URL.",
+    says: "A poll is answered with 200 and a page, or with 403 when the workspace has a target URL.",
     fix: "answer a correctly signed poll with 200, or with 403 only if a target URL is set",
     async judge(target) {
       const answer = await target.poll("");
@@ -43,7 +43,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "poll-query",
-    says: "Malformed, repeated and unknown query parameters are answered 400 with the parameter's name.",
+    says: "Malformed, repeated and unknown query parameters are answered with a 400 that names the parameter.",
     fix: "accept after and limit, each at most once and within its bounds, and nothing else",
     judge: (target) =>
       ifPolled(target, async () => {
@@ -117,7 +117,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "held-events",
     says: "Held events have the contract's fields, unique ids and rising sequences, and are ordered oldest first.",
-    fix: "compare with the contract's field tables of the envelope and of messages",
+    fix: "compare the events with the contract's tables of envelope fields and message fields",
     judge: (target) =>
       ifPolled(target, async () => {
         const { events, gap } = pageOf(await target.poll(""), "a poll", target);
@@ -138,13 +138,16 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "cursors",
-    says: "Pages that are linked by next neither skip nor repeat events, and hasMore says whether there is another page.",
+    says: "Pages linked by next neither skip nor repeat events, and hasMore says whether there is another page.",
     fix: "end a page of limit n with its n-th event, and set next to the cursor of that event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
         if (whole.events.length < 2)
-          return { unseen: "fewer than two events are held: publish some, for example by Send test event" };
+          return {
+            unseen:
+              'fewer than two events are held: publish some, for example with "Send test event" in the dashboard',
+          };
         let after = "";
         for (const [i, wanted] of whole.events.entries()) {
           const page = pageOf(await target.poll(`${after}limit=1`), "a page of one", target);
@@ -170,7 +173,7 @@ async function ifPolled({ isPolled }: ServiceTarget, judge: () => Promise<Judged
 
 /** Returns the page of an answer. Throws Broken when the answer is not a page. */
 function pageOf(answer: Answered, what: string, { workspace }: ServiceTarget): Page {
-  if (answer.status !== 200) throw new Broken(`${what} was answered ${answer.status}, not 200`);
+  if (answer.status !== 200) throw new Broken(`${what} was answered with ${answer.status}, not 200`);
   const json = readJson(answer.body);
   const { events, next, hasMore, gap } = isObject(json) ? json : {};
   const isNext = next === null || (typeof next === "string" && isCursor(next));

@@ -97,15 +97,15 @@ export function createServiceTarget(options: {
 export function expectAccepted(answer: Answered, what: string): void {
   const json = readJson(answer.body);
   if (answer.status === 202 && isObject(json) && json["ok"] === true) return;
-  throw new Broken(`${what} was answered ${told(answer)}, not 202 {"ok":true}`);
+  throw new Broken(`${what} was answered with ${told(answer)}, not 202 {"ok":true}`);
 }
 
 /** The field that a `400` must name; null for no field, undefined for any field. */
 export type WantedField = string | null | undefined;
 
-/** Throws Broken unless the answer has this status and an error body in the contract's form. */
+/** Throws Broken unless the answer has this status and an error body in the format that the contract defines. */
 export function expectRefused(answer: Answered, status: number, what: string, field?: WantedField): void {
-  if (answer.status !== status) throw new Broken(`${what} was answered ${told(answer)}, not ${status}`);
+  if (answer.status !== status) throw new Broken(`${what} was answered with ${told(answer)}, not ${status}`);
   const json = readJson(answer.body);
   if (!isObject(json)) throw new Broken(`${what}: the body of the ${status} is not a JSON object`);
   const { statusCode, message, error } = json;

@@ -38,7 +38,7 @@ test("the command exits with 0 for a correct bridge; for a broken bridge, it exi
   await Promise.all(bridges.map((bridge) => bridge.close()));
   expect(correct).toMatchObject({ code: 0, output: expect.stringContaining("3 passed, 0 failed") });
   expect(broken?.output).toMatch(/FAILED +rotation +While a secret is rotated/);
-  expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered 401/);
+  expect(broken?.output).toMatch(/found: a push whose second v1 entry is valid was answered with 401/);
   expect(broken?.output).toMatch(/fix: +check all v1 entries/);
   expect(broken).toMatchObject({ code: 1, output: expect.stringContaining("2 passed, 1 failed") });
 });
@@ -82,7 +82,7 @@ test("the service can be checked with its base address, a workspace and a secret
   const environment = { SIGNING_SECRET: secret };
   const { code, output } = await run(`--service ${service.url} --workspace ${id}`, environment);
   expect(output).not.toContain("FAILED");
-  expect(output).toMatch(/ok +accepts +A correctly signed message is answered 202/);
+  expect(output).toMatch(/ok +accepts +A correctly signed message is answered with 202/);
   expect(output).toMatch(/unseen +workspace-limit/);
   expect(output).toContain("this service keeps the contract, as far as it was checked");
   expect(code).toBe(0);

@@ -98,7 +98,7 @@ const limitAfter =
 test.each<[string, string, Alter, RegExp]>([
   ["limits a workspace", "workspace-limit", limitAfter(250), /^250 of 500 were let through/],
   ["limits an address", "address-limit", limitAfter(500), /^500 of 1000 were let through/],
-  ["never limits requests", "workspace-limit", (answer) => answer, /^all of 1000 requests in .* let through/],
+  ["never limits requests", "workspace-limit", (answer) => answer, /^all 1000 requests in .* let through/],
   ["sends no Retry-After", "workspace-limit", limitAfter(250, {}), /^Retry-After of a 429 is ""/],
   ["limits too early", "workspace-limit", limitAfter(249), /^only 249 requests were let through/],
   ["limits too late", "workspace-limit", limitAfter(1_100), /^600 requests were let through .* 500 at most/],

@@ -125,7 +125,11 @@ test.each([400, 401, 403, 404, 409, 301])("the poller stops at a %i, and keeps i
   const cursors = await cursorAt("1");
   const { error, cursor, requests } = await service.run([status(code, { body })], { cursors });
   expect(error).toBeInstanceOf(PollRefused);
-  expect(error).toMatchObject({ status: code, field: "after", message: `the service answered ${code}: no` });
+  expect(error).toMatchObject({
+    status: code,
+    field: "after",
+    message: `the service answered with ${code}: no`,
+  });
   expect([cursor, requests.length]).toEqual(["1", 1]);
 });
 

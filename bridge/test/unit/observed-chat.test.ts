@@ -98,8 +98,8 @@ test("buttons and an image may be shown a little later than the text", async () 
 });
 
 test.each<[string, object, RegExp]>([
-  ["a channel that is a number", { channel: 1 }, /did not answer \{"messages":/],
-  ["no text", { text: undefined }, /did not answer \{"messages":/],
+  ["a channel that is a number", { channel: 1 }, /did not answer with \{"messages":/],
+  ["no text", { text: undefined }, /did not answer with \{"messages":/],
   ["the whole user in `to`", { to: { id: "u1" } }, /"to" is neither a user's id nor null/],
   ["rows of buttons", { buttons: [["A"]] }, /"buttons" is not a list of labels/],
   ["the number of buttons", { buttons: 3 }, /"buttons" is not a list of labels/],
