@@ -140,13 +140,13 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     },
     async handleEvent(event) {
       const offer = () => {
-        if (isClosed) throw new Error("closed: the event was not accepted");
+        if (isClosed) throw new Error("the catch-up is closed: the event was not accepted");
         return feed({ type: "events", events: [event], nowMs: Date.now() });
       };
       while (isFull(offer())) await sleep(FULL_PAUSE_MS);
     },
     async handlePage({ events, gap, next }) {
-      if (isClosed) throw new Error("closed: the page was not accepted");
+      if (isClosed) throw new Error("the catch-up is closed: the page was not accepted");
       const effects = feed({ type: "events", events, gap: gap && next !== missedAt, nowMs: Date.now() });
       missedAt = gap ? next : undefined;
       await untilNothingIsBegun();

@@ -29,7 +29,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "expired-dropped",
     says: "An event past its expiresAt is answered with 2xx and not shown; an event whose expiresAt is null is shown.",
-    fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event with null never expires",
+    fix: "compare expiresAt with your own clock just before you show the event, and drop an expired event; an event whose expiresAt is null never expires",
     async judge(target) {
       const { make, taken, chat, hides } = target;
       const expiresAt = new Date(Date.now() - MINUTE_MS).toISOString();
@@ -58,7 +58,7 @@ export const EVENT_RULES: readonly Rule<PushTarget>[] = [
   {
     id: "update-in-place",
     says: "An update replaces the text, buttons and image of the created message, also in a DM.",
-    fix: "keep a map from message.id to the chat's message id, and edit that message",
+    fix: "keep a map from message.id to the chat's message id, and edit the chat's message",
     async judge(target) {
       const { make, taken, chat } = target;
       for (const before of [make.create("to be updated", LOOKS), make.dm("to be updated", LOOKS)]) {
