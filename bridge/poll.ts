@@ -5,7 +5,7 @@ import { readPage, type PageReading } from "./read-event";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { sign, SIGNATURE_FAULT_WORDS, SIGNATURE_HEADER, verify } from "./signature";
 
-/** The service rejected a poll with a status that is not retried: polling again would not help. */
+/** The service rejected a poll with a status after which polling again would not help. */
 export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(

@@ -19,7 +19,7 @@ export interface PushOptions {
    * have a timeout: a call that never settles occupies its place in the queue forever.
    */
   handle(event: OutboundEvent): Promise<void> | void;
-  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`; the service retries them. */
+  /** Maximum number of waiting and running events, 1000 by default. Further pushes get `503`, and are retried later. */
   readonly queueMax?: number;
   /** Maximum number of event ids kept for 10 minutes, 100,000 by default. Beyond that, the oldest id is removed. */
   readonly seenMax?: number;

@@ -24,8 +24,9 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  *   poller's cursor must not move past the create: see `isSettled`.
  * - Updates of a message are applied one at a time. Only the newest waiting update is
  *   applied, and only if it is newer than the last applied update.
- * - If an update arrives before its create, the update waits 5 seconds for the create,
- *   and is then skipped. An update whose create was dropped is skipped.
+ * - If an update arrives before its create, the update waits for the create. If the
+ *   create does not arrive within 5 seconds, the update is skipped. An update whose
+ *   create was dropped is also skipped.
  * - An update or an ephemeral that the chat refuses is skipped.
  *
  * Never throws. Ignores an answer of the chat for an event that is not pending.

@@ -14,7 +14,7 @@ export type SecretList = string | readonly string[];
 /**
  * The reason why a signature is rejected:
  * `missing`: there is no header;
- * `malformed`: the header does not have the contract's form;
+ * `malformed`: the header does not have the contract's format;
  * `wrong`: no entry is valid under any secret;
  * `stale`: an entry is valid, but the timestamp is more than 5 minutes from the local clock.
  */

@@ -13,7 +13,7 @@ export function entriesOf(header: string): string {
   return header.slice(timestampOf(header).length);
 }
 
-/** Headers that do not have the contract's form. Some of these headers contain a valid digest. */
+/** Headers that do not have the contract's format. Some of these headers contain a valid digest. */
 export const MALFORMED: readonly BadSignature[] = [
   { what: "no signature", spoil: () => null },
   { what: "an empty signature", spoil: () => "" },
@@ -24,7 +24,7 @@ export const MALFORMED: readonly BadSignature[] = [
   { what: "a digest that is not hex", spoil: (right) => `${timestampOf(right)},v1=${"xy".repeat(32)}` },
 ];
 
-/** Headers that have the contract's form, but an invalid digest. */
+/** Headers that have the contract's format, but no valid digest. */
 export const WRONG: readonly BadSignature[] = [
   { what: "a digest of zeros", spoil: (right) => `${timestampOf(right)},v1=${"0".repeat(64)}` },
   { what: "only the first half of its digest", spoil: (right) => right.replaceAll(/[0-9a-f]{32}\b/g, "") },

@@ -13,7 +13,7 @@ export interface Rule<Context> {
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when the rule is broken. */
   judge(context: Context): Promise<Judged>;
-  /** Checks only that the bridge rejects invalid pushes as the rule says. Used if the bridge also rejects valid pushes. */
+  /** Checks only that invalid pushes are rejected as the rule says. Used for a bridge that also rejects valid pushes. */
   judgeRefusals?(context: Context): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import type { ObservedChat } from "./observed-chat";
 export interface PushTarget {
   readonly make: EventMaker;
   readonly secrets: readonly string[];
-  /** The observed chat; undefined without an observation endpoint, and after the endpoint has failed. */
+  /** The observed chat; undefined without an observation endpoint, or after the endpoint has failed. */
   readonly chat: ObservedChat | undefined;
   /** Whether the user gave the workspace of the events. */
   readonly isWorkspaceGiven: boolean;

@@ -95,7 +95,7 @@ function forged({ secrets }: PushTarget): readonly BadSignature[] {
   ];
 }
 
-/** Throws Broken when a push with any of these signatures is not rejected. Returns the pushed messages. */
+/** Pushes a message with each signature in `bad`. Throws Broken unless each push is rejected. Returns the messages. */
 async function refusesAll(
   { make, refused, secrets, write }: PushTarget,
   bad: readonly BadSignature[],
@@ -110,7 +110,7 @@ async function refusesAll(
   return messages;
 }
 
-/** Throws Broken when a push with any of these signatures is not rejected, or when the chat shows its message. */
+/** Pushes as `refusesAll` does, and then also throws Broken if the chat shows any of the messages. */
 async function refusesAndHidesAll(target: PushTarget, bad: readonly BadSignature[]): Promise<undefined> {
   const { chat, hides } = target;
   const messages = await refusesAll(target, bad);

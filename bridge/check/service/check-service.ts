@@ -10,7 +10,7 @@ import { createServiceTarget, type ServiceTarget } from "./service-target";
 export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The service's base address. */
   readonly url: URL;
-  /** UUID of the workspace. Its games see the accepted events. */
+  /** UUID of the workspace. Games see the events that the service accepts. */
   readonly workspace: string;
   /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];

@@ -14,7 +14,7 @@ import {
 const USER = { id: "chat-bridge-check-user" };
 const CHANNEL = "chat-bridge-check";
 
-/** One harmless event of each type: the message answers no game, and the empty command only asks for help. */
+/** One harmless event of each type: no game expects the message, and the empty command only asks for help. */
 export const EVENTS = {
   command: { type: "command", channel: CHANNEL, user: USER, text: "" },
   action: { type: "action", channel: CHANNEL, user: USER, messageId: "msg_none", action: "check:none" },

@@ -65,8 +65,8 @@ function isLimited(reply: Reply): reply is Answered {
 }
 
 /**
- * Throws Broken when more requests were let through than `limit` allows in `seconds`, when a request was rejected
- * before the limit was reached, or when a rejection does not have the contract's form. `ofOthers` is the maximum
+ * Throws Broken in three cases: more requests were let through than `limit` allows in `seconds`; fewer were let
+ * through than `limit` minus `ofOthers`; a rejection does not have the contract's format. `ofOthers` is the maximum
  * number of requests that other clients may have sent.
  */
 function judgeBurst(

@@ -69,7 +69,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   },
   {
     id: "clock",
-    says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other is answered with 409.",
+    says: "A timestamp within 5 minutes before or after the service's clock is accepted; any other timestamp is answered with 409.",
     fix: "check the timestamp after the digest; if this machine's clock is wrong, set it",
     async judge({ post, secrets }) {
       const body = JSON.stringify(EVENTS.message);
@@ -121,7 +121,8 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
           bodies.add(answer.body.toString());
         }
       }
-      if (bodies.size > 1) throw new Broken(`there are different bodies: ${[...bodies].join(" and ")}`);
+      if (bodies.size > 1)
+        throw new Broken(`the bodies of the 404 answers differ: ${[...bodies].join(" and ")}`);
       return { unseen: "disconnected workspaces, and workspaces of other platforms" };
     },
   },

@@ -85,11 +85,12 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
         const [timestamp = "", ...entries] = header.split(",v1=");
         for (const [i, secret] of secrets.entries()) {
           const fault = verify(header, body, secret);
-          if (fault !== undefined) throw new Broken(`under secret ${i + 1}, ${SIGNATURE_FAULT_WORDS[fault]}`);
+          if (fault !== undefined)
+            throw new Broken(`checked with secret ${i + 1} only: ${SIGNATURE_FAULT_WORDS[fault]}`);
           const isInPlace = verify(`${timestamp},v1=${entries[i]}`, body, secret) === undefined;
           // A single given secret may be the older of two active secrets, so its position is unknown.
           if (secrets.length > 1 && !isInPlace)
-            throw new Broken(`v1 entry ${i + 1} is not under secret ${i + 1}`);
+            throw new Broken(`v1 entry ${i + 1} is not valid under secret ${i + 1}`);
         }
         if (headers["service-workspace"]?.toString().toLowerCase() !== workspace.toLowerCase()) {
           throw new Broken(`Service-Workspace is ${headers["service-workspace"]?.toString() ?? "missing"}`);
@@ -105,7 +106,8 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
       ifPolled(target, async () => {
         const latest = pageOf(await target.poll("after=latest"), "after=latest", target);
         if (latest.events.length > 0) throw new Broken("after=latest was answered with events");
-        if (latest.next === null) throw new Broken("after=latest was answered with next null");
+        if (latest.next === null)
+          throw new Broken("after=latest was answered with a page whose next is null");
         const after = pageOf(await target.poll(`after=${latest.next}`), "the newest cursor", target);
         if (after.events.length > 0)
           return { unseen: "an event was published during the check: run the check again" };
@@ -121,7 +123,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
     judge: (target) =>
       ifPolled(target, async () => {
         const { events, gap } = pageOf(await target.poll(""), "a poll", target);
-        if (gap) throw new Broken("gap is true although no after was sent");
+        if (gap) throw new Broken("gap is true, although the poll had no parameter after");
         const ids = new Set<unknown>();
         let last = 0;
         for (const [i, event] of events.entries()) {
@@ -139,7 +141,7 @@ export const POLL_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "cursors",
     says: "Pages linked by next neither skip nor repeat events, and hasMore says whether there is another page.",
-    fix: "end a page of limit n with its n-th event, and set next to the cursor of that event",
+    fix: "end a page with limit=n after n events, and set next to the cursor of the last event",
     judge: (target) =>
       ifPolled(target, async () => {
         const whole = pageOf(await target.poll(`limit=${WALK_MOST}`), "a page", target);
